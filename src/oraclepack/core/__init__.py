@@ -1,0 +1,1 @@
+"""The nouns: frozen values and pure decisions over them. Nothing here acts."""

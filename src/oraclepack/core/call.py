@@ -1,0 +1,107 @@
+"""Calls of the tools we know, as far as the text of a step tells."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.script import Heredoc, Place, Redirect, Word
+from oraclepack.core.source import Span
+
+ORACLE = "oracle"
+TOOLS = (ORACLE, "codex", "gemini", "task-master")
+SPELLINGS = {tool: tool for tool in TOOLS} | {"tm": "task-master"}
+"""How a tool may be called on the command line, and the name we know it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag of a call: its table name, how it was spelled, and its value."""
+
+    name: str
+    spelled: str
+    value: Word | None
+    span: Span
+
+
+class FlagFault(StrEnum):
+    """What the tool's own parser would refuse."""
+
+    UNKNOWN = "unknown"
+    NO_VALUE = "no value"
+    BAD_CHOICE = "bad choice"
+
+
+@dataclass(frozen=True, slots=True)
+class FlagProblem:
+    """A flag the tool would refuse, and what it would have taken."""
+
+    fault: FlagFault
+    spelled: str
+    span: Span
+    allowed: tuple[str, ...] = ()
+
+
+class AttachmentKind(StrEnum):
+    """How oracle reads a `--file` value."""
+
+    LITERAL = "literal"
+    GLOB = "glob"
+    EXCLUSION = "exclusion"
+    UNKNOWN = "unknown"
+    """Only the running shell knows the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """One file, pattern or exclusion given to `--file`, after splitting at commas."""
+
+    value: str
+    kind: AttachmentKind
+    word: Word
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The question of a call: its text if the script tells it, and where the text begins."""
+
+    text: str
+    span: Span
+    complete: bool
+    """False when expansions inside it are only known to the running shell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool in the text of a step."""
+
+    tool: str
+    spelled: str
+    argv: tuple[Word, ...]
+    """The words after the tool's name."""
+    flags: tuple[Flag, ...]
+    operands: tuple[Word, ...]
+    problems: tuple[FlagProblem, ...]
+    redirects: tuple[Redirect, ...]
+    heredocs: tuple[Heredoc, ...]
+    places: frozenset[Place]
+    span: Span
+    wrappers: tuple[str, ...] = ()
+    """What it is called through, outermost first: `env`, `timeout`, `sh -c`, …"""
+    escapes: str | None = None
+    """Why oraclepack cannot stand between the step and the tool, if it cannot."""
+    guarded: bool = False
+    """The step asks first whether the tool is there (`command -v codex`)."""
+    attachments: tuple[Attachment, ...] = ()
+    prompt: Prompt | None = None
+
+    def values(self, name: str) -> tuple[Word, ...]:
+        """The values given to a flag, in order."""
+        return tuple(f.value for f in self.flags if f.name == name and f.value is not None)
+
+    def has(self, name: str) -> bool:
+        return any(flag.name == name for flag in self.flags)
+
+    @property
+    def partly_hidden(self) -> bool:
+        """Some words of the call are only known to the running shell."""
+        return any(word.splits for word in self.argv)

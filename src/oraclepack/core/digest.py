@@ -1,0 +1,24 @@
+"""Canonical JSON and SHA-256: the only hashing in the tree."""
+
+import hashlib
+
+import msgspec
+
+
+def sha256_text(text: str) -> str:
+    """Lower-case hex digest of the UTF-8 bytes of a text."""
+    return sha256_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def sha256_bytes(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def canonical_line(value: object) -> bytes:
+    """One line of JSON with sorted keys and no spaces: the form that is hashed and journaled."""
+    return msgspec.json.encode(msgspec.to_builtins(value), order="sorted")
+
+
+def canonical_file(value: object) -> bytes:
+    """The form of every JSON file we own: two spaces, sorted keys, a newline at the end."""
+    return msgspec.json.format(canonical_line(value), indent=2) + b"\n"

@@ -1,0 +1,39 @@
+"""What we raise on purpose, and nothing else.
+
+    OraclePackError            what happened, then what to do
+    ├── UsageError             the request itself is wrong (flag, argument, setting)
+    ├── InputError             a file we were given cannot be used
+    └── WorldError             the machine refused: disk, permission, a program that is missing
+
+Exit codes are the command line's business (`cli/exit_codes.py`), not the error's.
+"""
+
+
+class OraclePackError(Exception):
+    """Base of everything we raise on purpose: what happened, then what to do."""
+
+    code = "ERROR"
+
+    def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+
+
+class UsageError(OraclePackError):
+    """The request is wrong: an unknown flag, step, setting or a value out of range."""
+
+    code = "USAGE"
+
+
+class InputError(OraclePackError):
+    """A file we were given is missing, unreadable or not what it should be."""
+
+    code = "INVALID_INPUT"
+
+
+class WorldError(OraclePackError):
+    """The machine would not do it: a full disk, a missing permission, a missing program."""
+
+    code = "ENVIRONMENT"

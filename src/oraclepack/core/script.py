@@ -1,0 +1,116 @@
+"""What a bash text says, as plain values: words, redirections, heredocs, commands."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One shell word: as written and, where the text alone decides it, as bash passes it on."""
+
+    source: str
+    value: str | None
+    """What the program receives; None when only the running shell knows."""
+    span: Span
+    splits: bool = False
+    """It may become no word or several: an unquoted expansion or an array."""
+    globs: bool = False
+    """It holds unquoted `*`, `?` or `[`: bash itself may replace it by file names."""
+
+    @property
+    def shown(self) -> str:
+        """The value if known, else the source without its outer quotes."""
+        if self.value is not None:
+            return self.value
+        quoted = len(self.source) > 1 and self.source[0] == self.source[-1] == '"'
+        return self.source[1:-1] if quoted else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A redirection of a command to or from a file."""
+
+    operator: str
+    """One of `<`, `>`, `>>`, `>|`, `&>`, `&>>`, `<>`, or `>&`/`<&` for copies of descriptors."""
+    descriptor: int | None
+    target: Word
+    span: Span
+
+    @property
+    def takes_stdout(self) -> bool:
+        """It sends standard output into a file."""
+        if self.operator in {"&>", "&>>"}:
+            return True
+        return self.operator in {">", ">>", ">|"} and self.descriptor in {None, 1}
+
+    @property
+    def writes(self) -> bool:
+        return self.operator in {">", ">>", ">|", "&>", "&>>", "<>"}
+
+
+@dataclass(frozen=True, slots=True)
+class Heredoc:
+    """A here-document."""
+
+    delimiter: str
+    quoted: bool
+    body: str
+    span: Span
+    """From the first line of the body to the line of the delimiter."""
+    in_substitution: bool
+    """It stands inside `$(…)`, where old bash versions misread apostrophes."""
+
+
+class Place(StrEnum):
+    """What encloses a command, as far as it matters for when it runs."""
+
+    FUNCTION = "function"
+    CONDITION = "condition"
+    LOOP = "loop"
+    SUBSTITUTION = "substitution"
+    PIPELINE = "pipeline"
+    BACKGROUND = "background"
+    SUBSHELL = "subshell"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A simple command: its words (the name first), what it sets and where its output goes."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...]
+    redirects: tuple[Redirect, ...]
+    heredocs: tuple[Heredoc, ...]
+    places: frozenset[Place]
+    span: Span
+
+    @property
+    def name(self) -> str | None:
+        return self.words[0].value if self.words else None
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment of the script."""
+
+    text: str
+    span: Span
+    top_level: bool
+    """It stands between complete commands, not inside one."""
+    in_function: bool = False
+    trailing: bool = False
+    """Code stands before it on its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Everything the tree tells about a stretch of bash, in the order of the text."""
+
+    commands: tuple[Command, ...] = ()
+    heredocs: tuple[Heredoc, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    functions: tuple[str, ...] = ()
+    misread: tuple[Span, ...] = ()
+    """Places the tree could not read. Never a verdict: `bash -n` decides about syntax."""

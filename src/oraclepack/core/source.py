@@ -1,0 +1,27 @@
+"""Where something stands in a file."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of a file: lines and columns count from 1, in characters; the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @classmethod
+    def at(cls, line: int, column: int = 1) -> "Span":
+        """The empty span at one place."""
+        return cls(line, column, line, column)
+
+    def holds_line(self, line: int) -> bool:
+        return self.line <= line <= self.end_line
+
+
+def line_of(text: str, line: int) -> str:
+    """The text of one line (counted from 1), empty when there is no such line."""
+    lines = text.split("\n")
+    return lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""

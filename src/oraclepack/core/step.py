@@ -1,0 +1,134 @@
+"""A step of a pack: a numbered question and how to ask it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NewType
+
+from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.script import Script, Word
+from oraclepack.core.source import Span
+
+StepId = NewType("StepId", str)
+"""Two digits, "01" to "99": the name of a step in the journal, on disk and on screen."""
+
+HEADER_FIELDS = ("ROI", "impact", "confidence", "effort", "horizon", "category", "reference")
+"""The attributes of a step header, in the order people write them."""
+
+CATEGORIES = (
+    "contracts/interfaces",
+    "invariants",
+    "caching/state",
+    "background jobs",
+    "observability",
+    "permissions",
+    "migrations",
+    "UX flows",
+    "failure modes",
+    "feature flags",
+)
+"""The fixed categories, in the order of the coverage check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A header attribute: its text, and its number where it is one."""
+
+    text: str
+    span: Span
+
+    @property
+    def number(self) -> float | None:
+        try:
+            value = float(self.text)
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The comment line that opens a step."""
+
+    id: StepId
+    title: str
+    """The words of the header that are no attribute."""
+    attributes: Mapping[str, Attribute]
+    span: Span
+    id_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMeta:
+    """The `[oraclepack-meta]` block of a prompt. A missing key is None, never an error."""
+
+    question_id: str | None = None
+    category: str | None = None
+    reference: str | None = None
+    expected_artifacts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A comment that speaks to oraclepack: `# oraclepack: allow OP402 because …`."""
+
+    name: str
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that a step declares to produce."""
+
+    path: Word
+    origin: str
+    """The flag, redirection or directive that declares it."""
+    call: int | None = None
+    """Which of the step's calls writes it, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One numbered section of the pack's bash block: a question and how to ask it."""
+
+    header: Header
+    code: str
+    """The text bash runs: everything after the header line up to the next header."""
+    span: Span
+    """From the header to the last line of the body."""
+    script: Script = field(default_factory=Script)
+    calls: tuple[ToolCall, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    reads: frozenset[str] = frozenset()
+    """Paths the step reads, as far as the text tells."""
+    writes: frozenset[str] = frozenset()
+    """Paths the step writes, as far as the text tells."""
+    writes_unknown: bool = False
+    """It may write to paths that the text does not tell."""
+    meta: PromptMeta = field(default_factory=PromptMeta)
+    directives: tuple[Directive, ...] = ()
+
+    @property
+    def id(self) -> StepId:
+        return self.header.id
+
+    @property
+    def title(self) -> str:
+        return self.header.title
+
+    def attribute(self, name: str) -> str | None:
+        found = self.header.attributes.get(name)
+        return found.text if found else None
+
+    def number(self, name: str) -> float | None:
+        found = self.header.attributes.get(name)
+        return found.number if found else None
+
+    @property
+    def oracle_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(call for call in self.calls if call.tool == ORACLE)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(sorted({call.tool for call in self.calls}))
