@@ -1,0 +1,145 @@
+"""One try at running a step (or the prelude) in bash, and what came of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Protocol
+
+MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
+"""The environment variable that marks every process of an attempt with the attempt's token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """How long a process may take to obey each signal, in seconds, before the next one follows."""
+
+    interrupt: float = 5.0
+    terminate: float = 5.0
+    orphan: float = 1.0
+    """The patience with what a step leaves behind after it has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Everything bash needs to run one body once. Paths are absolute."""
+
+    step: str
+    """The step's id, or `prelude`."""
+    number: int
+    """Counts from 1; part of the log names."""
+    body: str
+    """The script file that holds the text to run."""
+    cwd: str
+    env: Mapping[str, str]
+    """The whole environment; nothing else is inherited. The token is added to it."""
+    stdout_log: str
+    stderr_log: str
+    token: str
+    """Unique to this attempt on this machine: letters, digits, dots and dashes."""
+    restore: str | None = None
+    """The snapshot to restore before the body runs."""
+    capture: str | None = None
+    """Where to leave a snapshot of what the body changed (the prelude has one, a step has not)."""
+    login: bool = True
+    """Source the login profile. False where `restore` already holds what the profile did."""
+    first_on_path: str | None = None
+    """A directory that is first on PATH when the body starts, whatever profile and prelude did."""
+    step_timeout: float | None = None
+    """Seconds until the attempt is stopped."""
+    idle_timeout: float | None = None
+    """Seconds without output until someone is told; the attempt goes on."""
+    grace: Grace = field(default_factory=Grace)
+
+
+class Ending(StrEnum):
+    """Why an attempt is over."""
+
+    EXITED = "exited"
+    TIMEOUT = "timeout"
+    STOPPED = "stopped"
+    SPAWN_FAILED = "spawn_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Who runs an attempt, exact enough to recognise it after a crash of ours.
+
+    A process id alone is reused by the kernel; together with the start time it is unique
+    until the machine boots again, and then nothing of the attempt is left anyway.
+    """
+
+    pid: int
+    pgid: int
+    start_time: str
+    """Opaque; empty where the system does not tell."""
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A process that outlived its step's shell, and how it was ended."""
+
+    pid: int
+    command: str
+    """The program's name as the kernel knows it: arguments may hold secrets."""
+    ended_by: str
+    """The signal that did it: INT, TERM or KILL; empty when it survived even that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended. A failed step is a value like any other."""
+
+    reason: Ending
+    exit_code: int | None
+    """As a shell reports it: 128 + n when signal n ended bash; None when nothing was started."""
+    signal: int | None
+    """The signal that ended bash itself, if one did."""
+    started_at: datetime
+    ended_at: datetime
+    duration: float
+    """Seconds by a clock that never goes back."""
+    orphans: tuple[Orphan, ...] = ()
+    warnings: tuple[str, ...] = ()
+    message: str = ""
+    """For people: why it could not be started, or how it was stopped."""
+
+    @property
+    def ok(self) -> bool:
+        return self.reason is Ending.EXITED and self.exit_code == 0
+
+
+class StopLevel(IntEnum):
+    """How urgently running attempts are asked to end."""
+
+    NONE = 0
+    POLITE = 1
+    """INT, grace, TERM, grace, KILL."""
+    AT_ONCE = 2
+    """KILL."""
+
+
+class StopSwitch(Protocol):
+    """What threads share to stop attempts: asked for by one, seen by all, never taken back."""
+
+    @property
+    def level(self) -> StopLevel: ...
+
+    def ask(self, level: StopLevel) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who is told what while an attempt runs. Called in the thread that runs the attempt."""
+
+    on_started: Callable[[Started], None] | None = None
+    """Bash runs; the time to write it into the journal."""
+    on_idle: Callable[[float], None] | None = None
+    """No output for that many seconds (once per silence)."""
+    spared: Callable[[], frozenset[int]] = frozenset
+    """Processes to leave alone at the end: detached workers that someone else answers for."""
+
+
+RunAttempt = Callable[[Attempt, Watch], Outcome]
+"""The port through which the engine runs bash. Safe to call from several threads at once."""
