@@ -1,0 +1,287 @@
+"""The events of a run: what happened, in the order it happened.
+
+The journal is the one truth of a run; `core/runstate.py` folds it. A kind, once
+written, keeps its name and the meaning of its fields. New optional fields and new
+kinds may come within a schema version; anything else needs the next one.
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+from oraclepack.core.result import (
+    Cache,
+    Move,
+    Process,
+    RollbackStatus,
+    Status,
+    StepError,
+    Usage,
+    Verification,
+)
+
+SCHEMA_VERSION = 1
+
+Setting: TypeAlias = str | int | float | bool | list[str] | None
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    """One thing that happened. The journal gives it its number and its time."""
+
+    seq: int = 0
+    at: str = ""
+    """UTC, RFC 3339."""
+
+
+class RunCreated(Event, frozen=True, kw_only=True, tag="run_created"):
+    """The first event: which pack, at which commit, with what."""
+
+    schema_version: int
+    pack_id: str
+    pack_path: str
+    pack_hash: str
+    git_sha: str | None = None
+    git_dirty: bool | None = None
+    oraclepack_version: str | None = None
+    oracle_version: str | None = None
+    engine: str | None = None
+    settings: dict[str, Setting] = {}
+    steps: tuple[str, ...] = ()
+    mutating: bool = False
+    """Some step changes the work tree, and may move HEAD itself."""
+
+
+class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):
+    """A command began to work on the run."""
+
+    pid: int
+    host: str
+    process_started: str | None = None
+    command: str = "run"
+    argv: tuple[str, ...] = ()
+    oraclepack_version: str | None = None
+    settings: dict[str, Setting] = {}
+
+
+class HeadSeen(Event, frozen=True, kw_only=True, tag="head_seen"):
+    """The commit the work tree stands on, when it is not the one seen last."""
+
+    sha: str | None
+    dirty: bool | None = None
+    step: str | None = None
+    """The step after which it was seen."""
+
+
+class PreludeStarted(Event, frozen=True, kw_only=True, tag="prelude_started"):
+    attempt: int
+    stdout_log: str | None = None
+    stderr_log: str | None = None
+    process: Process | None = None
+
+
+class PreludeFinished(Event, frozen=True, kw_only=True, tag="prelude_finished"):
+    attempt: int
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    error: StepError | None = None
+
+
+class StepStarted(Event, frozen=True, kw_only=True, tag="step_started"):
+    """Written before the step's shell starts, so that no step runs unrecorded."""
+
+    step: str
+    attempt: int
+    command_hash: str | None = None
+    reason: str = ""
+    """Why the step runs, in the planner's words."""
+    stdout_log: str | None = None
+    stderr_log: str | None = None
+    token: str | None = None
+
+
+class StepSpawned(Event, frozen=True, kw_only=True, tag="step_spawned"):
+    """The step's shell as a process, as soon as it is known."""
+
+    step: str
+    attempt: int
+    process: Process
+
+
+class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"):
+    """A tool is about to be called: from here on it may cost money."""
+
+    step: str
+    attempt: int
+    call: int
+    """Which call of the attempt, counted from 1."""
+    tool: str
+    key: str | None = None
+    key_parts: dict[str, str] = {}
+    provider: str | None = None
+    model: str | None = None
+    output_path: str | None = None
+    argv: tuple[str, ...] = ()
+    process: Process | None = None
+
+
+class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):
+    """What became of a call, all its tries included."""
+
+    step: str
+    attempt: int
+    call: int
+    tool: str
+    ok: bool
+    key: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    output_path: str | None = None
+    cache: Cache = Cache.OFF
+    attempts: int = 0
+    waited_ms: int = 0
+    exit_code: int | None = None
+    session: str | None = None
+    usage: Usage | None = None
+    adopted: bool = False
+    """The answer of an earlier call, harvested instead of asked for again."""
+    error: StepError | None = None
+
+
+class SetAside(Event, frozen=True, kw_only=True, tag="set_aside"):
+    """What stood at an output's path was copied or moved away before the step may replace it."""
+
+    step: str
+    attempt: int
+    path: str
+    backup: str
+    sha256: str
+    bytes: int
+    mode: int | None = None
+
+
+class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
+    """An output was found, hashed and copied into the run directory."""
+
+    step: str
+    attempt: int
+    path: str
+    """Relative to the run directory."""
+    declared_path: str | None = None
+    """Where the pack asked for it, relative to the project root."""
+    section: str | None = None
+    sha256: str
+    bytes: int
+    mode: int | None = None
+    from_cache: bool = False
+    created: bool = True
+    """Nothing stood at the declared path before."""
+    replaced_sha256: str | None = None
+    backup: str | None = None
+    """Where the file it replaced is kept, relative to the run directory."""
+
+
+class StepFinished(Event, frozen=True, kw_only=True, tag="step_finished"):
+    step: str
+    attempt: int
+    status: Status
+    exit_code: int | None = None
+    error: StepError | None = None
+    skip_reason: str | None = None
+    verification: Verification | None = None
+    duration_ms: int | None = None
+    attached: dict[str, str] = {}
+    """Attached files and their SHA-256: what `--rerun changed` compares."""
+    imported: bool = False
+    """Taken over from a state file; nothing ran here."""
+    command_hash: str | None = None
+    """Only when no start came before it, as for imported steps."""
+
+
+class Quarantined(Event, frozen=True, kw_only=True, tag="quarantined"):
+    """Outputs of a failed attempt were moved aside."""
+
+    step: str
+    attempt: int
+    moves: tuple[Move, ...]
+
+
+class Restored(Event, frozen=True, kw_only=True, tag="restored"):
+    """Outputs came back from quarantine."""
+
+    step: str
+    moves: tuple[Move, ...]
+
+
+class RollbackStarted(Event, frozen=True, kw_only=True, tag="rollback_started"):
+    steps: tuple[str, ...]
+
+
+class FileUndone(Event, frozen=True, kw_only=True, tag="file_undone"):
+    """One change of the command was taken back: its file set aside, the older one put back."""
+
+    step: str
+    path: str
+    quarantined_as: str | None = None
+    restored_from: str | None = None
+
+
+class RolledBack(Event, frozen=True, kw_only=True, tag="rolled_back"):
+    """These steps are pending again."""
+
+    steps: tuple[str, ...]
+
+
+class RollbackFinished(Event, frozen=True, kw_only=True, tag="rollback_finished"):
+    status: RollbackStatus
+    error: str | None = None
+
+
+class Imported(Event, frozen=True, kw_only=True, tag="imported"):
+    """A state file of the older tool was taken over, once."""
+
+    source: str
+    sha256: str
+    steps: tuple[str, ...] = ()
+
+
+class Warned(Event, frozen=True, kw_only=True, tag="warning"):
+    message: str
+    step: str | None = None
+    code: str | None = None
+
+
+class SessionFinished(Event, frozen=True, kw_only=True, tag="session_finished"):
+    exit_code: int
+    rollback: RollbackStatus = RollbackStatus.NOT_ATTEMPTED
+
+
+class RunFinished(Event, frozen=True, kw_only=True, tag="run_finished"):
+    """No step is left to run."""
+
+    ok: bool
+
+
+KnownEvent: TypeAlias = (
+    RunCreated
+    | SessionStarted
+    | HeadSeen
+    | PreludeStarted
+    | PreludeFinished
+    | StepStarted
+    | StepSpawned
+    | InvocationIntent
+    | InvocationOutcome
+    | SetAside
+    | OutputRecorded
+    | StepFinished
+    | Quarantined
+    | Restored
+    | RollbackStarted
+    | FileUndone
+    | RolledBack
+    | RollbackFinished
+    | Imported
+    | Warned
+    | SessionFinished
+    | RunFinished
+)

@@ -1,0 +1,203 @@
+"""The state of a run: what its journal comes to.
+
+Resume, the screen, the manifests, the reports and `why` all ask here, so they
+cannot disagree. `apply` takes one event at a time and never fails: any beginning of
+a journal, even one with events missing, is a state. The cost of an event does not
+grow with the length of the journal, only with the step it speaks of.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from types import MappingProxyType
+
+from oraclepack.core import journal as j
+from oraclepack.core.journal_line import AnyEvent, Unknown
+from oraclepack.core.result import Process, RollbackStatus, Status, StepError, Usage
+from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One command that worked on the run."""
+
+    started: j.SessionStarted
+    finished: j.SessionFinished | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """The last time a command's changes were taken back, or were begun to be."""
+
+    status: RollbackStatus
+    steps: tuple[str, ...] = ()
+    undone: tuple[j.FileUndone, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run, folded from its journal."""
+
+    created: j.RunCreated | None = None
+    steps: Mapping[str, StepState] = field(default_factory=lambda: MappingProxyType({}))
+    """Only steps that something happened to; ask `step` for any."""
+    sessions: tuple[Session, ...] = ()
+    heads: tuple[str, ...] = ()
+    """Every HEAD seen in the run, the first one first."""
+    prelude_attempts: int = 0
+    prelude_error: StepError | None = None
+    prelude_process: Process | None = None
+    session_files: tuple[j.SetAside | j.OutputRecorded, ...] = ()
+    """What the last command set aside and produced: what a rollback takes back."""
+    rollback: Rollback | None = None
+    warnings: tuple[j.Warned, ...] = ()
+    imported: tuple[j.Imported, ...] = ()
+    unknown_kinds: tuple[str, ...] = ()
+    finished_at: str | None = None
+    last_seq: int = 0
+    last_at: str | None = None
+
+    def step(self, step_id: str) -> StepState:
+        return self.steps.get(step_id, PRISTINE)
+
+    @property
+    def step_ids(self) -> tuple[str, ...]:
+        """The steps of the pack as it was when the run began."""
+        return self.created.steps if self.created else tuple(sorted(self.steps))
+
+    @property
+    def is_open(self) -> bool:
+        """A command began and never said that it ended: it works, or it was killed."""
+        return bool(self.sessions) and self.sessions[-1].finished is None
+
+    @property
+    def status(self) -> str:
+        """`running`, `ok`, `failed`, or `incomplete` when steps are left."""
+        states = [self.step(step_id).status for step_id in self.step_ids]
+        if self.is_open and self.finished_at is None:
+            return "running"
+        if Status.FAILED in states or self.prelude_error is not None:
+            return "failed"
+        return "ok" if states and all(s.is_settled for s in states) else "incomplete"
+
+    def usage(self) -> Usage:
+        """What all calls of the run came to, as far as the tools told."""
+        outcomes = [i.outcome for s in self.steps.values() for i in s.invocations]
+        known = (o.usage for o in outcomes if o is not None and o.usage is not None)
+        return reduce(Usage.plus, known, Usage())
+
+
+EMPTY = RunState()
+
+
+def fold(events: Iterable[AnyEvent], state: RunState = EMPTY) -> RunState:
+    """Replay events on top of a state."""
+    return reduce(apply, events, state)
+
+
+def apply(state: RunState, event: AnyEvent) -> RunState:
+    """The state after one more event."""
+    state = replace(state, last_seq=event.seq, last_at=event.at or state.last_at)
+    match event:
+        case (
+            j.StepStarted()
+            | j.StepSpawned()
+            | j.StepFinished()
+            | j.InvocationIntent()
+            | j.InvocationOutcome()
+            | j.OutputRecorded()
+            | j.Quarantined()
+        ):
+            return _with_step(state, event)
+        case j.RollbackStarted() | j.FileUndone() | j.RolledBack() | j.RollbackFinished():
+            return _apply_rollback(state, event)
+        case j.PreludeStarted() | j.PreludeFinished():
+            return _apply_prelude(state, event)
+        case j.RunCreated() | j.SessionStarted() | j.SessionFinished() | j.RunFinished():
+            return _apply_command(state, event)
+        case _:
+            return _apply_note(state, event)
+
+
+def _apply_command(
+    state: RunState,
+    event: j.RunCreated | j.SessionStarted | j.SessionFinished | j.RunFinished,
+) -> RunState:
+    match event:
+        case j.RunCreated():
+            return _with_head(replace(state, created=event), event.git_sha)
+        case j.SessionStarted():
+            sessions = (*state.sessions, Session(event))
+            return replace(state, sessions=sessions, session_files=(), prelude_error=None)
+        case j.RunFinished():
+            return replace(state, finished_at=state.finished_at or event.at)
+        case j.SessionFinished() if state.sessions:
+            last = replace(state.sessions[-1], finished=event)
+            return replace(state, sessions=(*state.sessions[:-1], last))
+        case _:
+            return state
+
+
+def _apply_note(state: RunState, event: AnyEvent) -> RunState:
+    match event:
+        case j.HeadSeen():
+            return _with_head(state, event.sha)
+        case j.SetAside():
+            return replace(state, session_files=(*state.session_files, event))
+        case j.Imported():
+            return replace(state, imported=(*state.imported, event))
+        case j.Warned():
+            return replace(state, warnings=(*state.warnings, event))
+        case Unknown(kind=kind) if kind not in state.unknown_kinds:
+            return replace(state, unknown_kinds=(*state.unknown_kinds, kind))
+        case _:
+            return state
+
+
+def _with_head(state: RunState, sha: str | None) -> RunState:
+    return state if sha is None or sha in state.heads else replace(state, heads=(*state.heads, sha))
+
+
+def _with_step(state: RunState, event: StepEvent) -> RunState:
+    step = apply_step(state.step(event.step), event)
+    state = replace(state, steps=MappingProxyType({**state.steps, event.step: step}))
+    match event:
+        case j.StepStarted():
+            return replace(state, finished_at=None)
+        case j.OutputRecorded():
+            return replace(state, session_files=(*state.session_files, event))
+        case _:
+            return state
+
+
+def _apply_prelude(state: RunState, event: j.PreludeStarted | j.PreludeFinished) -> RunState:
+    attempts = max(state.prelude_attempts, event.attempt)
+    if isinstance(event, j.PreludeStarted):
+        return replace(
+            state,
+            prelude_attempts=attempts,
+            prelude_error=None,
+            prelude_process=event.process or state.prelude_process,
+        )
+    return replace(
+        state, prelude_attempts=attempts, prelude_error=event.error, prelude_process=None
+    )
+
+
+def _apply_rollback(
+    state: RunState,
+    event: j.RollbackStarted | j.FileUndone | j.RolledBack | j.RollbackFinished,
+) -> RunState:
+    now = state.rollback or Rollback(RollbackStatus.STARTED)
+    match event:
+        case j.RollbackStarted():
+            return replace(state, rollback=Rollback(RollbackStatus.STARTED, event.steps))
+        case j.FileUndone():
+            return replace(state, rollback=replace(now, undone=(*now.undone, event)))
+        case j.RolledBack():
+            back = {step_id: taken_back(state.step(step_id)) for step_id in event.steps}
+            steps = MappingProxyType({**state.steps, **back})
+            return replace(state, steps=steps, finished_at=None)
+        case j.RollbackFinished():
+            return replace(state, rollback=replace(now, status=event.status, error=event.error))

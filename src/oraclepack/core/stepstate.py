@@ -1,0 +1,143 @@
+"""The state of one step, folded from the events that speak of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from oraclepack.core import journal as j
+from oraclepack.core.result import Process, Status, StepError, Verification
+
+StepEvent: TypeAlias = (
+    j.StepStarted
+    | j.StepSpawned
+    | j.StepFinished
+    | j.InvocationIntent
+    | j.InvocationOutcome
+    | j.OutputRecorded
+    | j.Quarantined
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of a tool: its intent, and its outcome once there is one."""
+
+    attempt: int
+    call: int
+    intent: j.InvocationIntent | None = None
+    outcome: j.InvocationOutcome | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """It was meant to be made and nothing is known of its end: it may have been paid for."""
+        return self.outcome is None
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """A step as the journal knows it: its last attempt, and what its earlier ones left."""
+
+    status: Status = Status.PENDING
+    attempts: int = 0
+    command_hash: str | None = None
+    reason: str = ""
+    started_at: str | None = None
+    finished_at: str | None = None
+    duration_ms: int | None = None
+    exit_code: int | None = None
+    error: StepError | None = None
+    skip_reason: str | None = None
+    verification: Verification | None = None
+    stdout_log: str | None = None
+    stderr_log: str | None = None
+    token: str | None = None
+    """The mark in the environment of everything the attempt started."""
+    process: Process | None = None
+    """The shell of the running attempt; the next command ends it if it outlived its runner."""
+    outputs: tuple[j.OutputRecorded, ...] = ()
+    """Outputs of the last attempt, in the order they were recorded."""
+    invocations: tuple[Invocation, ...] = ()
+    """The calls of all attempts: what was paid for stays known."""
+    attached: Mapping[str, str] = field(default_factory=dict)
+    quarantined: tuple[j.Quarantined, ...] = ()
+    imported: bool = False
+    rolled_back: bool = False
+    """It ran, and its outputs were taken back."""
+
+    def last_invocations(self) -> tuple[Invocation, ...]:
+        """The calls of the last attempt."""
+        return tuple(call for call in self.invocations if call.attempt == self.attempts)
+
+
+PRISTINE = StepState()
+"""A step that nothing happened to yet."""
+
+
+def apply_step(step: StepState, event: StepEvent) -> StepState:
+    """The step after one more event about it."""
+    match event:
+        case j.StepStarted():
+            return _started(step, event)
+        case j.StepSpawned():
+            return replace(step, process=event.process)
+        case j.StepFinished():
+            return _finished(step, event)
+        case j.InvocationIntent() | j.InvocationOutcome():
+            return replace(step, invocations=_with_call(step.invocations, event))
+        case j.OutputRecorded():
+            others = (output for output in step.outputs if output.path != event.path)
+            return replace(step, outputs=(*others, event))
+        case j.Quarantined():
+            return replace(step, quarantined=(*step.quarantined, event))
+
+
+def taken_back(step: StepState) -> StepState:
+    """The step after a rollback: pending, with what is known of its last attempt."""
+    return replace(
+        step, status=Status.PENDING, outputs=(), process=None, verification=None, rolled_back=True
+    )
+
+
+def _started(step: StepState, event: j.StepStarted) -> StepState:
+    return StepState(
+        status=Status.RUNNING,
+        attempts=max(step.attempts + 1, event.attempt),
+        command_hash=event.command_hash,
+        reason=event.reason,
+        started_at=event.at,
+        stdout_log=event.stdout_log,
+        stderr_log=event.stderr_log,
+        token=event.token,
+        invocations=step.invocations,
+        quarantined=step.quarantined,
+    )
+
+
+def _finished(step: StepState, event: j.StepFinished) -> StepState:
+    return replace(
+        step,
+        status=event.status,
+        attempts=max(step.attempts, event.attempt),
+        command_hash=event.command_hash or step.command_hash,
+        finished_at=event.at,
+        duration_ms=event.duration_ms,
+        exit_code=event.exit_code,
+        error=event.error,
+        skip_reason=event.skip_reason,
+        verification=event.verification,
+        attached=event.attached,
+        process=None,
+        imported=event.imported,
+        rolled_back=False,
+    )
+
+
+def _with_call(
+    calls: tuple[Invocation, ...], event: j.InvocationIntent | j.InvocationOutcome
+) -> tuple[Invocation, ...]:
+    place = (event.attempt, event.call)
+    now = next((c for c in calls if (c.attempt, c.call) == place), Invocation(*place))
+    others = (c for c in calls if (c.attempt, c.call) != place)
+    if isinstance(event, j.InvocationIntent):
+        return (*others, replace(now, intent=event))
+    return (*others, replace(now, outcome=event))

@@ -1,0 +1,142 @@
+"""The fold of a journal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oraclepack.core import journal as j
+from oraclepack.core.journal_line import Unknown
+from oraclepack.core.result import Process, RollbackStatus, Status, Usage
+from oraclepack.core.runstate import EMPTY, apply, fold
+from tests import events as e
+
+THREE = ("01", "02", "03")
+
+
+def intent(call: int) -> j.InvocationIntent:
+    return j.InvocationIntent(step="01", attempt=1, call=call, tool="oracle")
+
+
+def outcome(call: int, tokens: int | None = 5) -> j.InvocationOutcome:
+    usage = Usage(input_tokens=tokens, cost_usd=0.5)
+    return j.InvocationOutcome(step="01", attempt=1, call=call, tool="oracle", ok=True, usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param([], "pending", id="nothing happened"),
+        pytest.param([e.started("01")], "running", id="started and never finished"),
+        pytest.param(e.a_step("01"), "ok", id="finished well"),
+        pytest.param(e.a_step("01", Status.FAILED), "failed", id="failed"),
+        pytest.param(e.a_step("01", Status.SKIPPED), "skipped", id="skipped"),
+        pytest.param([e.finished("01")], "ok", id="imported: finished without a start"),
+        pytest.param([*e.a_step("01"), e.started("01", 2)], "running", id="begun again"),
+        pytest.param([*e.a_step("01"), j.RolledBack(steps=("01",))], "pending", id="taken back"),
+    ],
+)
+def test_status_of_a_step(events: list[j.KnownEvent], expected: str) -> None:
+    assert fold(e.numbered(*events)).step("01").status == expected
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        pytest.param([], "incomplete", id="created only"),
+        pytest.param([e.session()], "running", id="a command is at work or was killed"),
+        pytest.param(
+            [e.session(), *e.a_step("01"), *e.a_step("02"), j.SessionFinished(exit_code=0)],
+            "incomplete",
+            id="steps are left",
+        ),
+        pytest.param(
+            [e.session(), *(x for s in THREE for x in e.a_step(s)), j.RunFinished(ok=True)],
+            "ok",
+            id="all done, the command still open",
+        ),
+        pytest.param(
+            [e.session(), *e.a_step("01", Status.FAILED), j.SessionFinished(exit_code=3)],
+            "failed",
+            id="a step failed",
+        ),
+    ],
+)
+def test_status_of_a_run(events: list[j.KnownEvent], expected: str) -> None:
+    assert fold(e.numbered(e.created(*THREE), *events)).status == expected
+
+
+def test_a_second_attempt_keeps_calls_and_forgets_the_rest() -> None:
+    first = [e.started("01"), intent(1), outcome(1), e.finished("01", Status.FAILED)]
+    state = fold(e.numbered(*first, e.started("01", 2))).step("01")
+
+    assert (state.attempts, state.error, state.outputs) == (2, None, ())
+    assert [call.is_open for call in state.invocations] == [False]
+    assert state.last_invocations() == ()
+
+
+def test_an_intent_without_outcome_is_open() -> None:
+    state = fold(e.numbered(e.started("01"), intent(1), intent(2), outcome(1))).step("01")
+
+    assert {call.call: call.is_open for call in state.invocations} == {1: False, 2: True}
+
+
+def test_usage_sums_what_is_known() -> None:
+    state = fold(e.numbered(e.started("01"), outcome(1), outcome(2, tokens=None), intent(3)))
+
+    assert state.usage() == Usage(input_tokens=5, cost_usd=1.0)
+
+
+def test_a_run_remembers_every_head_once() -> None:
+    heads = [j.HeadSeen(sha=sha) for sha in ("a" * 40, "c" * 40, None, "a" * 40)]
+
+    assert fold(e.numbered(e.created("01"), *heads)).heads == ("a" * 40, "c" * 40)
+
+
+def test_running_again_with_nothing_to_do_keeps_the_end_of_the_run() -> None:
+    whole = [e.created("01"), e.session(), *e.a_step("01"), j.RunFinished(ok=True)]
+    again = [j.SessionFinished(exit_code=0), e.session(), j.RunFinished(ok=True)]
+    state = fold(e.numbered(*whole, *again))
+
+    assert state.finished_at == e.at(6)
+    assert len(state.sessions) == 2
+
+
+def test_only_the_last_command_is_rolled_back() -> None:
+    state = fold(e.numbered(e.session(), *e.a_step("01"), e.session(), *e.a_step("02")))
+
+    assert [file.step for file in state.session_files] == ["02"]
+
+
+def test_an_interrupted_rollback_shows() -> None:
+    begun = j.RollbackStarted(steps=("01",))
+    undone = j.FileUndone(step="01", path="out/01-answer.md")
+    rollback = fold(e.numbered(*e.a_step("01"), begun, undone)).rollback
+
+    assert rollback is not None
+    assert (rollback.status, rollback.undone[0].path) == (RollbackStatus.STARTED, undone.path)
+
+
+def test_a_spawned_step_is_known_until_it_ends() -> None:
+    spawned = j.StepSpawned(step="01", attempt=1, process=Process(pid=7))
+    running = fold(e.numbered(e.started("01"), spawned))
+
+    assert running.step("01").process == Process(pid=7)
+    assert apply(running, e.finished("01")).step("01").process is None
+
+
+def test_unknown_kinds_are_named_once() -> None:
+    state = fold([Unknown(kind="dreamt", seq=1), Unknown(kind="dreamt", seq=2)])
+
+    assert state.unknown_kinds == ("dreamt",)
+
+
+@given(st.lists(e.any_event, max_size=30))
+def test_any_sequence_of_events_is_a_state(events: list[j.KnownEvent]) -> None:
+    numbered = e.numbered(*events)
+    state = EMPTY
+    for event in numbered:
+        state = apply(state, event)
+
+    assert state == fold(numbered)
+    assert state.status in {"running", "ok", "failed", "incomplete"}
+    assert state.last_seq == len(events)

@@ -1,0 +1,138 @@
+"""Builders of journals: events with plausible fields, numbered as a journal numbers them."""
+
+from collections.abc import Iterable
+
+import msgspec
+from hypothesis import strategies as st
+
+from oraclepack.core import journal as j
+from oraclepack.core.journal_line import encode_line
+from oraclepack.core.result import Cache, Process, RollbackStatus, Status, StepError, Usage
+
+PACK_HASH = "5" * 64
+
+
+def at(second: int) -> str:
+    return f"2026-03-01T10:{second // 60:02}:{second % 60:02}Z"
+
+
+def numbered(*events: j.KnownEvent) -> list[j.KnownEvent]:
+    return [
+        msgspec.structs.replace(event, seq=number, at=event.at or at(number))
+        for number, event in enumerate(events, start=1)
+    ]
+
+
+def created(*steps: str, **changes: object) -> j.RunCreated:
+    event = j.RunCreated(
+        schema_version=j.SCHEMA_VERSION,
+        pack_id="2026-03-01__abc1234__55555555",
+        pack_path="docs/pack.md",
+        pack_hash=PACK_HASH,
+        git_sha="a" * 40,
+        git_dirty=False,
+        oraclepack_version="1.0",
+        engine="api",
+        steps=steps,
+    )
+    return msgspec.structs.replace(event, **changes)
+
+
+def session(pid: int = 100) -> j.SessionStarted:
+    return j.SessionStarted(pid=pid, host="box", argv=("run", "pack.md"))
+
+
+def started(step: str, attempt: int = 1) -> j.StepStarted:
+    return j.StepStarted(
+        step=step,
+        attempt=attempt,
+        command_hash=f"hash-{step}",
+        stdout_log=f"logs/{step}.{attempt}.stdout.log",
+        stderr_log=f"logs/{step}.{attempt}.stderr.log",
+        token=f"token-{step}-{attempt}",
+    )
+
+
+def output(step: str, attempt: int = 1, name: str = "answer") -> j.OutputRecorded:
+    return j.OutputRecorded(
+        step=step,
+        attempt=attempt,
+        path=f"outputs/{step}-{name}.md",
+        declared_path=f"out/{step}-{name}.md",
+        sha256="b" * 64,
+        bytes=12,
+    )
+
+
+def finished(step: str, status: Status = Status.OK, attempt: int = 1) -> j.StepFinished:
+    error = StepError(code="EXIT", message="it ended with 1") if status is Status.FAILED else None
+    return j.StepFinished(
+        step=step,
+        attempt=attempt,
+        status=status,
+        exit_code=int(status is Status.FAILED),
+        error=error,
+        duration_ms=5,
+    )
+
+
+def a_step(step: str, status: Status = Status.OK, attempt: int = 1) -> list[j.KnownEvent]:
+    """A step from start to end, with its output when it went well."""
+    made = [output(step, attempt)] if status is Status.OK else []
+    return [started(step, attempt), *made, finished(step, status, attempt)]
+
+
+def in_file(events: Iterable[j.KnownEvent]) -> bytes:
+    """The bytes of a journal file that holds these events."""
+    crc = 0
+    lines = []
+    for event in events:
+        line, crc = encode_line(event, crc)
+        lines.append(line)
+    return b"".join(lines)
+
+
+def _some(event: type[j.Event], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[j.Event]:
+    return st.builds(event, **fields)
+
+
+_STEPS = st.sampled_from(["01", "02", "03"])
+_SMALL = st.integers(1, 3)
+_WHO = {"step": _STEPS, "attempt": _SMALL}
+_CALL = {**_WHO, "call": _SMALL, "tool": st.just("oracle")}
+_USAGE = st.none() | st.builds(Usage, input_tokens=st.none() | st.integers(0, 9))
+
+any_event: st.SearchStrategy[j.Event] = st.one_of(
+    st.just(created("01", "02", "03")),
+    st.builds(session, _SMALL),
+    _some(j.HeadSeen, sha=st.none() | st.sampled_from(["a" * 40, "c" * 40])),
+    _some(j.PreludeStarted, attempt=_SMALL),
+    _some(j.PreludeFinished, attempt=_SMALL),
+    _some(j.StepStarted, **_WHO),
+    _some(j.StepSpawned, **_WHO, process=st.just(Process(pid=7))),
+    _some(j.InvocationIntent, **_CALL),
+    _some(
+        j.InvocationOutcome, **_CALL, ok=st.booleans(), cache=st.sampled_from(Cache), usage=_USAGE
+    ),
+    _some(
+        j.SetAside,
+        **_WHO,
+        path=st.just("a.md"),
+        backup=st.just("b"),
+        sha256=st.just("0"),
+        bytes=_SMALL,
+    ),
+    st.builds(output, _STEPS, _SMALL),
+    st.builds(finished, _STEPS, st.sampled_from(Status), _SMALL),
+    _some(j.Quarantined, **_WHO, moves=st.just(())),
+    _some(j.Restored, step=_STEPS, moves=st.just(())),
+    _some(j.RollbackStarted, steps=st.just(("01",))),
+    _some(j.FileUndone, step=_STEPS, path=st.just("a.md")),
+    _some(j.RolledBack, steps=st.just(("01", "02"))),
+    _some(j.RollbackFinished, status=st.sampled_from(RollbackStatus)),
+    _some(j.Imported, source=st.just("x.state.json"), sha256=st.just("0")),
+    _some(j.Warned, message=st.text(max_size=5)),
+    _some(j.SessionFinished, exit_code=_SMALL),
+    _some(j.RunFinished, ok=st.booleans()),
+)
+"""Any event, in any order: a fold must be total over all of it."""
