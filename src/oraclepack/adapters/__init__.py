@@ -1,1 +1,1 @@
-"""The world: disk, processes, clock, environment. Nothing else in the program touches them."""
+"""The world: the only place that touches disk, processes, clock and environment."""

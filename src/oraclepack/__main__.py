@@ -1,0 +1,41 @@
+"""The way in. `--version` and the root help are static: answered before anything is imported."""
+
+import sys
+
+from oraclepack import __version__
+
+
+def main() -> int:
+    """Answer the command line of this process."""
+    args = sys.argv[1:]
+    if len(args) == 1 and args[0] in {"--version", "-h", "--help"} and sys.stdout:
+        return _static(args[0])
+    try:
+        from oraclepack.cli.main import main as answer  # noqa: PLC0415 - the point of this module
+
+        return answer(args)
+    except KeyboardInterrupt:
+        # Only while modules load; from then on the boundary stands.
+        return 130
+
+
+def _static(asked: str) -> int:
+    text = f"oraclepack {__version__}\n" if asked == "--version" else _root_help()
+    try:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+    except OSError as trouble:
+        from oraclepack.cli.render import end_of_stdout  # noqa: PLC0415 - hardly ever
+
+        return end_of_stdout(trouble)
+    return 0
+
+
+def _root_help() -> str:
+    path = __file__.removesuffix("__main__.py") + "cli/root_help.txt"
+    with open(path, encoding="utf-8") as text:  # noqa: PTH123 - pathlib would be an import
+        return text.read()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

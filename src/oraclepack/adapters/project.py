@@ -1,0 +1,35 @@
+"""Where the project is that a command works in."""
+
+from pathlib import Path
+
+from oraclepack.core.errors import UsageError
+
+
+def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
+    """`--cwd`, else the git top level of the pack, else the current directory.
+
+    Without a pack the current directory stands in for it.
+    """
+    if cwd_flag:
+        root = Path(cwd_flag).absolute()
+        if not root.is_dir():
+            raise UsageError(f"--cwd {cwd_flag}: no such directory")
+        return root
+    here = Path.cwd()
+    start = here if pack_path is None else Path(pack_path).absolute()
+    return _git_top(start) or here
+
+
+def _git_top(start: Path) -> Path | None:
+    # `.git` is a directory, or a file in worktrees and submodules; looking is far cheaper than git.
+    try:
+        resolved = start.resolve()
+    except (OSError, RuntimeError):
+        return None
+    for folder in (resolved, *resolved.parents):
+        try:
+            if (folder / ".git").exists():
+                return folder
+        except OSError:
+            return None
+    return None

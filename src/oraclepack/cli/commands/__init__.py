@@ -1,0 +1,1 @@
+"""One module per command: options in, a use case called, a reply out."""

@@ -1,0 +1,151 @@
+"""The error boundary: every command line ends here as one reply and one exit code."""
+
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from oraclepack import __version__
+from oraclepack.adapters import config
+from oraclepack.adapters.clock import SystemClock
+from oraclepack.cli import render
+from oraclepack.cli.exit_codes import ExitCode, for_error
+from oraclepack.cli.frame import HelpAskedError, Request, UnknownCommandError
+from oraclepack.cli.options import JSON_FLAG, asks_for_json
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.table import VersionAskedError, root
+from oraclepack.core.envelope import Failure, Meta, reported_ms
+from oraclepack.core.errors import OraclePackError
+
+PROGRAM = "oraclepack"
+
+
+class TerminatedError(BaseException):
+    """The machine asked us to end (SIGTERM)."""
+
+
+def run(args: Sequence[str]) -> int:
+    """Answer one command line: print the reply, return the exit code. Never raises."""
+    clock = SystemClock()
+    started = clock.monotonic_ns()
+    request = Request(wants_json=asks_for_json(args, config.variables()))
+    reply = _completed(_reply(args, request), request)
+    elapsed = clock.monotonic_ns() - started
+    printed = _printed(reply, request, elapsed)
+    refused = render.emit(printed)
+    return int(reply.exit_code) or refused
+
+
+def main(args: Sequence[str]) -> int:
+    """The command line as a process: completion requests and signals, then `run`."""
+    if config.is_completing():
+        root().main(list(args), PROGRAM, complete_var=config.COMPLETION_VARIABLE)
+    signal.signal(signal.SIGTERM, _terminate)
+    return run(args)
+
+
+def _reply(args: Sequence[str], request: Request) -> Reply:  # noqa: PLR0911 - one per ending
+    """The one place where exceptions become replies."""
+    try:
+        return _invoke(args, request)
+    except HelpAskedError as asked:
+        return Reply(data={"help": asked.text}, text=asked.text)
+    except VersionAskedError:
+        return Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
+    except click.ClickException as error:
+        return _misused(error)
+    except OraclePackError as error:
+        return Reply(exit_code=for_error(error), error=_told(error, request))
+    except (KeyboardInterrupt, click.Abort):
+        return _stopped(ExitCode.INTERRUPTED, request)
+    except TerminatedError:
+        return _stopped(ExitCode.TERMINATED, request)
+    except BaseException as error:  # noqa: BLE001 - nothing may pass: a traceback is no answer
+        from oraclepack.cli.crash import crashed  # noqa: PLC0415 - loads only for a crash
+
+        return crashed(error, request.command)
+
+
+def _invoke(args: Sequence[str], request: Request) -> Reply:
+    program = root()
+    with program.make_context(PROGRAM, list(args), obj=request) as context:
+        if not args:
+            return _nothing_asked(context)
+        reply: Any = program.invoke(context)
+    assert isinstance(reply, Reply), f"{request.command} gave no reply"
+    return reply
+
+
+def _nothing_asked(context: click.Context) -> Reply:
+    failure = Failure(
+        "USAGE", "no command given", phase="arguments", suggestion=f"try {PROGRAM} --help"
+    )
+    return Reply(talk=context.get_help() + "\n\n", exit_code=ExitCode.INVALID, error=failure)
+
+
+def _misused(error: click.ClickException) -> Reply:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path if context else PROGRAM
+    suggestion = f"see {path} --help"
+    message = error.format_message()
+    if isinstance(error, UnknownCommandError):
+        suggestion = error.hint
+    elif isinstance(error, click.NoSuchOption):
+        message = error.message
+        suggestion = _nearest_option(error, path) or suggestion
+    failure = Failure("USAGE", message, phase="arguments", suggestion=suggestion)
+    return Reply(exit_code=ExitCode.INVALID, error=failure)
+
+
+def _nearest_option(error: click.NoSuchOption, path: str) -> str:
+    if path == PROGRAM and error.option_name in {JSON_FLAG, "--output", "--color", "--cwd"}:
+        return f"options follow the command: {PROGRAM} COMMAND {error.option_name}"
+    return f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
+
+
+def _told(error: OraclePackError, request: Request) -> Failure:
+    return Failure(
+        code=error.code,
+        message=error.message,
+        detail=error.detail,
+        phase=request.phase,
+        suggestion=error.hint,
+    )
+
+
+def _stopped(code: ExitCode, request: Request) -> Reply:
+    failure = Failure(code.name, code.meaning, retryable=True, phase=request.phase)
+    return Reply(exit_code=code, error=failure)
+
+
+def _completed(reply: Reply, request: Request) -> Reply:
+    """The reply with the settings' warnings, and an error wherever the exit code is not 0."""
+    error = reply.error
+    if reply.exit_code and error is None and (request.wants_json or reply.wants_json):
+        error = Failure(reply.exit_code.name, reply.exit_code.meaning)
+    return replace(reply, warnings=request.warnings + reply.warnings, error=error)
+
+
+def _printed(reply: Reply, request: Request, elapsed_ns: int) -> render.Printed:
+    if reply.bare is not None:
+        return render.as_bare(reply, color=_colored(request))
+    if request.wants_json or reply.wants_json:
+        duration = reported_ms(elapsed_ns, timed=request.timed)
+        return render.as_json(reply, Meta(request.command, duration, __version__))
+    return render.as_text(reply, color=_colored(request))
+
+
+def _colored(request: Request) -> bool:
+    if request.color != "auto":
+        return request.color == "always"
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    variables = config.variables()
+    return on_terminal and not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminatedError

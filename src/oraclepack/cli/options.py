@@ -1,0 +1,126 @@
+"""Options of the command line, made from the declarations of the settings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from oraclepack.core.errors import UsageError
+from oraclepack.core.kinds import BOOLEANS, Bool, Choice, Names, Path
+from oraclepack.core.settings import COLOR, CWD, OUTPUT, Given, Setting
+
+SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR)
+"""What every command takes."""
+
+JSON_FLAG = "--json"
+
+
+def option_for(setting: Setting[Any]) -> click.Option:
+    """The option of a setting. It has no default of its own: not given means not given."""
+    names = [setting.flag, setting.parameter]
+    match setting.kind:
+        case Bool():
+            names[0] = f"{setting.flag}/--no-{setting.flag.removeprefix('--')}"
+            return click.Option(names, default=None, help=setting.help)
+        case Choice(choices=choices):
+            return click.Option(names, type=click.Choice(choices), help=_with_default(setting))
+        case Names():
+            text = f"{setting.help} May be repeated."
+            return click.Option(names, multiple=True, metavar="WORDS", help=text)
+        case Path():
+            return click.Option(names, type=click.Path(), metavar="DIR", help=setting.help)
+        case kind_of_value:
+            name = kind_of_value.name.upper()
+            return click.Option(names, metavar=name, help=_with_default(setting))
+
+
+def json_option() -> click.Option:
+    return click.Option([JSON_FLAG], is_flag=True, help="Short for --output json.")
+
+
+def given_flags(params: dict[str, Any], settings: Iterable[Setting[Any]]) -> dict[str, Given]:
+    """Take the settings out of a command's parameters: only those that were given."""
+    given: dict[str, Given] = {}
+    for setting in settings:
+        value = params.pop(setting.parameter, None)
+        if value is not None and value != ():
+            given[setting.name] = Given(value, setting.flag)
+    if params.pop("json", False):
+        if given.get(OUTPUT.name, Given("json", "")).value != "json":
+            raise UsageError("--json and --output text contradict each other")
+        given[OUTPUT.name] = Given("json", JSON_FLAG)
+    return given
+
+
+def settle_booleans(params: Sequence[click.Parameter], args: Sequence[str]) -> list[str]:
+    """Rewrite `--flag=true|false|…` as the bare flag it means.
+
+    Click knows `--flag` and `--no-flag`; with a value it would either refuse or
+    swallow the next word.
+    """
+    switches, takers = _switches(params), _takers(params)
+    settled: list[str] = []
+    rest = iter(args)
+    for word in rest:
+        if word == "--":
+            settled += [word, *rest]
+            break
+        name, equals, value = word.partition("=")
+        if equals and name in switches:
+            settled.append(_switch(name, value, switches[name]))
+            continue
+        settled.append(word)
+        if word in takers:
+            settled += [value for value in [next(rest, None)] if value is not None]
+    return settled
+
+
+def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
+    """Whether an answer must be JSON, judged before anything is parsed.
+
+    A wrong flag is reported while parsing, when the settings are not known yet.
+    """
+    words = list(args[: args.index("--")] if "--" in args else args)
+    last: bool | None = None
+    for word, following in zip(words, [*words[1:], ""][: len(words)], strict=True):
+        name, equals, value = word.partition("=")
+        if name == JSON_FLAG:
+            last = BOOLEANS.get(value.lower(), True) if equals else True
+        elif name in {OUTPUT.flag, "--format"}:
+            last = (value if equals else following) == "json"
+    return variables.get(OUTPUT.variable) == "json" if last is None else last
+
+
+def _with_default(setting: Setting[Any]) -> str:
+    return f"{setting.help}  [default: {setting.default}]"
+
+
+def _switches(params: Sequence[click.Parameter]) -> dict[str, str]:
+    """Each spelling of a boolean option, and the spelling of its opposite."""
+    found: dict[str, str] = {}
+    for param in params:
+        if isinstance(param, click.Option) and param.is_flag and param.is_bool_flag:
+            opposite = param.secondary_opts[0] if param.secondary_opts else ""
+            found |= dict.fromkeys(param.opts, opposite)
+            found |= dict.fromkeys(param.secondary_opts, param.opts[0])
+    return found
+
+
+def _takers(params: Sequence[click.Parameter]) -> set[str]:
+    """The options that take the next word as their value."""
+    return {
+        spelling
+        for param in params
+        if isinstance(param, click.Option) and not param.is_flag and not param.count
+        for spelling in param.opts
+    }
+
+
+def _switch(name: str, value: str, opposite: str) -> str:
+    if value.lower() not in BOOLEANS:
+        raise UsageError(f"{name}: must be one of {', '.join(BOOLEANS)}, not {value!r}")
+    if BOOLEANS[value.lower()]:
+        return name
+    if not opposite:
+        raise UsageError(f"{name} cannot be switched off; leave it out")
+    return opposite

@@ -1,0 +1,162 @@
+"""Replies become bytes here, and nowhere else does anything reach stdout."""
+
+import sys
+from dataclasses import dataclass
+from typing import IO
+
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.reply import Reply, Styled, Text
+from oraclepack.core.envelope import Envelope, Failure, Meta
+
+_LOOKS = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "cyan": "36",
+}
+_UNSEEN = dict.fromkeys(
+    code
+    for low, high in ((0, 0x1F), (0x7F, 0x9F), (0x202A, 0x202E), (0x2066, 0x2069))
+    for code in range(low, high + 1)
+    if chr(code) not in "\n\t"
+)
+"""Control and direction characters: text of packs and answers must not steer a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The bytes of one answer."""
+
+    stdout: bytes
+    stderr: bytes
+
+
+def visible(text: str) -> str:
+    """The text without anything that would steer a terminal."""
+    return text.translate(_UNSEEN)
+
+
+def as_json(reply: Reply, meta: Meta) -> Printed:
+    """One envelope on stdout, nothing else anywhere."""
+    # Only here, so that commands answering in text start without msgspec.
+    from oraclepack.core.digest import canonical_file  # noqa: PLC0415
+
+    envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
+    try:
+        stdout = canonical_file(envelope)
+    except UnicodeEncodeError:
+        stdout = canonical_file(_encodable(envelope))
+    return Printed(stdout, b"")
+
+
+def as_text(reply: Reply, *, color: bool) -> Printed:
+    """Data on stdout; warnings and errors, with what to do about them, on stderr."""
+    talk = [_line_end(_painted(reply.talk, color=color))]
+    talk += [_told("warning", "yellow", warning, color=color) for warning in reply.warnings]
+    if reply.error is not None:
+        talk.append(_failure(reply.error, color=color))
+    body = _line_end(_painted(reply.text, color=color))
+    return Printed(_bytes(body), _bytes("".join(talk)))
+
+
+def as_bare(reply: Reply, *, color: bool) -> Printed:
+    """A format of its own on stdout; the talk as ever."""
+    talk = as_text(reply, color=color)
+    return Printed(_bytes(_line_end(visible(reply.bare or ""))), talk.stderr)
+
+
+def emit(printed: Printed) -> int:
+    """Write both streams; the exit code that trouble with stdout calls for, else 0."""
+    _write(sys.stderr, printed.stderr)
+    trouble = _write(sys.stdout, printed.stdout)
+    return 0 if trouble is None else end_of_stdout(trouble)
+
+
+def end_of_stdout(trouble: OSError) -> int:
+    """Stdout will take no more. A reader that went away is no fault; a full disk is."""
+    if sys.stdout is not None:
+        _hush(sys.stdout)
+    if isinstance(trouble, BrokenPipeError):
+        return 0
+    failure = Failure("OUTPUT", f"cannot write the answer: {trouble.strerror}")
+    _write(sys.stderr, as_text(Reply(error=failure), color=False).stderr)
+    return int(ExitCode.INTERNAL)
+
+
+def _write(stream: IO[str] | None, payload: bytes) -> OSError | None:
+    if stream is None or not payload:
+        return None
+    try:
+        stream.flush()
+        stream.buffer.write(payload)  # type: ignore[attr-defined]
+        stream.flush()
+    except OSError as trouble:
+        return trouble
+    return None
+
+
+def _hush(stream: IO[str]) -> None:
+    """Send what Python still holds to nowhere, or it complains once more when it ends."""
+    import os  # noqa: PLC0415 - needed on this path alone
+
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        pass
+
+
+def _failure(failure: Failure, *, color: bool) -> str:
+    lines = _told("error", "red", failure.message, color=color)
+    for detail in filter(None, failure.detail.splitlines()):
+        lines += f"  {visible(detail)}\n"
+    if failure.suggestion:
+        lines += f"  hint: {visible(failure.suggestion)}\n"
+    return lines
+
+
+def _told(label: str, look: str, message: str, *, color: bool) -> str:
+    return _painted((Styled(f"{label}:", f"bold {look}"), f" {message}\n"), color=color)
+
+
+def _painted(text: Text, *, color: bool) -> str:
+    pieces = (text,) if isinstance(text, str) else text
+    return "".join(_piece(piece, color=color) for piece in pieces)
+
+
+def _piece(piece: str | Styled, *, color: bool) -> str:
+    if isinstance(piece, str):
+        return visible(piece)
+    text = visible(piece.text)
+    if not color or not text:
+        return text
+    codes = ";".join(_LOOKS[word] for word in piece.look.split())
+    return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def _line_end(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _bytes(text: str) -> bytes:
+    # File names may hold bytes that are no UTF-8; Python carries them as lone surrogates.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _encodable(value: object) -> object:
+    """The same value with lone surrogates spelled out, for JSON cannot hold them."""
+    import msgspec  # noqa: PLC0415 - already loaded when this is needed
+
+    match msgspec.to_builtins(value, str_keys=True):
+        case str(text):
+            return _bytes(text).decode()
+        case dict(table):
+            return {_encodable(key): _encodable(item) for key, item in table.items()}
+        case list(items) | tuple(items):
+            return [_encodable(item) for item in items]
+        case other:
+            return other

@@ -1,0 +1,56 @@
+"""The commands there are, in the order of the help, none of them imported."""
+
+import click
+
+from oraclepack.cli.frame import Entry, Group
+
+_PLACE = "oraclepack.cli.commands"
+
+COMMANDS = {
+    "validate": Entry(f"{_PLACE}.validate:validate", "Check packs against every rule."),
+    "explain": Entry(f"{_PLACE}.explain:explain", "Tell what a rule means and how to mend it."),
+    "list": Entry(f"{_PLACE}.list:list_steps", "List the steps of a pack."),
+    "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
+    "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
+    "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),
+    "manifest": Entry(f"{_PLACE}.manifest:manifest", "Describe every command for programs."),
+    "completion": Entry(f"{_PLACE}.completion:completion", "Print a shell completion script."),
+}
+
+HELP = """Validate, run and verify packs of questions for strong models.
+
+A pack is a Markdown file with one bash block of numbered steps.
+"""
+
+EPILOG = """Each command has its own --help with examples. Options may also be set by
+ORACLEPACK_* variables, .env, oraclepack.toml or [tool.oraclepack]:
+see "oraclepack config show"."""
+
+
+class Root(Group):
+    """The program itself."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        formatter.write(f"\n{EPILOG}\n")
+
+
+def _version_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001
+    if value and not ctx.resilient_parsing:
+        raise VersionAskedError
+
+
+class VersionAskedError(Exception):
+    """`--version` was given."""
+
+
+def root() -> Root:
+    """The command line as a whole."""
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_version_asked,
+        help="Show the version and exit.",
+    )
+    return Root("oraclepack", entries=COMMANDS, params=[version], help=HELP)

@@ -1,0 +1,163 @@
+"""The kinds of value a setting may have: how each is read from text or TOML."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+BOOLEANS = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+"""How a truth value may be spelled after `--flag=` and in variables."""
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+
+
+class Kind(Protocol[T_co]):
+    """How a setting's value is read; `read` raises ValueError with the reason."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self, raw: object) -> T_co: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    name: str = "bool"
+
+    def read(self, raw: object) -> bool:
+        if isinstance(raw, bool):
+            return raw
+        if isinstance(raw, str) and raw.strip().lower() in BOOLEANS:
+            return BOOLEANS[raw.strip().lower()]
+        raise ValueError(f"must be one of {', '.join(BOOLEANS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    low: int | None = None
+    high: int | None = None
+    name: str = "int"
+
+    def read(self, raw: object) -> int:
+        try:
+            value = int(raw) if isinstance(raw, str) else raw
+        except ValueError:
+            value = None
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError("must be a whole number")  # noqa: TRY004 - see Kind
+        return int(_bounded(value, self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    low: float | None = None
+    high: float | None = None
+    name: str = "float"
+
+    def read(self, raw: object) -> float:
+        value = _number(raw)
+        if value is None:
+            raise ValueError("must be a number")
+        return _bounded(value, self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A stretch of time in seconds: `90`, `90s`, `1h30m`, `250ms`."""
+
+    low: float | None = 0
+    high: float | None = None
+    name: str = "duration"
+
+    def read(self, raw: object) -> float:
+        value = _number(raw)
+        if value is None and isinstance(raw, str):
+            value = _spelled_seconds(raw.strip().lower())
+        if value is None:
+            raise ValueError("must be a duration like 90s, 15m or 1h30m")
+        return _bounded(value, self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    choices: tuple[str, ...]
+    name: str = "choice"
+
+    def read(self, raw: object) -> str:
+        if isinstance(raw, str) and raw in self.choices:
+            return raw
+        raise ValueError(f"must be one of {', '.join(self.choices)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    name: str = "text"
+
+    def read(self, raw: object) -> str:
+        if not isinstance(raw, str):
+            raise ValueError("must be text")  # noqa: TRY004 - see Kind
+        if "\0" in raw:
+            raise ValueError("must not hold a NUL character")
+        return raw
+
+
+@dataclass(frozen=True, slots=True)
+class Path(Text):
+    name: str = "path"
+
+    def read(self, raw: object) -> str:
+        value = Text.read(self, raw)
+        if not value:
+            raise ValueError("must not be empty")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A list of words: a TOML array, or text with commas."""
+
+    name: str = "list"
+
+    def read(self, raw: object) -> tuple[str, ...]:
+        parts = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(parts, list | tuple) or not all(isinstance(p, str) for p in parts):
+            raise ValueError("must be a list of words")
+        words = [word.strip() for part in parts for word in part.split(",")]
+        return tuple(word for word in words if word)
+
+
+def _number(raw: object) -> float | None:
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        return None
+    try:
+        value = float(raw)
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _spelled_seconds(text: str) -> float | None:
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def _bounded(value: float, low: float | None, high: float | None) -> float:
+    if low is not None and value < low:
+        raise ValueError(f"must be at least {low:g}")
+    if high is not None and value > high:
+        raise ValueError(f"must be at most {high:g}")
+    return value

@@ -1,0 +1,233 @@
+"""Every setting, declared once, and how the layers that may give it are resolved.
+
+A declaration gives the flag, the `ORACLEPACK_*` variable, the key in `.env` and TOML,
+the default, the check and the documentation. Adding a setting is one entry below.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Generic, TypeVar, cast
+
+from oraclepack.core.errors import UsageError
+from oraclepack.core.kinds import Bool, Choice, Kind, Names, Path
+from oraclepack.core.nearest import did_you_mean
+
+T = TypeVar("T")
+
+PREFIX = "ORACLEPACK_"
+CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
+"""Names the user's own config file in place of the usual one; not a setting itself."""
+
+
+class Source(IntEnum):
+    """Who may give a value. The higher one wins."""
+
+    DEFAULT = 0
+    USER = 1
+    PROJECT = 2
+    DOTENV = 3
+    ENVIRONMENT = 4
+    FLAG = 5
+
+
+EVERYWHERE = frozenset(Source)
+OWN = frozenset({Source.DEFAULT, Source.USER, Source.ENVIRONMENT, Source.FLAG})
+"""The sources that belong to the person who runs the command, not to the repository."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting(Generic[T]):
+    """One thing a user may set, and everything there is to know about it."""
+
+    name: str
+    """The TOML key; a dot stands for a table."""
+    kind: Kind[T]
+    default: T
+    help: str
+    spelled: str = ""
+    """The flag where it differs from the name."""
+    sources: frozenset[Source] = EVERYWHERE
+    trusted_only: bool = False
+    """It names a program: a repository may set it only if the user allows that."""
+
+    @property
+    def flag(self) -> str:
+        return self.spelled or "--" + self.name.replace("_", "-").replace(".", "-")
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper().replace(".", "_")
+
+    @property
+    def parameter(self) -> str:
+        """Its name as a Python word."""
+        return self.name.replace(".", "_")
+
+
+OUTPUT = Setting(
+    "output", Choice(("text", "json")), "text", "How to answer: for people or for programs."
+)
+COLOR = Setting(
+    "color",
+    Choice(("auto", "always", "never")),
+    "auto",
+    "When to use colour; auto means on a terminal, unless NO_COLOR is set.",
+)
+CWD = Setting(
+    "cwd",
+    Path(),
+    "",
+    "The project root; by default the git top level of the pack, else the current directory.",
+    sources=frozenset({Source.DEFAULT, Source.ENVIRONMENT, Source.FLAG}),
+)
+STRICT = Setting("strict", Bool(), default=False, help="Demand the full schema of 20 questions.")
+LINT_SELECT = Setting(
+    "lint.select", Names(), (), "Check only these rules (ids or prefixes, as OP2).", "--select"
+)
+LINT_IGNORE = Setting(
+    "lint.ignore", Names(), (), "Leave these rules out (ids or prefixes, as OP2).", "--ignore"
+)
+ALLOW_PROJECT_PROGRAMS = Setting(
+    "allow_project_programs",
+    Bool(),
+    default=False,
+    help="Let a repository's own config name programs to execute.",
+    sources=frozenset({Source.DEFAULT, Source.USER}),
+)
+
+SETTINGS: tuple[Setting[Any], ...] = tuple(
+    sorted(
+        (value for value in list(globals().values()) if isinstance(value, Setting)),
+        key=lambda setting: setting.name,
+    )
+)
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value as somebody wrote it, and where: a file and key, a variable or a flag."""
+
+    value: object
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Everything one source gives, by setting name."""
+
+    source: Source
+    values: Mapping[str, Given]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a resolved value came from."""
+
+    source: Source
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting's value for one command, frozen, each with its origin."""
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    root: str = "."
+    """The project root, as an absolute path."""
+
+    def __getitem__(self, setting: Setting[T]) -> T:
+        return cast("T", self.values.get(setting.name, setting.default))
+
+    def origin(self, setting: Setting[Any]) -> Origin:
+        return self.origins.get(setting.name, Origin(Source.DEFAULT, "default"))
+
+
+def resolve(layers: Iterable[Layer]) -> tuple[dict[str, object], dict[str, Origin]]:
+    """The value of each setting by precedence. A bad value is an error that names its source.
+
+    Every layer is checked, also where a stronger one hides it: a mistake must not
+    wait for the day on which the stronger value goes away.
+    """
+    ordered = sorted(layers, key=lambda layer: layer.source)
+    values: dict[str, object] = {}
+    origins: dict[str, Origin] = {}
+    for layer in ordered:
+        for name in sorted(layer.values):
+            given = layer.values[name]
+            setting = _known(name, given)
+            _refuse_wrong_place(setting, layer.source, given, values)
+            values[name] = _read(setting, given)
+            origins[name] = Origin(layer.source, given.where)
+    return values, origins
+
+
+def flatten(table: Mapping[str, object], where: str) -> dict[str, Given]:
+    """A TOML table as dotted names. Only the tables that hold settings are looked into."""
+    tables = {name.partition(".")[0] for name in BY_NAME if "." in name}
+    flat: dict[str, Given] = {}
+    for key, value in table.items():
+        if key in tables and isinstance(value, dict):
+            for inner, item in value.items():
+                flat[f"{key}.{inner}"] = Given(item, f"{where}: {key}.{inner}")
+        else:
+            flat[key] = Given(value, f"{where}: {key}")
+    return flat
+
+
+def from_variables(
+    variables: Mapping[str, str], where: str = ""
+) -> tuple[dict[str, Given], tuple[str, ...]]:
+    """The settings among `ORACLEPACK_*` variables, and a warning for each one we do not know."""
+    known = {setting.variable: setting.name for setting in SETTINGS}
+    given: dict[str, Given] = {}
+    warnings: list[str] = []
+    for name in sorted(variables):
+        if name in known:
+            place = f"{where}: {name}" if where else name
+            given[known[name]] = Given(variables[name], place)
+        elif name.startswith(PREFIX) and name != CONFIG_VARIABLE:
+            place = f" in {where}" if where else ""
+            hint = did_you_mean(name, known)
+            warnings.append(f"unknown variable {name}{place}" + (f"; {hint}" if hint else ""))
+    return given, tuple(warnings)
+
+
+def _known(name: str, given: Given) -> Setting[Any]:
+    setting = BY_NAME.get(name)
+    if setting is None:
+        hint = did_you_mean(name, BY_NAME) or "`oraclepack config show` lists every setting"
+        raise UsageError(f"{given.where}: unknown setting", hint=hint)
+    return setting
+
+
+def _refuse_wrong_place(
+    setting: Setting[Any], source: Source, given: Given, values: Mapping[str, object]
+) -> None:
+    if source not in setting.sources:
+        raise UsageError(f"{given.where}: {setting.name} cannot be set here", hint=_places(setting))
+    allowed = values.get(ALLOW_PROJECT_PROGRAMS.name, ALLOW_PROJECT_PROGRAMS.default)
+    if setting.trusted_only and source not in OWN and not allowed:
+        raise UsageError(
+            f"{given.where}: a repository may not name programs to execute",
+            hint=f"set it yourself, or {ALLOW_PROJECT_PROGRAMS.name} in your own config",
+        )
+
+
+def _places(setting: Setting[Any]) -> str:
+    spelled = {
+        Source.FLAG: setting.flag,
+        Source.ENVIRONMENT: setting.variable,
+        Source.USER: "your own config file",
+    }
+    return "use " + " or ".join(spelled[s] for s in spelled if s in setting.sources)
+
+
+def _read(setting: Setting[T], given: Given) -> T:
+    try:
+        return setting.kind.read(given.value)
+    except ValueError as reason:
+        raise UsageError(f"{given.where}: {reason}, not {given.value!r}") from None
