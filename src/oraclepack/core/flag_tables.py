@@ -1,0 +1,123 @@
+"""What we know about the command lines of the tools: one table each, kept as data."""
+
+import functools
+import pkgutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from oraclepack.core.call import TOOLS
+
+
+class Effect(StrEnum):
+    """What a flag changes."""
+
+    ANSWER = "answer"
+    """What is asked, of whom, or how it is answered: part of an invocation's key."""
+    OUTPUT = "output"
+    """Where the answer is put."""
+    INSPECT = "inspect"
+    """The tool shows something and asks no model."""
+    NONE = "none"
+    """Patience, talk, names, windows: the answer stays the same."""
+
+
+class Role(StrEnum):
+    """What the value of a flag names, where that matters to us."""
+
+    PROMPT = "prompt"
+    ATTACHMENT = "attachment"
+    OUTPUT = "output"
+    """A file that holds the answer: a declared output."""
+    SIDE_FILE = "side-file"
+    """Another path the tool writes to."""
+
+
+class FlagSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One flag as the tool declares it. `name` is its long spelling, dashes included."""
+
+    name: str
+    short: str | None = None
+    aliases: tuple[str, ...] = ()
+    value: Literal["none", "required", "optional"] = "none"
+    variadic: bool = False
+    split: str | None = None
+    """The tool itself cuts a value into several at this mark."""
+    choices: tuple[str, ...] = ()
+    negates: str | None = None
+    role: Role | None = None
+    secret: bool = False
+    effect: Effect = Effect.ANSWER
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases, *((self.short,) if self.short else ()))
+
+
+class _Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    complete: bool
+    flags: tuple[FlagSpec, ...]
+    aliases: tuple[str, ...] = ()
+    max_operands: int | None = None
+    commands: "tuple[_Command, ...]" = ()
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tool: str
+    package: str
+    version: str
+    grammar: Literal["commander", "clap", "yargs"]
+    root: _Command
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A tool or one of its sub-commands: the flags it takes, by every spelling."""
+
+    name: str
+    complete: bool
+    """Every flag is listed, so one that is not listed is an error."""
+    flags: tuple[FlagSpec, ...]
+    by_spelling: Mapping[str, FlagSpec]
+    commands: Mapping[str, "Command"]
+    """Sub-commands, by name and alias."""
+    max_operands: int | None = None
+
+    def walk(self) -> Iterator["Command"]:
+        """The command and everything below it, each once."""
+        yield self
+        for name, command in self.commands.items():
+            if name == command.name:
+                yield from command.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTable:
+    """The command line of one tool, and the version it was taken from."""
+
+    tool: str
+    package: str
+    version: str
+    grammar: Literal["commander", "clap", "yargs"]
+    root: Command
+
+
+def _command(raw: _Command) -> Command:
+    by_spelling = {spelling: spec for spec in raw.flags for spelling in spec.spellings}
+    below = [(name, _command(sub)) for sub in raw.commands for name in (sub.name, *sub.aliases)]
+    return Command(raw.name, raw.complete, raw.flags, by_spelling, dict(below), raw.max_operands)
+
+
+@functools.cache
+def table_of(tool: str) -> FlagTable:
+    """The table of a tool we know (one of `call.TOOLS`)."""
+    if tool not in TOOLS:
+        raise KeyError(tool)
+    content = pkgutil.get_data("oraclepack.core", f"flag_data/{tool}.json")
+    assert content is not None
+    raw = msgspec.json.decode(content, type=_Table)
+    return FlagTable(raw.tool, raw.package, raw.version, raw.grammar, _command(raw.root))
