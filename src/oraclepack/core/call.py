@@ -20,6 +20,8 @@ class Flag:
     spelled: str
     value: Word | None
     span: Span
+    role: str | None = None
+    """What its value names, if it matters to us (`flag_tables.Role`): prompt, output, …"""
 
 
 class FlagFault(StrEnum):
@@ -38,6 +40,8 @@ class FlagProblem:
     spelled: str
     span: Span
     allowed: tuple[str, ...] = ()
+    nearest: str | None = None
+    """For an unknown flag: the known one that looks most like it."""
 
 
 class AttachmentKind(StrEnum):
@@ -85,6 +89,9 @@ class ToolCall:
     heredocs: tuple[Heredoc, ...]
     places: frozenset[Place]
     span: Span
+    subcommand: str | None = None
+    excess: tuple[Word, ...] = ()
+    """Operands beyond what the tool accepts."""
     wrappers: tuple[str, ...] = ()
     """What it is called through, outermost first: `env`, `timeout`, `sh -c`, …"""
     escapes: str | None = None

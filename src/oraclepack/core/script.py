@@ -14,6 +14,10 @@ class Word:
     value: str | None
     """What the program receives; None when only the running shell knows."""
     span: Span
+    template: str = ""
+    """The value with what is unknown left as it was written, such as `docs/${name}.md`."""
+    origin: Span | None = None
+    """Where the text itself begins, when the word only refers to it: a variable, a heredoc."""
     splits: bool = False
     """It may become no word or several: an unquoted expansion or an array."""
     globs: bool = False
@@ -21,11 +25,8 @@ class Word:
 
     @property
     def shown(self) -> str:
-        """The value if known, else the source without its outer quotes."""
-        if self.value is not None:
-            return self.value
-        quoted = len(self.source) > 1 and self.source[0] == self.source[-1] == '"'
-        return self.source[1:-1] if quoted else self.source
+        """The value as far as it is known: what to print in a message."""
+        return self.template if self.value is None else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ class Command:
     heredocs: tuple[Heredoc, ...]
     places: frozenset[Place]
     span: Span
+    function: str = ""
+    """The function whose body it stands in, if any."""
 
     @property
     def name(self) -> str | None:

@@ -1,0 +1,1 @@
+"""A pack and what the world says of it, into findings."""

@@ -1,0 +1,45 @@
+"""What a rule is: one fault it looks for, how much that weighs, and its own documentation."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from oraclepack.core.facts import Facts
+from oraclepack.core.finding import Fix, Severity
+from oraclepack.core.pack import Pack
+from oraclepack.core.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule looks at: the pack, and what the world says of it."""
+
+    pack: Pack
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A fault at a place; the rule that found it gives it an id and a weight."""
+
+    span: Span
+    message: str
+    hint: str = ""
+    fix: Fix | None = None
+    step: str | None = None
+    """The step it belongs to, where the line alone does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One fault a pack may have. Ids are never reused; the name describes the fault.
+
+    The docstring of the check is the rule's documentation: a sentence that says what is demanded,
+    a "Why:" and a "Mend:" paragraph, and a "Bad::" and a "Good::" example.
+    """
+
+    id: str
+    name: str
+    severity: Severity
+    strict: Severity
+    """What it weighs under `--strict`."""
+    check: Callable[[Subject], Iterator[Problem]]

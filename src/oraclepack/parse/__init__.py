@@ -1,0 +1,1 @@
+"""Text into nouns: a Markdown file becomes a `Pack`. Tolerant: content never raises."""

@@ -1,0 +1,271 @@
+"""A stretch of bash to the plain values of `core/script.py`. No tree node leaves this module."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from oraclepack.core.script import Command, Comment, Heredoc, Place, Redirect, Script, Word
+from oraclepack.core.source import Span
+from oraclepack.parse.assign import Assignments
+from oraclepack.parse.grammar import descend, syntax_tree, text_of
+from oraclepack.parse.locate import Locator
+from oraclepack.parse.values import heredoc_text, is_quoted, word_of
+from oraclepack.parse.variables import Variables
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
+_BRANCHES = frozenset({"elif_clause", "else_clause", "case_item"})
+_SKIPPED = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "variable_name"})
+_OWN_VARIABLES = frozenset({Place.SUBSHELL, Place.PIPELINE, Place.SUBSTITUTION, Place.BACKGROUND})
+
+
+def read_script(place: Locator, variables: Variables) -> tuple[Script, Variables]:
+    """What a stretch of bash says, and what is known of its variables at its end."""
+    reader = _Reader(place, variables.copy())
+    root = syntax_tree(b"\n".join(place.lines)).root_node
+    try:
+        reader.visit(root, frozenset())
+    except RecursionError:
+        # Nested deeper than anybody writes: keep what was read, mark the whole as misread.
+        reader.misread.append(place.span(root.start_point, root.end_point))
+    reader.commands.sort(key=lambda command: command.span)
+    script = Script(
+        commands=tuple(reader.commands),
+        heredocs=tuple(sorted(reader.heredocs, key=lambda heredoc: heredoc.span)),
+        comments=tuple(sorted(reader.comments, key=lambda comment: comment.span)),
+        functions=tuple(reader.functions),
+        misread=tuple(reader.misread),
+    )
+    return script, reader.variables
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Walks a tree in the order of the text and writes down what it meets."""
+
+    place: Locator
+    variables: Variables
+    commands: list[Command] = field(default_factory=list)
+    heredocs: list[Heredoc] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
+    functions: dict[str, None] = field(default_factory=dict)
+    misread: list[Span] = field(default_factory=list)
+    function: str = ""
+
+    def visit(self, node: "Node", places: frozenset[Place]) -> None:  # noqa: C901, PLR0912 - a table of node kinds
+        match node.type:
+            case "comment":
+                self._comment(node, places)
+            case "command":
+                self._command(node, places, [])
+            case "redirected_statement":
+                self._redirected(node, places)
+            case "variable_assignment" | "declaration_command" | "unset_command":
+                self._assignment(node, places)
+            case "function_definition":
+                self._function(node, places)
+            case "ERROR":
+                self.misread.append(self._span(node))
+                self._children(node, places)
+            case kind if kind in _LOOPS:
+                self.variables.forget(Assignments.names_in(node))
+                self._children(node, places | {Place.LOOP})
+            case kind if kind in _BRANCHES:
+                self._children(node, places | {Place.CONDITION})
+            case "list":
+                self._list(node, places)
+            case "pipeline":
+                self._apart(node, places | {Place.PIPELINE})
+            case "subshell":
+                self._apart(node, places | {Place.SUBSHELL})
+            case kind if kind in _SUBSTITUTIONS:
+                self._apart(node, places | {Place.SUBSTITUTION})
+            case kind if kind not in _SKIPPED:
+                self._children(node, places)
+
+    def _children(self, node: "Node", places: frozenset[Place]) -> None:
+        children = node.children
+        for index, child in enumerate(children):
+            if child.type == "then":
+                places = places | {Place.CONDITION}
+            if not child.is_named:
+                continue
+            if index + 1 < len(children) and children[index + 1].type == "&":
+                self._apart_one(child, places | {Place.BACKGROUND})
+            else:
+                self.visit(child, places)
+
+    def _apart(self, node: "Node", places: frozenset[Place]) -> None:
+        """Visit what runs in a shell of its own: its assignments do not reach us."""
+        outer, self.variables = self.variables, self.variables.copy()
+        self._children(node, places)
+        self.variables = outer
+
+    def _apart_one(self, node: "Node", places: frozenset[Place]) -> None:
+        outer, self.variables = self.variables, self.variables.copy()
+        self.visit(node, places)
+        self.variables = outer
+
+    def _list(self, node: "Node", places: frozenset[Place]) -> None:
+        """In `a && b` the right side runs only if the left side says so."""
+        named = node.named_children
+        for index, child in enumerate(named):
+            self.visit(child, places | {Place.CONDITION} if index else places)
+
+    def _function(self, node: "Node", places: frozenset[Place]) -> None:
+        name = node.child_by_field_name("name")
+        if name is not None:
+            self.functions[text_of(name)] = None
+        self.variables.distrust(Assignments.names_in(node))
+        outer = self.variables, self.function
+        self.variables, self.function = Variables(), text_of(name) if name is not None else ""
+        self._children(node, places | {Place.FUNCTION})
+        self.variables, self.function = outer
+
+    def _assignment(self, node: "Node", places: frozenset[Place]) -> None:
+        self._substitutions(node, places)
+        # Inside a function, loop or branch the assignment may or may not have happened.
+        certain = not places - _OWN_VARIABLES
+        Assignments(self.variables, self.place).apply(node, certain=certain)
+
+    def _comment(self, node: "Node", places: frozenset[Place]) -> None:
+        row, column = node.start_point
+        before = self.place.lines[row][:column].strip() if row < len(self.place.lines) else b""
+        parent = node.parent
+        self.comments.append(
+            Comment(
+                text_of(node).rstrip(),
+                self._span(node),
+                top_level=parent is not None and parent.type == "program",
+                in_function=Place.FUNCTION in places,
+                trailing=bool(before),
+            )
+        )
+
+    def _redirected(self, node: "Node", places: frozenset[Place]) -> None:
+        """A statement with redirections: they belong to the last command of the statement."""
+        body = node.child_by_field_name("body")
+        redirects = node.children_by_field_name("redirect")
+        if body is not None and body.type == "command":
+            self._command(body, places, redirects)
+            return
+        before = len(self.commands)
+        if body is not None:
+            self.visit(body, places)
+        found, heredocs, extra = self._redirects(redirects, places)
+        if len(self.commands) > before:
+            last = self.commands[-1]
+            self.commands[-1] = replace(
+                last,
+                words=last.words + extra,
+                redirects=last.redirects + found,
+                heredocs=last.heredocs + heredocs,
+            )
+        elif found or heredocs:
+            span = self._span(node)
+            self.commands.append(Command((), (), found, heredocs, places, span, self.function))
+
+    def _command(self, node: "Node", places: frozenset[Place], outer: "list[Node]") -> None:
+        words: list[Word] = []
+        settings: list[tuple[str, Word]] = []
+        redirects = list(outer)
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                setting = Assignments(self.variables, self.place).setting(child)
+                settings.extend([setting] if setting else [])
+            elif child.type in {"file_redirect", "herestring_redirect", "heredoc_redirect"}:
+                redirects.append(child)
+            elif child.type != "comment":
+                words.append(word_of(child, self.variables, self.place))
+        slot = len(self.commands)
+        self._substitutions(node, places)
+        found, heredocs, extra = self._redirects(redirects, places)
+        command = Command(
+            tuple(words) + extra,
+            tuple(settings),
+            found,
+            heredocs,
+            places,
+            self._span(node),
+            self.function,
+        )
+        self.commands.insert(slot, command)
+        if not places & _OWN_VARIABLES:
+            Assignments(self.variables, self.place).by_command(command)
+
+    def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
+        for inner in descend(node, _SUBSTITUTIONS):
+            self.visit(inner, places)
+
+    def _redirects(
+        self, nodes: "list[Node]", places: frozenset[Place]
+    ) -> tuple[tuple[Redirect, ...], tuple[Heredoc, ...], tuple[Word, ...]]:
+        redirects: list[Redirect] = []
+        heredocs: list[Heredoc] = []
+        extra: list[Word] = []
+        for node in nodes:
+            if node.type == "file_redirect":
+                redirects.extend(self._file_redirect(node, extra))
+                self._substitutions(node, places)
+            elif node.type == "heredoc_redirect":
+                self._heredoc(node, places, redirects, heredocs, extra)
+            else:
+                self._substitutions(node, places)
+        return tuple(redirects), tuple(heredocs), tuple(extra)
+
+    def _file_redirect(self, node: "Node", extra: list[Word]) -> list[Redirect]:
+        descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
+        operator = next((text_of(c) for c in node.children if not c.is_named), ">")
+        # The tree hands words that follow a redirection to the redirection: `> out.md -p x`.
+        targets = node.children_by_field_name("destination")
+        extra.extend(word_of(target, self.variables, self.place) for target in targets[1:])
+        number = text_of(descriptor) if descriptor is not None else ""
+        return [
+            Redirect(
+                operator,
+                int(number) if number.isdecimal() else None,
+                word_of(target, self.variables, self.place),
+                self._span(node),
+            )
+            for target in targets[:1]
+        ]
+
+    def _heredoc(
+        self,
+        node: "Node",
+        places: frozenset[Place],
+        redirects: list[Redirect],
+        heredocs: list[Heredoc],
+        extra: list[Word],
+    ) -> None:
+        """A heredoc; the tree hangs the rest of its line under it: `<<A > out`, `<<A | cat`."""
+        parts = {child.type: child for child in node.named_children}
+        start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
+        quoted = is_quoted(text_of(start)) if start is not None else False
+        text = heredoc_text(body, self.variables, self.place, quoted=quoted).text if body else ""
+        first = body or parts.get("heredoc_end") or node
+        heredoc = Heredoc(
+            text_of(start).strip("'\"\\") if start is not None else "",
+            quoted,
+            text,
+            self.place.span(first.start_point, node.end_point),
+            Place.SUBSTITUTION in places,
+        )
+        heredocs.append(heredoc)
+        self.heredocs.append(heredoc)
+        for child in node.named_children:
+            if child.type == "file_redirect":
+                redirects.extend(self._file_redirect(child, extra))
+            elif child.type in {"word", "string", "raw_string", "concatenation", "number"}:
+                extra.append(word_of(child, self.variables, self.place))
+            elif child.type == "heredoc_body" and not quoted:
+                self._substitutions(child, places)
+            elif child.type == "pipeline":
+                self._apart(child, places | {Place.PIPELINE})
+            elif child.type not in _SKIPPED:
+                self.visit(child, places | {Place.CONDITION})
+
+    def _span(self, node: "Node") -> Span:
+        return self.place.span(node.start_point, node.end_point)

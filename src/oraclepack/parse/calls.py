@@ -1,0 +1,182 @@
+"""The calls of known tools in a script."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from oraclepack.core.call import (
+    ORACLE,
+    SPELLINGS,
+    Attachment,
+    AttachmentKind,
+    Flag,
+    FlagProblem,
+    ToolCall,
+)
+from oraclepack.core.flag_tables import Role, table_of
+from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv, split_list
+from oraclepack.core.script import Command, Script, Word
+from oraclepack.core.wrappers import Unwrapped, unwrap
+from oraclepack.parse.bash import read_script
+from oraclepack.parse.locate import Locator
+from oraclepack.parse.prompt import prompt_of
+from oraclepack.parse.variables import Variables
+
+_GLOB_SIGNS = frozenset("*?[{")
+_QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the text before a step gives to it: functions that call tools, and guards."""
+
+    functions: Mapping[str, tuple[ToolCall, ...]] = field(default_factory=dict)
+    guarded: frozenset[str] = frozenset()
+
+
+def calls_in(script: Script, scope: Scope) -> tuple[tuple[ToolCall, ...], Scope]:
+    """The calls that a script makes outside its functions, and the scope it leaves behind."""
+    functions = dict(scope.functions)
+    guarded = set(scope.guarded)
+    calls: list[ToolCall] = []
+    for command in script.commands:
+        guarded.update(_asked_for(command))
+        found = _calls_of(command, functions, guarded)
+        if command.function:
+            functions[command.function] = (*functions.get(command.function, ()), *found)
+        else:
+            calls.extend(found)
+    return tuple(calls), Scope(functions, frozenset(guarded))
+
+
+def _asked_for(command: Command) -> Iterable[str]:
+    """The tools that a command asks for: `command -v codex`."""
+    words = [word.value or "" for word in command.words]
+    if not words or words[0] not in _QUESTIONS:
+        return ()
+    needed = _QUESTIONS[words[0]]
+    if needed is not None and not needed & set(words[1:]):
+        return ()
+    return {SPELLINGS[word] for word in words[1:] if word in SPELLINGS}
+
+
+def _calls_of(
+    command: Command, functions: Mapping[str, tuple[ToolCall, ...]], guarded: set[str]
+) -> list[ToolCall]:
+    if command.name is not None and command.name in functions:
+        via = f"function {command.name}"
+        return [
+            replace(call, span=command.span, wrappers=(via, *call.wrappers))
+            for call in functions[command.name]
+        ]
+    found = unwrap([word.value for word in command.words])
+    if found is None:
+        return []
+    if found.tool is not None and found.at is not None:
+        return [_call(command, found.tool, found.at, found, guarded)]
+    return _inner_calls(command, found, functions, guarded)
+
+
+def _inner_calls(
+    command: Command,
+    found: Unwrapped,
+    functions: Mapping[str, tuple[ToolCall, ...]],
+    guarded: set[str],
+) -> list[ToolCall]:
+    """The calls of `sh -c '…'`, all placed at the outer command."""
+    text = command.words[found.script_at].value if found.script_at is not None else None
+    if text is None:
+        return []
+    lines = text.split("\n")
+    place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
+    script, _ = read_script(place, Variables())
+    inner: list[ToolCall] = []
+    for nested in script.commands:
+        guarded.update(_asked_for(nested))
+        inner.extend(_calls_of(nested, functions, guarded))
+    return [
+        replace(
+            call,
+            span=command.span,
+            wrappers=(*found.wrappers, *call.wrappers),
+            escapes=found.escapes or call.escapes,
+            places=call.places | command.places,
+        )
+        for call in inner
+    ]
+
+
+def _call(command: Command, tool: str, at: int, found: Unwrapped, guarded: set[str]) -> ToolCall:
+    argv = command.words[at + 1 :]
+    loose = [index for index, word in enumerate(argv) if word.splits]
+    parsed = parse_argv(table_of(tool), [word.value for word in argv], loose)
+    operands = tuple(argv[index] for index in parsed.operands)
+    flags = _flags(parsed, argv)
+    prompt = None
+    if tool == ORACLE:
+        named = [flag.value for flag in flags if flag.role == Role.PROMPT and flag.value]
+        sure = [argv[index] for index in parsed.operands if index not in parsed.uncertain]
+        prompt = prompt_of(named, sure, command.heredocs)
+    return ToolCall(
+        tool=tool,
+        spelled=command.words[at].source,
+        argv=argv,
+        flags=flags,
+        operands=operands,
+        problems=_problems(parsed, argv),
+        redirects=command.redirects,
+        heredocs=command.heredocs,
+        places=command.places,
+        span=command.span,
+        subcommand=parsed.subcommand,
+        excess=tuple(argv[index] for index in parsed.excess),
+        wrappers=found.wrappers,
+        escapes=found.escapes,
+        guarded=tool in guarded,
+        attachments=tuple(_attachments(parsed, argv)) if tool == ORACLE else (),
+        prompt=prompt,
+    )
+
+
+def _flags(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[Flag, ...]:
+    return tuple(
+        Flag(use.name, use.spelled, _value(use, argv), argv[use.at].span, use.spec.role)
+        for use in parsed.flags
+    )
+
+
+def _value(use: FlagUse, argv: Sequence[Word]) -> Word | None:
+    if use.value_at is None:
+        return None
+    word = argv[use.value_at]
+    if use.value_at != use.at:
+        return word
+    # `--file=a.md`: the value is a part of the flag's own word.
+    text = word.template if use.value is None else use.value
+    return replace(word, value=use.value, template=text)
+
+
+def _problems(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[FlagProblem, ...]:
+    return tuple(
+        FlagProblem(
+            problem.fault, problem.spelled, argv[problem.at].span, problem.allowed, problem.nearest
+        )
+        for problem in parsed.problems
+    )
+
+
+def _attachments(parsed: ParsedArgv, argv: Sequence[Word]) -> Iterable[Attachment]:
+    for use in parsed.with_role(Role.ATTACHMENT):
+        word = _value(use, argv)
+        if word is None:
+            continue
+        if word.value is None:
+            yield Attachment(word.template, AttachmentKind.UNKNOWN, word, word.span)
+            continue
+        for part in split_list(use.spec, word.value):
+            yield Attachment(part, _kind(part), word, word.span)
+
+
+def _kind(value: str) -> AttachmentKind:
+    if value.startswith("!"):
+        return AttachmentKind.EXCLUSION
+    return AttachmentKind.GLOB if set(value) & _GLOB_SIGNS else AttachmentKind.LITERAL

@@ -1,0 +1,70 @@
+"""Markdown to code blocks, headings and list lines. The only home of markdown-it."""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from oraclepack.core.pack import Fence
+from oraclepack.core.source import Span
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of the Markdown text."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """What a pack needs to know of its Markdown."""
+
+    fences: tuple[Fence, ...]
+    headings: tuple[Heading, ...]
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    # Imported here: commands that read no pack must not pay for it.
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    # Only the block structure matters; without the inline rules a long pack is read twice as fast.
+    return MarkdownIt("commonmark").disable(["inline", "text_join"])
+
+
+def read_markdown(text: str) -> Markdown:
+    """The code blocks and headings of a Markdown text, with their lines."""
+    lines = text.split("\n")
+    tokens = _parser().parse(text)
+    fences = [_fence(token, lines) for token in tokens if token.type in {"fence", "code_block"}]
+    headings = [
+        Heading(following.content.strip(), token.map[0] + 1)
+        for token, following in pairwise(tokens)
+        if token.type == "heading_open" and token.map is not None
+    ]
+    return Markdown(tuple(fences), tuple(headings))
+
+
+def _fence(token: "Token", lines: list[str]) -> Fence:
+    assert token.map is not None
+    first, end = token.map
+    is_fence = token.type == "fence"
+    content_lines = token.content.count("\n")
+    # A closed fence spends two lines on its markers, an unclosed one only the first.
+    closed = not is_fence or end - first == content_lines + 2
+    last = min(end, len(lines))
+    span = Span(first + 1, 1, last, len(lines[last - 1]) + 1)
+    return Fence(
+        info=token.info.strip(),
+        marker=token.markup if is_fence else "",
+        closed=closed,
+        content=token.content,
+        content_line=first + 2 if is_fence else first + 1,
+        span=span,
+    )

@@ -1,0 +1,35 @@
+"""bash text to a syntax tree. The only home of tree-sitter."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
+
+
+@cache
+def _parser() -> "Parser":
+    # Imported here: commands that read no pack must not pay for it.
+    import tree_sitter  # noqa: PLC0415
+    import tree_sitter_bash  # noqa: PLC0415
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def syntax_tree(source: bytes) -> "Tree":
+    """The tree of a stretch of bash; where it cannot be read, the tree holds ERROR nodes."""
+    return _parser().parse(source)
+
+
+def text_of(node: "Node") -> str:
+    return node.text.decode("utf-8", "replace") if node.text else ""
+
+
+def descend(node: "Node", kinds: frozenset[str]) -> Iterator["Node"]:
+    """The nodes of certain kinds below a node, in text order, not looking inside them."""
+    for child in node.named_children:
+        if child.type in kinds:
+            yield child
+        else:
+            yield from descend(child, kinds)

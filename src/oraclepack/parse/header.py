@@ -1,0 +1,79 @@
+"""Step headers and the comments that speak to oraclepack."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from oraclepack.core.script import Comment
+from oraclepack.core.source import Span
+from oraclepack.core.step import HEADER_FIELDS, Attribute, Directive, Header, StepId
+
+HEADER = re.compile(r"#\s*(?P<id>\d{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+"""`# 01) …`, also `# 01 — …` and `# 01 - …`."""
+
+NUMBERED = re.compile(r"#\s*(?P<id>\d+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+"""The same with any number of digits: what a header with a slip looks like."""
+
+_FIELD = re.compile(rf"(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})\s*=\s*", re.IGNORECASE)
+_OLD_FIELD = re.compile(
+    rf"#\s*(?P<key>{'|'.join(HEADER_FIELDS)})\s*:\s*(?P<value>\S.*?)\s*$", re.IGNORECASE
+)
+_DIRECTIVE = re.compile(r"#\s*oraclepack:\s*(?P<name>[a-z][a-z-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$")
+_SPELLING = {field.lower(): field for field in HEADER_FIELDS}
+
+
+def has_attributes(text: str) -> bool:
+    """A comment carries header attributes: nobody writes `ROI=` by accident."""
+    return _FIELD.search(text) is not None
+
+
+def read_header(comment: Comment) -> Header | None:
+    """The header that a comment is, if it is one."""
+    match = HEADER.match(comment.text)
+    if match is None:
+        return None
+    attributes, title = _attributes(match["rest"], match.start("rest"), comment.span)
+    number = _within(comment.span, match.start("id"), match.end("id"))
+    return Header(StepId(match["id"]), title, attributes, comment.span, number)
+
+
+def with_old_fields(header: Header, comments: Iterable[Comment]) -> Header:
+    """The header completed by the older spelling in the body: `# ROI: 4.2`."""
+    found: dict[str, Attribute] = {}
+    for comment in comments:
+        match = _OLD_FIELD.match(comment.text) if comment.top_level else None
+        if match is not None:
+            key = _SPELLING[match["key"].lower()]
+            value = _within(comment.span, match.start("value"), match.end("value"))
+            found.setdefault(key, Attribute(match["value"], value))
+    if not found:
+        return header
+    merged = found | dict(header.attributes)
+    return Header(header.id, header.title, merged, header.span, header.id_span)
+
+
+def read_directives(comments: Iterable[Comment]) -> tuple[Directive, ...]:
+    """The `# oraclepack: …` comments, in order."""
+    matches = ((comment, _DIRECTIVE.match(comment.text)) for comment in comments)
+    return tuple(
+        Directive(match["name"], match["value"].strip(), comment.span)
+        for comment, match in matches
+        if match is not None
+    )
+
+
+def _attributes(rest: str, offset: int, span: Span) -> tuple[Mapping[str, Attribute], str]:
+    """The attributes of a header text; a value ends where the next known key starts."""
+    keys = list(_FIELD.finditer(rest))
+    if not keys:
+        return {}, rest.strip()
+    attributes: dict[str, Attribute] = {}
+    ends = [key.start() for key in keys[1:]] + [len(rest)]
+    for key, end in zip(keys, ends, strict=True):
+        text = rest[key.end() : end].rstrip()
+        where = _within(span, offset + key.end(), offset + key.end() + len(text))
+        attributes.setdefault(_SPELLING[key["key"].lower()], Attribute(text, where))
+    return attributes, rest[: keys[0].start()].strip()
+
+
+def _within(span: Span, start: int, end: int) -> Span:
+    return Span(span.line, span.column + start, span.line, span.column + end)

@@ -1,0 +1,163 @@
+"""A Markdown file to the `Pack` that everything else stands on."""
+
+import re
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import PurePosixPath
+
+from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude
+from oraclepack.core.source import Span
+from oraclepack.core.step import Directive, Step
+from oraclepack.parse.bash import read_script
+from oraclepack.parse.calls import Scope, calls_in
+from oraclepack.parse.effects import outputs_of, reads_of, writes_of
+from oraclepack.parse.fences import Markdown, read_markdown
+from oraclepack.parse.header import read_directives, read_header, with_old_fields
+from oraclepack.parse.heredocs import readable
+from oraclepack.parse.locate import Locator
+from oraclepack.parse.prompt import meta_of
+from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
+from oraclepack.parse.variables import Variables
+
+_ENTRY = re.compile(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
+
+
+def parse_pack(raw: str, path: str, complete: Complete | None = None) -> Pack:
+    """Read a pack. Content never raises: what cannot be read is left for the rules to report."""
+    text = raw.removeprefix("\ufeff")
+    had_crlf = "\r" in text
+    if had_crlf:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    markdown = read_markdown(text)
+    block = next((fence for fence in markdown.fences if fence.is_bash), None)
+    pack = Pack(
+        path=path,
+        text=text,
+        fences=markdown.fences,
+        block=block,
+        prelude=None,
+        steps=(),
+        coverage=_coverage(markdown, text),
+        parsed_args=_parsed_args(markdown, text),
+        had_crlf=had_crlf,
+        had_bom=raw.startswith("\ufeff"),
+    )
+    return pack if block is None else _with_script(pack, block, complete)
+
+
+def _with_script(pack: Pack, block: Fence, complete: Complete | None) -> Pack:
+    place = Locator.of_block(block, pack.text)
+    found = find_boundaries(place, complete)
+    prelude, directives, scope, variables = _prelude(place, found)
+    ends = [*found.rows[1:], len(place.lines) - 1]
+    steps = tuple(
+        _step(place, found, index, ends[index], scope, variables)
+        for index in range(len(found.rows))
+    )
+    declared = variables.get("out_dir")
+    return replace(
+        pack,
+        prelude=prelude,
+        steps=steps,
+        swallowed=tuple(found.swallowed),
+        misnumbered=tuple(found.misnumbered),
+        out_dir=_out_dir(declared.text if declared else None, pack, steps),
+        directives=directives,
+    )
+
+
+def _prelude(
+    place: Locator, found: Boundaries
+) -> tuple[Prelude, tuple[Directive, ...], Scope, Variables]:
+    end = found.rows[0] if found.rows else len(place.lines) - 1
+    part = place.part(0, end)
+    script, variables = read_script(readable(part), Variables())
+    _, scope = calls_in(script, Scope())
+    prelude = Prelude(_code(part), _lines(part), script)
+    return prelude, read_directives(script.comments), scope, variables
+
+
+def _step(
+    place: Locator,
+    found: Boundaries,
+    index: int,
+    end: int,
+    scope: Scope,
+    variables: Variables,
+) -> Step:
+    header = read_header(found.headers[index])
+    assert header is not None
+    body = place.part(found.rows[index] + 1, end)
+    script, _ = read_script(readable(body), variables)
+    calls, _ = calls_in(script, scope)
+    directives = read_directives(script.comments)
+    outputs = outputs_of(calls, directives)
+    writes, unknown = writes_of(script, outputs)
+    last = header.span.line + len(body.lines)
+    return Step(
+        header=with_old_fields(header, script.comments),
+        code=_code(body),
+        span=Span(header.span.line, 1, last, 1),
+        script=script,
+        calls=calls,
+        outputs=outputs,
+        reads=reads_of(script, outputs),
+        writes=writes,
+        writes_unknown=unknown,
+        meta=meta_of(calls),
+        directives=directives,
+    )
+
+
+def _code(place: Locator) -> str:
+    return b"".join(line + b"\n" for line in place.lines).decode()
+
+
+def _lines(place: Locator) -> Span:
+    first = place.first_line
+    return Span(first, 1, first + max(len(place.lines) - 1, 0), 1)
+
+
+def _out_dir(declared: str | None, pack: Pack, steps: tuple[Step, ...]) -> str | None:
+    """`out_dir=` of the prelude or the "Parsed args", else what the outputs have in common."""
+    named = declared or pack.parsed_args.get("out_dir", "")
+    if named and "{{" not in named:
+        return named.rstrip("/") or "/"
+    known = [output.path.value for step in steps for output in step.outputs]
+    parents = [PurePosixPath(path).parent.parts for path in known if path]
+    if not parents or len(parents) != len(known):
+        return None
+    same = takewhile(lambda parts: len(set(parts)) == 1, zip(*parents, strict=False))
+    return str(PurePosixPath(*(parts[0] for parts in same)))
+
+
+def _entries(markdown: Markdown, text: str, title: str) -> tuple[int, list[tuple[int, str, str]]]:
+    """The first list of `- key: value` lines below a heading, with their line numbers."""
+    ends = [heading.line for heading in markdown.headings]
+    ends.extend(fence.span.line for fence in markdown.fences)
+    start = next((h.line for h in markdown.headings if h.text.lower().startswith(title)), 0)
+    if not start:
+        return 0, []
+    lines = text.split("\n")
+    end = min((line for line in ends if line > start), default=len(lines) + 1)
+    entries: list[tuple[int, str, str]] = []
+    for number in range(start + 1, end):
+        match = _ENTRY.match(lines[number - 1])
+        if match is not None:
+            entries.append((number, match["key"], match["value"]))
+        elif entries and lines[number - 1].strip():
+            break
+    return start, entries
+
+
+def _coverage(markdown: Markdown, text: str) -> Coverage | None:
+    start, entries = _entries(markdown, text, "coverage check")
+    if not start:
+        return None
+    lines = tuple(CoverageLine(key, value, Span.at(number)) for number, key, value in entries)
+    return Coverage(lines, Span.at(start))
+
+
+def _parsed_args(markdown: Markdown, text: str) -> dict[str, str]:
+    _, entries = _entries(markdown, text, "parsed args")
+    return {key: value for _, key, value in entries}

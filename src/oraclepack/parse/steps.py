@@ -1,0 +1,121 @@
+"""Where the steps of a bash block begin."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from oraclepack.core.script import Comment
+from oraclepack.parse.grammar import descend, syntax_tree
+from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
+from oraclepack.parse.locate import Locator
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Complete = Callable[[str], bool]
+"""Asks bash itself whether a text is a whole number of complete commands."""
+
+_HEREDOC = frozenset({"heredoc_body"})
+
+
+@dataclass(slots=True)
+class Boundaries:
+    """The comments that open steps, and those that only look as if they did."""
+
+    headers: list[Comment] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    """The row of each header in the block, counted from 0."""
+    swallowed: list[Comment] = field(default_factory=list)
+    misnumbered: list[Comment] = field(default_factory=list)
+
+    def add(self, comment: Comment, row: int, column: int) -> None:
+        match = HEADER.match(comment.text)
+        digits = NUMBERED.match(comment.text)
+        is_next = digits is not None and int(digits["id"]) == len(self.headers) + 1
+        if comment.top_level and match is not None and column == 0:
+            self.headers.append(comment)
+            self.rows.append(row)
+        elif comment.top_level:
+            long_number = digits is not None and len(digits["id"]) > 2  # noqa: PLR2004
+            if has_attributes(comment.text) or (is_next and long_number):
+                self.misnumbered.append(comment)
+        elif has_attributes(comment.text) or (is_next and match and not comment.in_function):
+            self.swallowed.append(comment)
+
+
+def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
+    """The step headers of a block.
+
+    A header is a comment between complete commands. The tree tells that; where the tree could not
+    read the block, bash decides; where bash cannot read it either, the lines outside heredocs do.
+    """
+    rows = [row for row, line in enumerate(place.lines) if _may_open(line)]
+    boundaries = Boundaries()
+    if not rows:
+        return boundaries
+    root = syntax_tree(b"\n".join(place.lines)).root_node
+    top_level: set[int] | None = None
+    if root.has_error:
+        top_level = _without_tree(place, rows, root, complete)
+    for row in rows:
+        column = len(place.lines[row]) - len(place.lines[row].lstrip())
+        node = root.named_descendant_for_point_range((row, column), (row, column + 1))
+        comment = _comment(place, row, column, node, top_level)
+        if comment is not None:
+            boundaries.add(comment, row, column)
+    return boundaries
+
+
+def _may_open(line: bytes) -> bool:
+    text = line.lstrip()
+    if not text.startswith(b"#"):
+        return False
+    return NUMBERED.match(text.decode("utf-8", "replace")) is not None
+
+
+def _comment(
+    place: Locator, row: int, column: int, node: "Node | None", top_level: set[int] | None
+) -> Comment | None:
+    text = place.lines[row].strip().decode("utf-8", "replace")
+    span = place.span((row, column), (row, len(place.lines[row].rstrip())))
+    if top_level is not None and row in top_level:
+        return Comment(text, span, top_level=True)
+    if node is None or node.type != "comment" or tuple(node.start_point) != (row, column):
+        return None
+    parent = node.parent
+    is_top = parent is not None and parent.type == "program" and top_level is None
+    return Comment(text, span, top_level=is_top, in_function=_in_function(node))
+
+
+def _in_function(node: "Node") -> bool:
+    parent = node.parent
+    while parent is not None:
+        if parent.type == "function_definition":
+            return True
+        parent = parent.parent
+    return False
+
+
+def _without_tree(
+    place: Locator, rows: list[int], root: "Node", complete: Complete | None
+) -> set[int]:
+    """The rows of headers in a block that the tree cannot read as a whole."""
+    at_start = [row for row in rows if place.lines[row].startswith(b"#")]
+    if complete is not None and complete(_text(place, 0, len(place.lines))):
+        found: set[int] = set()
+        start = 0
+        for row in at_start:
+            if complete(_text(place, start, row)):
+                found.add(row)
+                start = row
+        return found
+    inside = {
+        row
+        for body in descend(root, _HEREDOC)
+        for row in range(body.start_point[0], body.end_point[0])
+    }
+    return {row for row in at_start if row not in inside}
+
+
+def _text(place: Locator, start: int, end: int) -> str:
+    return b"".join(line + b"\n" for line in place.lines[start:end]).decode("utf-8", "replace")

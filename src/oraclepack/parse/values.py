@@ -1,0 +1,184 @@
+"""The value of a shell word, as far as the text alone decides it."""
+
+import re
+from typing import TYPE_CHECKING
+
+from oraclepack.core.script import Word
+from oraclepack.parse.grammar import text_of
+from oraclepack.parse.locate import Locator
+from oraclepack.parse.variables import Value, Variables
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+EXPANSIONS = frozenset(
+    {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
+)
+_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_GLOB = re.compile(r"(?<!\\)[*?\[]")
+_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE = re.compile(r'\\(\n|["\\$`])')
+_ANSI_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ANSI_LETTERS |= {"e": "\x1b", "E": "\x1b", "\\": "\\", "'": "'", '"': '"', "?": "?"}
+
+
+def word_of(node: "Node", variables: Variables, place: Locator) -> Word:
+    """A word node as a plain value."""
+    value = value_of(node, variables, place)
+    return Word(
+        source=text_of(node),
+        value=value.text if value.known and not value.splits else None,
+        span=place.span(node.start_point, node.end_point),
+        template=value.text,
+        origin=value.origin,
+        splits=value.splits,
+        globs=value.globs,
+    )
+
+
+def value_of(  # noqa: PLR0911 - a table of node kinds
+    node: "Node", variables: Variables, place: Locator
+) -> Value:
+    """What bash makes of a word node."""
+    match node.type:
+        case "word" | "number" | "variable_name" | "special_variable_name" | "test_operator":
+            return _bare(text_of(node))
+        case "raw_string":
+            return Value(text_of(node)[1:-1])
+        case "string":
+            return _string(node, variables, place)
+        case "ansi_c_string":
+            return _ansi(text_of(node)[2:-1])
+        case "concatenation":
+            return _joined(node, variables, place)
+        case "command_name" | "translated_string" if node.named_child_count == 1:
+            return value_of(node.named_children[0], variables, place)
+        case "simple_expansion" | "expansion":
+            value = _expansion(node, variables)
+            unsafe = not value.known or not value.text or re.search(r"[\s*?\[\\]", value.text)
+            return Value(value.text, value.known, bool(unsafe), value.globs, value.origin)
+        case "command_substitution":
+            value = _substitution(node, variables, place)
+            return Value(value.text, value.known, splits=True, origin=value.origin)
+        case "process_substitution" | "arithmetic_expansion":
+            return Value(text_of(node), known=False)
+        case _:
+            return Value(text_of(node), known=False, splits=True)
+
+
+def heredoc_text(node: "Node", variables: Variables, place: Locator, *, quoted: bool) -> Value:
+    """The body of a heredoc: literal when its delimiter is quoted, else with expansions."""
+    origin = place.span(node.start_point, node.start_point)
+    if quoted:
+        return Value(text_of(node), origin=origin)
+    value = _expanded(node, node.start_byte, node.end_byte, variables, place)
+    return Value(value.text, value.known, origin=origin)
+
+
+def _bare(text: str) -> Value:
+    if text.startswith("~"):
+        return Value(text, known=False)
+    if _BRACES.search(text):
+        return Value(text, known=False, splits=True)
+    globs = _GLOB.search(text) is not None
+    return Value(_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text), globs=globs)
+
+
+def _string(node: "Node", variables: Variables, place: Locator) -> Value:
+    inner = [child for child in node.named_children if child.type in EXPANSIONS]
+    value = _expanded(node, node.start_byte + 1, node.end_byte - 1, variables, place)
+    lone = len(inner) == 1 and value.text == text_of(inner[0])
+    return Value(
+        value.text,
+        value.known,
+        splits=lone and re.search(r"\[@\]|^\$@$|^\$\{@\}$", value.text) is not None,
+        origin=value.origin,
+    )
+
+
+def _expanded(node: "Node", start: int, end: int, variables: Variables, place: Locator) -> Value:
+    """Text with expansions: what stands between them is literal, up to its backslashes.
+
+    The literal text is cut from the source, not from the tree: the tree drops some white space.
+    """
+    source = node.text or b""
+    base = node.start_byte
+    result = Value("")
+    for child in [c for c in node.named_children if c.type in EXPANSIONS]:
+        literal = source[start - base : child.start_byte - base].decode("utf-8", "replace")
+        result = result.joined(Value(_unquote(literal)))
+        inner = (
+            _substitution(child, variables, place)
+            if child.type == "command_substitution"
+            else _expansion(child, variables)
+        )
+        result = result.joined(Value(inner.text, inner.known, origin=inner.origin))
+        start = child.end_byte
+    tail = source[start - base : end - base].decode("utf-8", "replace")
+    return result.joined(Value(_unquote(tail)))
+
+
+def _unquote(text: str) -> str:
+    return _QUOTED_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
+
+
+def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
+    result = Value("")
+    for child in node.children:
+        result = result.joined(value_of(child, variables, place))
+    if _BRACES.search(text_of(node)) and any(c.type in {"word", "{"} for c in node.children):
+        return Value(text_of(node), known=False, splits=True)
+    return result
+
+
+def _expansion(node: "Node", variables: Variables) -> Value:
+    """`$name` and `${name}` of a variable that is certain; everything else stays as written."""
+    source = text_of(node)
+    unknown = Value(source, known=False)
+    if node.type == "arithmetic_expansion":
+        return unknown
+    names = [child for child in node.named_children if child.type == "variable_name"]
+    plain = node.named_child_count == 1 and bool(names)
+    if not plain or source not in {f"${text_of(names[0])}", f"${{{text_of(names[0])}}}"}:
+        return unknown
+    return variables.get(text_of(names[0])) or unknown
+
+
+def _substitution(node: "Node", variables: Variables, place: Locator) -> Value:
+    """`$(cat <<'END' …)` is the heredoc's text; any other substitution is unknown."""
+    unknown = Value(text_of(node), known=False)
+    statements = node.named_children
+    if len(statements) != 1 or statements[0].type != "redirected_statement":
+        return unknown
+    body = statements[0].child_by_field_name("body")
+    redirects = statements[0].children_by_field_name("redirect")
+    if body is None or text_of(body).strip() != "cat" or len(redirects) != 1:
+        return unknown
+    heredoc = redirects[0]
+    parts = {child.type: child for child in heredoc.named_children}
+    if set(parts) - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
+        return unknown
+    quoted = is_quoted(text_of(parts["heredoc_start"]))
+    value = heredoc_text(parts["heredoc_body"], variables, place, quoted=quoted)
+    text = value.text
+    if text_of(heredoc).startswith("<<-"):
+        text = re.sub(r"^\t+", "", text, flags=re.MULTILINE)
+    return Value(text.rstrip("\n"), value.known, origin=value.origin)
+
+
+def is_quoted(delimiter: str) -> bool:
+    return any(char in delimiter for char in "'\"\\")
+
+
+def _ansi(text: str) -> Value:
+    def decode(match: re.Match[str]) -> str:
+        for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
+            if match[group] is not None:
+                code = int(match[group], base)
+                return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"  # noqa: PLR2004
+        return _ANSI_LETTERS.get(match[5], match[0])
+
+    return Value(_ANSI_ESCAPE.sub(decode, text))
