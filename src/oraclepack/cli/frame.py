@@ -1,6 +1,7 @@
 """What a command is: options and settings in, a reply out."""
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -152,8 +153,9 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     timed: bool = False,
     reads_config: bool = True,
 ) -> Callable[[Callable[..., Reply]], Command]:
-    """Make a function `(settings, **parameters) -> Reply` a command.
+    """Make a function a command: parameters in, a reply out.
 
+    A parameter `settings` receives the resolved settings.
     Parameters named `pack` or `packs` tell which project the settings belong to.
     `timed` is for commands that run something: their duration is worth milliseconds.
     """
@@ -176,7 +178,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
             name,
             callback=_answering(function, facts),
             params=params,
-            help=function.__doc__,
+            help=inspect.cleandoc(function.__doc__ or ""),
             facts=facts,
         )
 
@@ -184,6 +186,8 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
 
 
 def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Reply]:
+    wanted = "settings" in inspect.signature(function).parameters
+
     def answer(**params: Any) -> Reply:  # noqa: ANN401 - whatever the command declared
         request = click.get_current_context().ensure_object(Request)
         request.timed = facts.timed
@@ -192,7 +196,7 @@ def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Re
         settings = load_settings(flags, _pack_path(params), reads_config=facts.reads_config)
         _adopt(request, settings)
         request.phase = "work"
-        return function(settings=settings, **params)
+        return function(**(params | {"settings": settings} if wanted else params))
 
     return answer
 

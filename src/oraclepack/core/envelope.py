@@ -1,6 +1,7 @@
 """The one shape in which every command answers a program."""
 
 from dataclasses import dataclass
+from typing import Any
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the envelope or of any published data shape would have to change."""
@@ -37,7 +38,7 @@ class Envelope:
     """The answer of one command. `ok` is true exactly when the exit code is 0."""
 
     ok: bool
-    data: object
+    data: Any
     error: Failure | None
     warnings: tuple[str, ...]
     meta: Meta

@@ -231,3 +231,42 @@ def _read(setting: Setting[T], given: Given) -> T:
         return setting.kind.read(given.value)
     except ValueError as reason:
         raise UsageError(f"{given.where}: {reason}, not {given.value!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingShown:
+    """A setting as `config show` tells it."""
+
+    name: str
+    value: Any
+    source: str
+    """The rank: default, user, project, dotenv, environment or flag."""
+    where: str
+    """The file and key, the variable or the flag."""
+    flag: str | None
+    variable: str | None
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigShown:
+    """Every setting, its value, and where that came from."""
+
+    root: str
+    settings: tuple[SettingShown, ...]
+
+
+def shown(settings: Settings) -> ConfigShown:
+    rows = tuple(
+        SettingShown(
+            name=setting.name,
+            value=settings[setting],
+            source=settings.origin(setting).source.name.lower(),
+            where=settings.origin(setting).where,
+            flag=setting.flag if Source.FLAG in setting.sources else None,
+            variable=setting.variable if Source.ENVIRONMENT in setting.sources else None,
+            help=setting.help,
+        )
+        for setting in SETTINGS
+    )
+    return ConfigShown(settings.root, rows)

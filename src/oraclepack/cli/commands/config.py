@@ -2,7 +2,8 @@
 
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.settings import SETTINGS, Settings
+from oraclepack.cli.tables import columns
+from oraclepack.core.settings import Settings, shown
 
 config = Group(
     "config",
@@ -17,7 +18,22 @@ config = Group(
     examples=("oraclepack config show", "oraclepack config show --json"),
 )
 def show(settings: Settings) -> Reply:
-    """Show every setting, its value and its origin."""
-    rows = [(s.name, str(settings[s]), settings.origin(s)) for s in SETTINGS]
-    text = "\n".join(f"{name} = {value}  ({origin.where})" for name, value, origin in rows)
-    return Reply(data={}, text=text)
+    """Show every setting, its value and its origin.
+
+    Stronger first: flag, ORACLEPACK_* variable, .env, oraclepack.toml or [tool.oraclepack],
+    your own config file, default.
+    """
+    config = shown(settings)
+    rows = [(row.name, _spelled(row.value), row.where) for row in config.settings]
+    text = f"project root: {config.root}\n\n" + columns(("setting", "value", "origin"), rows)
+    return Reply(data=config, text=text)
+
+
+def _spelled(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return ", ".join(map(str, value)) or "-"
+        case _:
+            return str(value) or "-"

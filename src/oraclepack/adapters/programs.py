@@ -1,0 +1,68 @@
+"""Programs on PATH: where they are, and what they say when asked something short."""
+
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST_BYTES = 64_000
+"""A program that says more than this to a short question is not worth listening to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What came of asking a program something short."""
+
+    exit_code: int | None
+    """None when it did not start or did not end in time."""
+    answer: str
+    elapsed_ns: int
+    trouble: str = ""
+
+
+def find_program(name: str) -> str | None:
+    return shutil.which(name)
+
+
+def python_version() -> str:
+    return platform.python_version()
+
+
+def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
+    """Ask a program something short. It gets no stdin, and its whole group ends with the time."""
+    started = time.monotonic_ns()
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            # task-master would otherwise look for an update of itself.
+            env=os.environ | {"TASKMASTER_SKIP_AUTO_UPDATE": "1"},
+        )
+    except OSError as trouble:
+        return Probe(None, "", time.monotonic_ns() - started, f"cannot start: {trouble.strerror}")
+    with process:
+        try:
+            said, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            _end_group(process)
+            elapsed = time.monotonic_ns() - started
+            return Probe(None, "", elapsed, f"no answer in {timeout:g} s")
+    answer = said[:MOST_BYTES].decode("utf-8", "replace")
+    code = process.returncode
+    problem = "" if code == 0 else f"exit code {code}"
+    return Probe(code, answer, time.monotonic_ns() - started, problem)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        process.kill()
+    process.wait()

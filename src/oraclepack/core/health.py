@@ -1,0 +1,176 @@
+"""What oraclepack needs from the machine, and how to judge what is there."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+SLOW_LOGIN_MS = 100
+
+
+class Presence(StrEnum):
+    """Whether a program can be used."""
+
+    OK = "ok"
+    MISSING = "missing"
+    FAILED = "failed"
+    """It is there, but does not tell its version."""
+    OLD = "old"
+    """It works, but is older than what is known to work well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A program we may call, what does not work without it, and how to get it."""
+
+    name: str
+    spellings: tuple[str, ...]
+    """What it may be called on PATH; the first one found is taken."""
+    without: str
+    mend: str
+    oldest: tuple[int, ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a short look at a program gave."""
+
+    path: str | None
+    answer: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The verdict about one program."""
+
+    name: str
+    status: Presence
+    path: str | None
+    version: str | None
+    problem: str
+    without: str
+    """What does not work without it."""
+    mend: str
+    """How to mend it; empty when all is well."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoginShell:
+    """What a login shell costs at each step, in milliseconds (median of three)."""
+
+    login_ms: int
+    plain_ms: int
+    slow: bool
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The machine as `doctor` found it."""
+
+    python: str
+    oraclepack: str
+    programs: tuple[Check, ...]
+    login_shell: LoginShell | None
+    usable: bool
+    """Nothing that every command needs is missing."""
+
+
+NEEDS = (
+    Need(
+        "bash",
+        ("bash",),
+        "packs cannot be run, and their syntax is not checked",
+        "install bash 4 or newer with your package manager",
+        oldest=(4,),
+        required=True,
+    ),
+    Need(
+        "git",
+        ("git",),
+        "runs do not know the commit they belong to, and changes cannot be taken back",
+        "install git with your package manager",
+    ),
+    Need(
+        "oracle",
+        ("oracle",),
+        "steps that call oracle cannot be run",
+        "npm install -g @steipete/oracle",
+    ),
+    Need(
+        "node",
+        ("node",),
+        "oracle, gemini and task-master do not start",
+        "install Node 24 or newer",
+        oldest=(24,),
+    ),
+    Need(
+        "codex",
+        ("codex",),
+        "steps that call codex are skipped",
+        "npm install -g @openai/codex",
+    ),
+    Need(
+        "gemini",
+        ("gemini",),
+        "steps that call gemini are skipped",
+        "npm install -g @google/gemini-cli",
+    ),
+    Need(
+        "task-master",
+        ("task-master", "tm"),
+        "steps that call task-master are skipped",
+        "npm install -g task-master-ai",
+    ),
+    Need(
+        "shellcheck",
+        ("shellcheck",),
+        "validate leaves the shellcheck rule out and says so",
+        'pip install "oraclepack[lint]", or install shellcheck with your package manager',
+    ),
+)
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?")
+
+
+def version_in(answer: str) -> str | None:
+    """The first thing in a program's answer that looks like a version."""
+    found = _VERSION.search(answer)
+    return found.group() if found else None
+
+
+def judge(need: Need, seen: Sighting) -> Check:
+    """What a look at a program means."""
+    version = version_in(seen.answer)
+    status, problem = Presence.OK, ""
+    if seen.path is None:
+        status, problem = Presence.MISSING, "not found on PATH"
+    elif seen.trouble or version is None:
+        status, problem = Presence.FAILED, seen.trouble or "does not tell its version"
+    elif need.oldest and _numbers(version) < need.oldest:
+        oldest = ".".join(map(str, need.oldest))
+        status, problem = Presence.OLD, f"older than {oldest}"
+    mend = "" if status is Presence.OK else need.mend
+    return Check(need.name, status, seen.path, version, problem, need.without, mend)
+
+
+def judge_login(login_ns: int, plain_ns: int) -> LoginShell:
+    """Whether the login profile is worth a word: it runs again before every step."""
+    login_ms, plain_ms = login_ns // 1_000_000, plain_ns // 1_000_000
+    slow = login_ms - plain_ms > SLOW_LOGIN_MS
+    advice = (
+        "your login profile runs before every step; move slow parts (pyenv, nvm, conda) out of it"
+        if slow
+        else ""
+    )
+    return LoginShell(login_ms, plain_ms, slow, advice)
+
+
+def usable(checks: tuple[Check, ...]) -> bool:
+    required = {need.name for need in NEEDS if need.required}
+    return all(check.status is not Presence.MISSING for check in checks if check.name in required)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("-")[0]))
