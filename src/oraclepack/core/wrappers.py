@@ -1,0 +1,245 @@
+"""Looking through what a tool is called by: `env`, `timeout`, `npx`, `sh -c` and their like."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from oraclepack.core.call import SPELLINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """What a simple command really calls: a tool, or a script text for another shell."""
+
+    tool: str | None = None
+    """The name we know the tool by; None when the command runs a script text."""
+    at: int | None = None
+    """Which word names the tool; its arguments begin after it."""
+    script_at: int | None = None
+    """Which word is the script text of `sh -c`."""
+    wrappers: tuple[str, ...] = ()
+    """Outermost first, as in `env`, `timeout`, `bash -lc`."""
+    escapes: str | None = None
+    """Why nothing can stand between this call and the tool."""
+    more_arguments: bool = False
+    """The wrapper adds arguments of its own at the end (`xargs`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrapper:
+    """How a program's own options end and the command it runs begins."""
+
+    valued: str = ""
+    """Short options with a value."""
+    valued_long: tuple[str, ...] = ()
+    operands: int = 0
+    """Words of its own before the command (the duration of `timeout`)."""
+    assignments: bool = False
+    questions: str = ""
+    """Short options that make it tell about the command instead of running it."""
+    escapes: str | None = None
+    adds_arguments: bool = False
+
+
+_WRAPPERS = {
+    "builtin": _Wrapper(),
+    "command": _Wrapper(questions="vV"),
+    "env": _Wrapper("uCaS", ("--unset", "--chdir", "--argv0", "--split-string"), assignments=True),
+    "exec": _Wrapper("a"),
+    "ionice": _Wrapper("cn", ("--class", "--classdata"), questions="pPu"),
+    "nice": _Wrapper("n", ("--adjustment",)),
+    "nohup": _Wrapper(),
+    "setsid": _Wrapper(),
+    "stdbuf": _Wrapper("ioe", ("--input", "--output", "--error")),
+    "sudo": _Wrapper(
+        "ugpCDhRTtUr",
+        ("--user", "--group", "--prompt", "--chdir", "--host", "--chroot", "--role", "--type"),
+        assignments=True,
+        questions="lvVkK",
+        escapes="sudo starts from an environment of its own",
+    ),
+    "time": _Wrapper("fo", ("--format", "--output")),
+    "timeout": _Wrapper("ks", ("--kill-after", "--signal"), operands=1),
+    "xargs": _Wrapper(
+        "adEILnPs",
+        (
+            "--arg-file",
+            "--delimiter",
+            "--max-lines",
+            "--max-args",
+            "--max-procs",
+            "--max-chars",
+            "--process-slot-var",
+        ),
+        adds_arguments=True,
+    ),
+}
+_SHELL = _Wrapper("oO", ("--rcfile", "--init-file"))
+_SHELLS = ("bash", "dash", "ksh", "sh", "zsh")
+_PACKAGES = {
+    "@steipete/oracle": "oracle",
+    "@openai/codex": "codex",
+    "@google/gemini-cli": "gemini",
+    "task-master-ai": "task-master",
+}
+_RUNNER = _Wrapper("pcw", ("--package", "--call", "--workspace"))
+_RUNNERS = ("npx", "bunx", "pnpx")
+_RUN_WORDS = {"pnpm": ("dlx", "exec"), "yarn": ("dlx",), "npm": ("exec", "x"), "bun": ("x",)}
+"""Package managers that run a package's program after a word of their own."""
+
+
+def unwrap(words: Sequence[str | None]) -> Unwrapped | None:
+    """The tool or script text that a simple command runs, or None if it is neither.
+
+    None among the words is one that only the running shell knows. Total on every list.
+    """
+    at, found = 0, Unwrapped()
+    while at < len(words) and (name := words[at]) is not None:
+        base = name.rpartition("/")[2]
+        if base in _WRAPPERS:
+            own = _own_words(words, at + 1, _WRAPPERS[base])
+            if own is None:
+                return None
+            at, found = own.end, _looked_through(base, own, found)
+            if found.script_at is not None:
+                return found
+        else:
+            return _arrived(words, at, name, found)
+    return None
+
+
+def _looked_through(base: str, own: "_OwnWords", found: Unwrapped) -> Unwrapped:
+    wrapper = _WRAPPERS[base]
+    return replace(
+        found,
+        script_at=own.value_at("-S", "--split-string") if base == "env" else None,
+        wrappers=(*found.wrappers, base),
+        escapes=found.escapes or wrapper.escapes or _escape(base, own),
+        more_arguments=found.more_arguments or wrapper.adds_arguments,
+    )
+
+
+def _arrived(words: Sequence[str | None], at: int, name: str, found: Unwrapped) -> Unwrapped | None:
+    """A word that is no wrapper: a tool, a shell, a package runner, or nothing of ours."""
+    base = name.rpartition("/")[2]
+    following = words[at + 1] if at + 1 < len(words) else None
+    if base in SPELLINGS:
+        return _called_by(name, replace(found, tool=SPELLINGS[base], at=at))
+    if base in _SHELLS:
+        return _shell(words, at, base, found)
+    if base in _RUNNERS:
+        return _package(words, at + 1, base, _called_by(name, found))
+    if following is not None and following in _RUN_WORDS.get(base, ()):
+        return _package(words, at + 2, f"{base} {following}", found)
+    return None
+
+
+def _called_by(name: str, found: Unwrapped) -> Unwrapped:
+    """A program named with a slash is not looked for on PATH."""
+    if "/" in name and found.escapes is None:
+        return replace(found, escapes=f"{name} is a path, so PATH is not asked")
+    return found
+
+
+def _escape(base: str, own: "_OwnWords") -> str | None:
+    empties = {"env": ("-i", "-", "--ignore-environment"), "exec": ("-c",)}.get(base, ())
+    if own.has(*empties):
+        return f"{base} {empties[0]} empties the environment"
+    if any(word.startswith("PATH=") for word in own.assignments):
+        return f"{base} sets a PATH of its own"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnWords:
+    """A wrapper's options, each with the place of its value, and where the command begins."""
+
+    options: tuple[tuple[str, int | None], ...]
+    assignments: tuple[str, ...]
+    end: int
+
+    def has(self, *names: str) -> bool:
+        return any(name in names for name, _ in self.options)
+
+    def value_at(self, *names: str) -> int | None:
+        return next((at for name, at in self.options if name in names and at is not None), None)
+
+
+def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _OwnWords | None:
+    """Read a wrapper's own words; None when it answers a question instead of running anything."""
+    options: list[tuple[str, int | None]] = []
+    assignments: list[str] = []
+    operands, only_words = wrapper.operands, False
+    while at < len(words):
+        word = words[at]
+        if word is not None and word.startswith("-") and not only_words:
+            only_words = word == "--"
+            options += (read := _options_of(word, at, wrapper))
+            at += 2 if any(value == at + 1 for _, value in read) else 1
+            continue
+        # env 'A=$b' is a hidden word here; nobody names the command itself that way after env.
+        if wrapper.assignments and (word is None or _is_assignment(word)):
+            assignments.append(word or "")
+        elif operands:
+            operands -= 1
+        else:
+            break
+        at += 1
+    if any(name[1:] in wrapper.questions for name, _ in options if len(name) == len("-v")):
+        return None
+    return _OwnWords(tuple(options), tuple(assignments), at)
+
+
+def _options_of(word: str, at: int, wrapper: _Wrapper) -> list[tuple[str, int | None]]:
+    """The options in one word, each with the index of the word that holds its value, if any."""
+    if word.startswith("--") or len(word) == 1:
+        name, equals, _ = word.partition("=")
+        takes_next = name in wrapper.valued_long and not equals
+        return [(name, at + 1 if takes_next else None)]
+    found: list[tuple[str, int | None]] = []
+    for position, letter in enumerate(word[1:], start=2):
+        takes_value = letter in wrapper.valued
+        takes_next = takes_value and position == len(word)
+        found.append((f"-{letter}", at + 1 if takes_next else None))
+        if takes_value:
+            break
+    return found
+
+
+def _is_assignment(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
+
+
+def _shell(words: Sequence[str | None], at: int, base: str, found: Unwrapped) -> Unwrapped | None:
+    """`bash -lc TEXT`: the text is a script of its own. A shell that runs a file tells nothing."""
+    own = _own_words(words, at + 1, _SHELL)
+    if own is None or not own.has("-c") or own.end >= len(words):
+        return None
+    login = own.has("-l", "--login")
+    # Only bash reads BASH_ENV after the profile, and thereby finds the way back to us.
+    escapes = f"{base} -l reads the login profile, which may reset PATH"
+    return replace(
+        found,
+        script_at=own.end,
+        wrappers=(*found.wrappers, f"{base} -{'l' if login else ''}c"),
+        escapes=found.escapes or (escapes if login and base != "bash" else None),
+    )
+
+
+def _package(
+    words: Sequence[str | None], at: int, runner: str, found: Unwrapped
+) -> Unwrapped | None:
+    """`npx -y @steipete/oracle@1 …`: the tool by its package, or by its name out of one."""
+    own = _own_words(words, at, _RUNNER)
+    assert own is not None, "package runners answer no questions"
+    found = replace(found, wrappers=(*found.wrappers, runner))
+    if runner != "npx":
+        found = replace(found, escapes=found.escapes or f"{runner} starts the package itself")
+    if (text_at := own.value_at("-c", "--call")) is not None:
+        why = f"{runner} -c puts the package's programs first on PATH"
+        return replace(found, script_at=text_at, escapes=found.escapes or why)
+    name = words[own.end] if own.end < len(words) else None
+    scope, _, rest = (name or "").rpartition("/")
+    package = f"{scope}/{rest.partition('@')[0]}" if scope else rest.partition("@")[0]
+    tool = _PACKAGES.get(package) or SPELLINGS.get(package)
+    return replace(found, tool=tool, at=own.end) if tool is not None else None
