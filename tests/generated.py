@@ -1,0 +1,147 @@
+"""Writes the files that are made from the program itself: `python -m tests.generated [--check]`."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from oraclepack.cli.describe import commands, help_of
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.table import root
+from oraclepack.core.settings import SETTINGS, Setting, Source
+
+ROOT = Path(__file__).parent.parent
+
+
+def root_help() -> str:
+    return help_of("", root()) + "\n"
+
+
+def cli_page() -> str:
+    """docs/cli.md: what all commands share, then the help of each."""
+    codes = "\n".join(f"| {int(code)} | {code.meaning} |" for code in ExitCode)
+    pages = "\n".join(
+        f"## {name}\n\n```text\n{help_of(name, command)}\n```\n\nChanges: {command.facts.changes}."
+        f" Data: `oraclepack schema {command.facts.data}`.\n"
+        for name, command in commands(root())
+    )
+    return _CLI_HEAD.format(help=root_help().rstrip(), codes=codes) + pages
+
+
+def settings_page() -> str:
+    """docs/settings.md: every setting and where it may stand."""
+    users: dict[str, list[str]] = {}
+    shared = {setting.name for setting in _shared_by_all()}
+    for name, command in commands(root()):
+        for setting in command.facts.settings:
+            if setting.name not in shared:
+                users.setdefault(setting.name, []).append(f"`{name}`")
+    rows = "\n".join(_setting_row(setting, users, shared) for setting in SETTINGS)
+    return _SETTINGS_HEAD + rows + "\n"
+
+
+def _shared_by_all() -> list[Setting[Any]]:
+    every = [set(command.facts.settings) for _, command in commands(root())]
+    return list(set.intersection(*every))
+
+
+def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set[str]) -> str:
+    places = {
+        Source.FLAG: f"`{setting.flag}`",
+        Source.ENVIRONMENT: f"`{setting.variable}`",
+        Source.PROJECT: "project",
+        Source.USER: "user",
+    }
+    told = ", ".join(word for source, word in places.items() if source in setting.sources)
+    used = "all" if setting.name in shared else ", ".join(users.get(setting.name, ["-"]))
+    default = setting.default if setting.default not in ("", ()) else "-"
+    shown = str(default).lower() if isinstance(default, bool) else default
+    kind = " \\| ".join(getattr(setting.kind, "choices", (setting.kind.name,)))
+    cells = (f"`{setting.name}`", kind, f"{shown}", told, used, setting.help)
+    return f"| {' | '.join(cells)} |"
+
+
+_CLI_HEAD = """\
+# Command line
+
+Made from the program itself by `make docs`; do not edit.
+
+```text
+{help}
+```
+
+What all commands share:
+
+- stdout is data, stderr is talk. `--json` (or `--output json`) prints exactly one envelope on
+  stdout, also for wrong usage, crashes and Ctrl-C: `oraclepack schema envelope`.
+- `oraclepack --version` and `oraclepack --help` alone are static and always text. Without any
+  argument the help goes to stderr, with exit code 2.
+- A boolean `--flag` is also spelled `--flag=true`, `--flag=false` (or 1, 0, yes, no, on, off) and
+  `--no-flag`. It never takes the next word.
+- `meta.duration_ms` of a command that runs nothing is rounded down to whole seconds, so that the
+  same input gives the same bytes.
+- A crash leaves a log file in the user's log directory, readable by its owner alone, and says
+  where. The command line is not in it.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+{codes}
+
+"""
+
+_SETTINGS_HEAD = """\
+# Settings
+
+Made from the program itself by `make docs`; do not edit.
+
+A setting may be given in several places. The first of these wins:
+
+1. the flag,
+2. the `ORACLEPACK_*` variable (`NO_COLOR` counts as `ORACLEPACK_COLOR=never`),
+3. the same variable in `.env` of the project root,
+4. `oraclepack.toml` of the project root, or `[tool.oraclepack]` of its `pyproject.toml`,
+5. your own config file (`config.toml` in the `oraclepack` folder of your config directory; the
+   variable `ORACLEPACK_CONFIG` names another one),
+6. the default.
+
+A bad value is an error that names its source, also where a stronger source hides it. An unknown
+key is an error; an unknown `ORACLEPACK_*` variable is a warning. A repository's own files may not
+name programs to execute, unless you set `allow_project_programs = true` in your own config file.
+`oraclepack config show` tells each value and its origin.
+
+| key | kind | default | where | commands | meaning |
+|---|---|---|---|---|---|
+"""
+
+FILES: list[tuple[str, Callable[[], str]]] = [
+    ("src/oraclepack/cli/root_help.txt", root_help),
+    ("docs/cli.md", cli_page),
+    ("docs/settings.md", settings_page),
+]
+"""Each generated file and the function that renders it."""
+
+
+def stale() -> list[str]:
+    """The files that are not what the program would write."""
+    return [path for path, render in FILES if _read(ROOT / path) != render()]
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def main(args: list[str]) -> int:
+    if args == ["--check"]:
+        old = stale()
+        sys.stderr.write("".join(f"{path} is stale; run `make docs`\n" for path in old))
+        return 1 if old else 0
+    for path, render in FILES:
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(render(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
