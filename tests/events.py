@@ -1,6 +1,7 @@
 """Builders of journals: events with plausible fields, numbered as a journal numbers them."""
 
 from collections.abc import Iterable
+from typing import cast
 
 import msgspec
 from hypothesis import strategies as st
@@ -16,11 +17,12 @@ def at(second: int) -> str:
     return f"2026-03-01T10:{second // 60:02}:{second % 60:02}Z"
 
 
-def numbered(*events: j.KnownEvent) -> list[j.KnownEvent]:
-    return [
+def numbered(*events: j.Event) -> list[j.KnownEvent]:
+    placed = [
         msgspec.structs.replace(event, seq=number, at=event.at or at(number))
         for number, event in enumerate(events, start=1)
     ]
+    return cast("list[j.KnownEvent]", placed)
 
 
 def created(*steps: str, **changes: object) -> j.RunCreated:

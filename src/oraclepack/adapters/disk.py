@@ -1,0 +1,120 @@
+"""The narrow door to the disk: every operation that changes something passes through here.
+
+There is one inert hook. A test may set it to count the operations, to fail the n-th
+one, or to kill the process right before it; nothing else in the program knows of it.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+Hook = Callable[[str, str], int | None]
+"""Called with the operation and its path before it happens.
+
+It may raise `OSError`. For a write it may return how many bytes the disk will take.
+"""
+
+
+class _Door:
+    hook: Hook | None = None
+
+
+def set_hook(hook: Hook | None) -> None:
+    """For fault injection only."""
+    _Door.hook = hook
+
+
+def _pass(operation: str, path: str | Path) -> int | None:
+    return _Door.hook(operation, str(path)) if _Door.hook else None
+
+
+def create(path: Path, mode: int = 0o666) -> int:
+    """Open a new file for writing; it must not exist. The umask applies."""
+    _pass("create", path)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+
+
+def open_append(path: Path, mode: int = 0o600) -> int:
+    """Open a file of ours for appending, without following a link in its place."""
+    _pass("open", path)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    return os.open(path, flags, mode)
+
+
+def write(descriptor: int, data: bytes, path: Path) -> None:
+    """Write all of it: one system call, unless the disk takes less at once."""
+    rest = memoryview(data)
+    while rest:
+        limit = _pass("write", path)
+        taken = os.write(descriptor, rest if limit is None else rest[:limit])
+        rest = rest[taken:]
+
+
+def sync(descriptor: int, path: Path) -> None:
+    _pass("sync", path)
+    os.fsync(descriptor)
+
+
+def sync_data(descriptor: int, path: Path) -> None:
+    """Sync the content and what is needed to read it back, but no times."""
+    _pass("sync", path)
+    # macOS has no fdatasync.
+    getattr(os, "fdatasync", os.fsync)(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory survive a power cut."""
+    _pass("sync_directory", path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def truncate(descriptor: int, size: int, path: Path) -> None:
+    _pass("truncate", path)
+    os.ftruncate(descriptor, size)
+
+
+def set_mode(descriptor: int, mode: int, path: Path) -> None:
+    _pass("chmod", path)
+    os.fchmod(descriptor, mode)
+
+
+def set_times(path: Path, access_ns: int, modified_ns: int) -> None:
+    _pass("utime", path)
+    os.utime(path, ns=(access_ns, modified_ns), follow_symlinks=False)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Move within a file system; a file at the target is replaced."""
+    _pass("rename", target)
+    source.rename(target)
+
+
+def link(source: Path, target: Path) -> None:
+    """A second name for a file; fails if the target exists, so nothing is overwritten."""
+    _pass("link", target)
+    os.link(source, target, follow_symlinks=False)
+
+
+def symlink(text: str, target: Path) -> None:
+    _pass("symlink", target)
+    target.symlink_to(text)
+
+
+def remove(path: Path) -> None:
+    _pass("remove", path)
+    path.unlink()
+
+
+def make_directory(path: Path, mode: int = 0o777) -> None:
+    _pass("mkdir", path)
+    path.mkdir(mode=mode)
+
+
+def remove_directory(path: Path) -> None:
+    """Remove an empty directory."""
+    _pass("rmdir", path)
+    path.rmdir()

@@ -1,0 +1,68 @@
+"""The path jail: what a tool may write is decided by the disk, not by the text alone."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.core.outpath import fault_of, guarded_place, inside
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A path a step may write to."""
+
+    path: Path
+    """Absolute, with every symbolic link resolved."""
+    relative: str
+    """POSIX, relative to the project root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A path a step may not write to, and why."""
+
+    path: str
+    reason: str
+
+
+def jail(root: Path, path: str, base: Path | None = None) -> Allowed | Refused:
+    """Judge an output path as it stands now; a relative one is read from `base`, else the root.
+
+    The answer holds for this moment: a step that swaps directories for links while
+    its own tool writes can still fool it, but such a step could write there itself.
+    """
+    fault = fault_of(path)
+    if fault is not None:
+        return Refused(path, fault)
+    try:
+        return _judge(root, path, base or root)
+    except OSError as trouble:
+        return Refused(path, f"it cannot be looked at: {trouble.strerror or trouble}")
+
+
+def _judge(root: Path, path: str, base: Path) -> Allowed | Refused:
+    home = os.path.realpath(root)
+    relative = inside(home, os.path.realpath(base / path))
+    if relative is None:
+        return Refused(path, f"it leads out of the project root {root}")
+    # As written too: `.git` may itself be a link to a place that looks harmless.
+    written = inside(str(root), path, str(base)) or ""
+    place = guarded_place(relative) or guarded_place(written)
+    if place is not None:
+        return Refused(path, f"it lies in {place}, which no step may write to")
+    reason = _occupied(base / path) if relative else "it is the project root itself"
+    return Refused(path, reason) if reason else Allowed(Path(home, relative), relative)
+
+
+def _occupied(path: Path) -> str | None:
+    """What stands in the way of writing a plain file there."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        return "a file stands where one of its directories should be"
+    if stat.S_ISDIR(found.st_mode):
+        return "a directory has that name"
+    return None if stat.S_ISREG(found.st_mode) else "it is not a regular file"

@@ -1,0 +1,149 @@
+"""The journal file: append-only, checksummed, synced event by event."""
+
+import os
+from pathlib import Path
+from threading import Lock
+from typing import Self
+
+import msgspec
+
+from oraclepack.adapters import disk, files
+from oraclepack.core.errors import InputError
+from oraclepack.core.journal import KnownEvent
+from oraclepack.core.journal_line import Reading, encode_line, read_lines
+from oraclepack.core.moment import rfc3339
+from oraclepack.core.ports import Clock
+from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.runstate import apply as apply_event
+from oraclepack.core.secrets import NOTHING_SECRET, Redactor
+
+NAME = "journal.jsonl"
+
+
+def load(path: Path) -> Reading:
+    """Read a journal; a missing file is an empty one. Changes nothing."""
+    return read_lines(files.read(path) or b"")
+
+
+class JournalFile:
+    """An open journal and the state it comes to. Safe to use from several threads.
+
+    Only the holder of the run's lock may open one.
+    """
+
+    def __init__(self, path: Path, clock: Clock, redactor: Redactor = NOTHING_SECRET) -> None:
+        reading = load(path)
+        if reading.damage is not None:
+            raise damaged(path, reading)
+        self._path = path
+        self._clock = clock
+        self._redactor = redactor
+        self._lock = Lock()
+        self._crc = reading.crc
+        self._size = reading.good_bytes
+        self._torn = reading.torn
+        self._state = fold(reading.events)
+        self._descriptor = self._open()
+
+    @property
+    def state(self) -> RunState:
+        return self._state
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def append(self, event: KnownEvent) -> KnownEvent:
+        """Number, date and keep an event. When this returns, it survives a power cut."""
+        with self._lock:
+            clean = self._redactor.clean_record(event)
+            kept = msgspec.structs.replace(
+                clean,
+                seq=self._state.last_seq + 1,
+                at=event.at or rfc3339(self._clock.now()),
+            )
+            line, crc = encode_line(kept, self._crc)
+            self._write(line)
+            self._crc = crc
+            self._size += len(line)
+            self._state = apply_event(self._state, kept)
+            return kept
+
+    def close(self) -> None:
+        with self._lock:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> int:
+        is_new = not self._path.exists()
+        try:
+            descriptor = disk.open_append(self._path, files.PRIVATE_FILE)
+            if is_new:
+                disk.sync_directory(self._path.parent)
+        except OSError as trouble:
+            raise files.cannot("open the journal", self._path, trouble) from trouble
+        return descriptor
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._cut_tail()
+            disk.write(self._descriptor, line, self._path)
+            disk.sync_data(self._descriptor, self._path)
+        except OSError as trouble:
+            self._take_back()
+            raise files.cannot("write to the journal", self._path, trouble) from trouble
+
+    def _cut_tail(self) -> None:
+        """Remove what follows the last good line, after keeping a copy of what a crash left."""
+        if self._torn:
+            keep_torn(self._path, self._torn)
+            self._torn = b""
+        size = os.fstat(self._descriptor).st_size
+        if size < self._size:
+            raise InputError(
+                f"{self._path} became shorter while the command ran",
+                hint="something else writes to the run directory; start another with --new-run",
+            )
+        if size > self._size:
+            disk.truncate(self._descriptor, self._size, self._path)
+            disk.sync(self._descriptor, self._path)
+
+    def _take_back(self) -> None:
+        try:
+            disk.truncate(self._descriptor, self._size, self._path)
+        except OSError:
+            return  # the next append cuts it off, and a reader drops it as torn
+
+
+def keep_torn(journal: Path, torn: bytes) -> Path:
+    """Keep the bytes of a torn line beside the journal, under a name of their own."""
+    number = 1
+    while (side := journal.with_name(f"{journal.name}.torn-{number}")).exists():
+        number += 1
+    files.write_atomic(side, torn, mode=files.PRIVATE_FILE)
+    return side
+
+
+def damaged(path: Path, reading: Reading) -> InputError:
+    """The error for a journal that cannot be continued: where it broke, what is still known."""
+    damage = reading.damage
+    assert damage is not None
+    if damage.newer_schema is not None:
+        return InputError(
+            f"{path}: {damage.reason}",
+            hint="use a newer oraclepack for this run, or start another with --new-run",
+        )
+    known = len(reading.events)
+    return InputError(
+        f"{path}: line {damage.line} is damaged: {damage.reason}",
+        hint="nothing was changed; `oraclepack doctor --rebuild` shows what is intact, "
+        "`--new-run` starts afresh (answers in the cache stay free)",
+        detail=f"the {known} events before it are intact",
+    )

@@ -1,0 +1,26 @@
+"""What pure code may ask of the world, without knowing who answers."""
+
+from datetime import datetime
+from typing import Protocol
+
+from oraclepack.core.journal import KnownEvent
+from oraclepack.core.runstate import RunState
+
+
+class Clock(Protocol):
+    """Time: a steady clock for durations, UTC for records."""
+
+    def monotonic_ns(self) -> int: ...
+
+    def now(self) -> datetime: ...
+
+
+class Journal(Protocol):
+    """The truth of a run: an event that was appended has happened, whatever dies next."""
+
+    @property
+    def state(self) -> RunState:
+        """The fold of everything appended so far."""
+
+    def append(self, event: KnownEvent) -> KnownEvent:
+        """Number, date and keep an event; returns it as it was kept."""

@@ -1,0 +1,213 @@
+"""The journal file."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from oraclepack.adapters import disk
+from oraclepack.adapters.journal import NAME, JournalFile, load
+from oraclepack.core import journal as j
+from oraclepack.core.errors import InputError, WorldError
+from oraclepack.core.runstate import fold
+from oraclepack.core.secrets import BLOT, Redactor
+from tests import events as e
+from tests.clocks import SteppingClock
+from tests.faults import failing, short_write, watched
+
+STORY = (e.created("01"), e.session(), *e.a_step("01"))
+
+
+def a_journal(path: Path, *events: j.KnownEvent) -> JournalFile:
+    journal = JournalFile(path / NAME, SteppingClock())
+    for event in events:
+        journal.append(event)
+    return journal
+
+
+def messages(path: Path) -> list[str]:
+    return [event.message for event in load(path / NAME).events if isinstance(event, j.Warned)]
+
+
+def test_what_was_appended_is_there(tmp_path: Path) -> None:
+    with a_journal(tmp_path, *STORY) as journal:
+        state = journal.state
+
+    reading = load(tmp_path / NAME)
+    assert [event.seq for event in reading.events] == [1, 2, 3, 4, 5]
+    assert reading.events[0].at == "2026-03-01T10:00:01.000Z"
+    assert fold(reading.events) == state
+    assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
+
+
+def test_a_missing_journal_is_an_empty_one(tmp_path: Path) -> None:
+    assert load(tmp_path / NAME).events == ()
+
+
+def test_an_event_is_one_write_and_one_sync(tmp_path: Path) -> None:
+    with a_journal(tmp_path) as journal, watched() as operations:
+        journal.append(j.Warned(message="m"))
+
+    assert operations == ["write", "sync"]
+
+
+def test_a_new_journal_is_known_to_its_directory(tmp_path: Path) -> None:
+    with watched() as operations:
+        a_journal(tmp_path).close()
+
+    assert operations == ["open", "sync_directory"]
+
+
+def test_a_journal_is_continued(tmp_path: Path) -> None:
+    a_journal(tmp_path, *STORY).close()
+    a_journal(tmp_path, j.Warned(message="later")).close()
+
+    assert load(tmp_path / NAME).events[-1].seq == 6
+
+
+def test_a_torn_line_is_kept_aside_before_the_next_append(tmp_path: Path) -> None:
+    a_journal(tmp_path, *STORY).close()
+    whole = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(whole + b'{"crc":"00')
+
+    journal = a_journal(tmp_path)
+    assert (tmp_path / NAME).read_bytes() == whole + b'{"crc":"00'
+    journal.append(j.Warned(message="again"))
+    journal.close()
+
+    assert (tmp_path / f"{NAME}.torn-1").read_bytes() == b'{"crc":"00'
+    assert messages(tmp_path) == ["again"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"x\n" + e.in_file(e.numbered(*STORY)), "line 1", id="damaged"),
+        pytest.param(
+            e.in_file(e.numbered(e.created("01", schema_version=9))), "format 9", id="newer"
+        ),
+    ],
+)
+def test_a_journal_that_cannot_be_continued_is_left_alone(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    (tmp_path / NAME).write_bytes(content)
+
+    with pytest.raises(InputError, match=words):
+        a_journal(tmp_path)
+    assert (tmp_path / NAME).read_bytes() == content
+
+
+@pytest.mark.parametrize("taken", [0, 1, 30])
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, taken: int) -> None:
+    journal = a_journal(tmp_path, *STORY)
+    before = (tmp_path / NAME).read_bytes()
+
+    with short_write(taken), pytest.raises(WorldError, match="No space left") as caught:
+        journal.append(j.Warned(message="lost"))
+
+    assert "free some space" in caught.value.hint
+    assert (tmp_path / NAME).read_bytes() == before
+    journal.append(j.Warned(message="kept"))
+    assert messages(tmp_path) == ["kept"]
+
+
+def test_a_tail_that_could_not_be_cut_is_cut_later(tmp_path: Path) -> None:
+    journal = a_journal(tmp_path, *STORY)
+
+    with failing(1, errno.EIO, only="sync"), pytest.raises(WorldError):
+        journal.append(j.Warned(message="lost"))
+    with failing(2, errno.EIO), pytest.raises(WorldError):  # the write passes, nothing after it
+        journal.append(j.Warned(message="lost too"))
+    assert messages(tmp_path) == ["lost too"]
+
+    journal.append(j.Warned(message="kept"))
+    assert messages(tmp_path) == ["kept"]
+
+
+def test_a_read_only_place_is_told(tmp_path: Path) -> None:
+    with failing(1, errno.EROFS), pytest.raises(WorldError, match="Read-only") as caught:
+        a_journal(tmp_path)
+
+    assert caught.value.hint
+
+
+def test_a_journal_cut_by_others_is_not_written_to(tmp_path: Path) -> None:
+    journal = a_journal(tmp_path, *STORY)
+    os.truncate(tmp_path / NAME, 10)
+
+    with pytest.raises(InputError, match="shorter"):
+        journal.append(j.Warned(message="m"))
+
+
+def test_a_link_in_place_of_the_journal_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"")
+    (tmp_path / NAME).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(WorldError):
+        a_journal(tmp_path)
+
+
+def test_secrets_stay_out(tmp_path: Path) -> None:
+    journal = JournalFile(tmp_path / NAME, SteppingClock(), Redactor(['s3cr"et\n!', "warning"]))
+    kept = journal.append(j.Warned(message='warning: key s3cr"et\n! refused'))
+
+    assert kept == j.Warned(seq=1, at=kept.at, message=f"{BLOT}: key {BLOT} refused")
+    assert messages(tmp_path) == [f"{BLOT}: key {BLOT} refused"]
+
+
+def test_threads_take_turns(tmp_path: Path) -> None:
+    journal = a_journal(tmp_path)
+    threads = [
+        Thread(target=lambda: [journal.append(j.Warned(message="m")) for _ in range(20)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert load(tmp_path / NAME).damage is None
+    assert journal.state.last_seq == 80
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.clocks import SteppingClock
+from tests.faults import die_at
+from oraclepack.adapters.journal import JournalFile
+from oraclepack.core.journal import Warned
+die_at(int(sys.argv[2]))
+journal = JournalFile(Path(sys.argv[1]), SteppingClock())
+for number in range(1, 6):
+    journal.append(Warned(message=str(number)))
+    print("acknowledged", number, flush=True)
+"""
+
+
+def test_a_writer_killed_at_any_operation_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+    told = 0
+    for moment in range(1, 30):
+        ran = subprocess.run(
+            [sys.executable, "-c", WRITER, str(tmp_path / NAME), str(moment)],
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told += ran.stdout.count("acknowledged")
+        reading = load(tmp_path / NAME)
+
+        assert reading.damage is None
+        assert len(reading.events) >= told
+        told = len(reading.events)
+        if ran.returncode == 0:
+            break
+    assert ran.returncode == 0
+    assert disk._Door.hook is None

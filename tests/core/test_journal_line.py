@@ -1,0 +1,151 @@
+"""Reading and writing the lines of a journal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oraclepack.core import journal as j
+from oraclepack.core.journal_line import Unknown, encode_line, read_lines
+from oraclepack.core.result import Status
+from tests import events as e
+
+SMALL = e.numbered(e.created("01"), e.session(), *e.a_step("01"), j.RunFinished(ok=True))
+FILE = e.in_file(SMALL)
+LINES = FILE.splitlines(keepends=True)
+
+
+def raw(payload: bytes) -> bytes:
+    """A first line around any payload, with the right checksum."""
+    import zlib  # noqa: PLC0415 - spelled out here so that the format is checked, not repeated
+
+    return b'{"crc":"%08x","e":%s}\n' % (zlib.crc32(payload), payload)
+
+
+def test_a_journal_reads_back_as_it_was_written() -> None:
+    reading = read_lines(FILE)
+
+    assert reading.events == tuple(SMALL)
+    assert (reading.torn, reading.damage, reading.good_bytes) == (b"", None, len(FILE))
+
+
+@given(st.lists(e.any_event, max_size=8))
+def test_every_event_reads_back(events: list[j.Event]) -> None:
+    numbered = e.numbered(*events)
+
+    assert read_lines(e.in_file(numbered)).events == tuple(numbered)
+
+
+def test_a_cut_at_any_byte_loses_only_the_torn_line() -> None:
+    for cut in range(len(FILE)):
+        reading = read_lines(FILE[:cut])
+        whole = FILE[:cut].count(b"\n")
+
+        assert reading.damage is None
+        assert reading.events == tuple(SMALL[:whole])
+        assert FILE[reading.good_bytes : cut] == reading.torn
+
+
+def test_a_flip_of_any_bit_is_noticed() -> None:
+    last = len(FILE) - len(LINES[-1])
+    for place in range(len(FILE)):
+        for bit in range(8):
+            changed = bytearray(FILE)
+            changed[place] ^= 1 << bit
+            reading = read_lines(bytes(changed))
+
+            assert reading.events == tuple(SMALL[: len(reading.events)])
+            assert len(reading.events) < len(SMALL)
+            # Only the last line may pass for a torn one; anything earlier is damage.
+            assert (reading.damage is not None) or (place >= last and reading.torn)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        pytest.param([*LINES[:2], *LINES[3:]], 3, id="a line is lost"),
+        pytest.param([*LINES[:2], LINES[1], *LINES[2:]], 3, id="a line is doubled"),
+        pytest.param([LINES[1], LINES[0], *LINES[2:]], 1, id="two lines are swapped"),
+        pytest.param([LINES[0], b"\n", *LINES[1:]], 2, id="an empty line"),
+        pytest.param([LINES[0], b"\0" * 50 + b"\n", *LINES[1:]], 2, id="zeros inside"),
+        pytest.param(LINES[1:], 1, id="the beginning is lost"),
+    ],
+)
+def test_damage_inside_names_the_line(lines: list[bytes], line: int) -> None:
+    reading = read_lines(b"".join(lines))
+
+    assert reading.damage is not None
+    assert reading.damage.line == line
+    assert len(reading.events) == line - 1
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        pytest.param(b"\0" * 400, id="zeros after a power cut"),
+        pytest.param(b"{", id="one byte"),
+        pytest.param(LINES[-1][:-1], id="all but the line end"),
+        pytest.param(b"garbage\n", id="a bad last line with its end"),
+    ],
+)
+def test_a_torn_tail_is_dropped(tail: bytes) -> None:
+    before = b"".join(LINES[:-1])
+    reading = read_lines(before + tail)
+
+    assert (reading.torn, reading.damage) == (tail, None)
+    assert reading.events == tuple(SMALL[:-1])
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b'{"kind":"run_created","schema_version":2,"seq":1}', id="other fields"),
+        pytest.param(
+            b'{"kind":"run_created","pack_hash":"0","pack_id":"x","pack_path":"p",'
+            b'"schema_version":7,"seq":1}',
+            id="the same fields",
+        ),
+        pytest.param(b'{"kind":"pack_begun","schema_version":3}', id="another kind"),
+    ],
+)
+def test_a_newer_format_is_told_apart_from_damage(payload: bytes) -> None:
+    damage = read_lines(raw(payload)).damage
+
+    assert damage is not None
+    assert damage.newer_schema is not None
+
+
+def test_an_unknown_kind_is_kept() -> None:
+    payload = b'{"at":"2026-03-01T10:00:01Z","kind":"dreamt","of":["sheep"],"seq":1}'
+    reading = read_lines(raw(payload))
+
+    assert reading.events == (Unknown(kind="dreamt", seq=1, at="2026-03-01T10:00:01Z"),)
+
+
+def test_an_unknown_field_is_ignored() -> None:
+    payload = b'{"at":"t","kind":"warning","message":"m","mood":"bad","seq":1}'
+
+    assert read_lines(raw(payload)).events == (j.Warned(seq=1, at="t", message="m"),)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b'{"kind":"step_finished","seq":1}', id="fields are missing"),
+        pytest.param(b'{"kind":"warning","message":"m","seq":4}', id="a wrong number"),
+        pytest.param(b'{"seq":1}', id="no kind"),
+        pytest.param(b"[]", id="no object"),
+    ],
+)
+def test_a_line_that_is_no_event_is_damage(payload: bytes) -> None:
+    follow, _ = encode_line(j.Warned(seq=2, message="m"), 0)
+
+    assert read_lines(raw(payload) + follow).damage is not None
+
+
+def test_the_form_of_a_line() -> None:
+    line, _ = encode_line(e.numbered(e.finished("01", Status.OK))[0], 0)
+
+    assert line == raw(
+        b'{"at":"2026-03-01T10:00:01Z","attempt":1,"duration_ms":5,"exit_code":0,'
+        b'"kind":"step_finished","seq":1,"status":"ok","step":"01"}'
+    )

@@ -1,0 +1,85 @@
+"""Faults of the disk, given through its one hook."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oraclepack.adapters import disk
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """Collects the operations that pass."""
+    seen: list[str] = []
+
+    def note(operation: str, _path: str) -> None:
+        seen.append(operation)
+
+    disk.set_hook(note)
+    try:
+        yield seen
+    finally:
+        disk.set_hook(None)
+
+
+@contextmanager
+def failing(at: int, code: int = errno.ENOSPC, *, only: str = "") -> Iterator[None]:
+    """The n-th operation, counted from 1, and all after it, fail."""
+    count = 0
+
+    def fail(operation: str, path: str) -> None:
+        nonlocal count
+        if only and operation != only:
+            return
+        count += 1
+        if count >= at:
+            raise OSError(code, os.strerror(code), path)
+
+    disk.set_hook(fail)
+    try:
+        yield
+    finally:
+        disk.set_hook(None)
+
+
+@contextmanager
+def short_write(taken: int) -> Iterator[None]:
+    """The disk takes a few bytes of one write, then is full."""
+    writes = 0
+
+    def limit(operation: str, path: str) -> int | None:
+        nonlocal writes
+        if operation != "write":
+            return None
+        writes += 1
+        if writes > 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        return taken
+
+    disk.set_hook(limit)
+    try:
+        yield
+    finally:
+        disk.set_hook(None)
+
+
+def die_at(number: int) -> None:
+    """Kill this very process right before the n-th operation; for child processes of tests."""
+    count = 0
+
+    def kill(operation: str, path: str) -> int | None:
+        nonlocal count
+        count += 1
+        if count < number:
+            return None
+        if operation == "write" and count == number and number % 2:
+            return 7  # an odd write is torn, and the process dies before it goes on
+        sys.stdout.write(f"{operation} {path}\n")
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+        return None
+
+    disk.set_hook(kill)
