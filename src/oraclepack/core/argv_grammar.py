@@ -158,13 +158,14 @@ class Scan:
 
     def _place(self, token: Token) -> None:
         text = token.text
-        leaf_number = token.is_number and not self.command.commands
+        # commander takes a number for an operand only where no sub-command can follow.
+        number = token.is_number and not (self.rules.late_commands and self.command.commands)
         if text is None or not token.is_flag:
             self._plain(token)
         elif not (
             self._exact(token, text) or self._group(token, text) or self._equals(token, text)
         ):
-            if leaf_number and self.rules.numbers_are_values:
+            if number and self.rules.numbers_are_values:
                 self._plain(token)
             else:
                 self.unknown.append(token)
