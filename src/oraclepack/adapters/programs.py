@@ -7,14 +7,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 MOST_BYTES = 64_000
 """A program that says more than this to a short question is not worth listening to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(msgspec.Struct, frozen=True):
     """What came of asking a program something short."""
 
     exit_code: int | None

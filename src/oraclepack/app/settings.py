@@ -1,10 +1,8 @@
 """Gathers every layer of settings and resolves them once per command."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from oraclepack.adapters import config
-from oraclepack.adapters.project import project_root
 from oraclepack.core.settings import (
     COLOR,
     CWD,
@@ -22,31 +20,37 @@ def load_settings(
     flags: Mapping[str, Given], pack_path: str | None = None, *, reads_config: bool = True
 ) -> Settings:
     """The settings of one command: flags, variables and, as a rule, the config files."""
-    given, warnings = from_variables(config.variables())
-    if config.variables().get(config.NO_COLOR) and COLOR.name not in given:
+    variables = config.variables()
+    given, warnings = from_variables(variables)
+    if variables.get(config.NO_COLOR) and COLOR.name not in given:
         given[COLOR.name] = Given("never", config.NO_COLOR)
     own = [Layer(Source.FLAG, flags), Layer(Source.ENVIRONMENT, given)]
     values, origins = resolve(own)
-    root = project_root(pack_path, str(values.get(CWD.name, "")))
-    if reads_config:
-        found, more = _files(root)
-        values, origins = resolve([*own, *found])
-        warnings += more
-    return Settings(values, origins, warnings, str(root))
+    if not reads_config:
+        return Settings(values, origins, warnings)
+    # Commands that only describe the program start without these.
+    from oraclepack.adapters.project import project_root  # noqa: PLC0415
+
+    root = str(project_root(pack_path, str(values.get(CWD.name, ""))))
+    found, more = _files(root)
+    values, origins = resolve([*own, *found])
+    return Settings(values, origins, warnings + more, root)
 
 
-def _files(root: Path) -> tuple[list[Layer], tuple[str, ...]]:
+def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:
+    from oraclepack.adapters import config_files  # noqa: PLC0415 - as above
+
     layers: list[Layer] = []
     warnings: tuple[str, ...] = ()
-    user = config.user_table()
+    user = config_files.user_table()
     if user is not None:
         layers.append(Layer(Source.USER, flatten(user[1], str(user[0]))))
-    tables = config.project_tables(root)
+    tables = config_files.project_tables(root)
     if tables:
         path, table = tables[0]
         layers.append(Layer(Source.PROJECT, flatten(table, path.name)))
     if len(tables) > 1:
         warnings += (f"{tables[0][0].name} hides [tool.oraclepack] of {tables[1][0].name}",)
-    given, unknown = from_variables(config.dotenv(root), ".env")
+    given, unknown = from_variables(config_files.dotenv(root), ".env")
     layers.append(Layer(Source.DOTENV, given))
     return layers, warnings + unknown

@@ -3,10 +3,10 @@
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from oraclepack.app.settings import load_settings
 from oraclepack.cli.exit_codes import ExitCode
@@ -15,11 +15,13 @@ from oraclepack.cli.reply import Reply
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.settings import COLOR, OUTPUT, Setting, Settings
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """What the boundary must know of the command line, as far as it has been understood."""
 
     command: str = ""
@@ -30,8 +32,7 @@ class Request:
     phase: str = "arguments"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What a command tells about itself to programs and to the documentation."""
 
     changes: str
@@ -46,8 +47,7 @@ class Facts:
     rollback_available: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A command that is not imported yet: where it lives and its line in the help."""
 
     place: str
@@ -116,6 +116,17 @@ class Group(_Spoken, click.Group):
             hint = did_you_mean(args[0], self.entries) or f"see {ctx.command_path} --help"
             raise UnknownCommandError(f"No such command {args[0]!r}.", ctx, hint)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        # Click's own would import every command to ask for its help.
+        from click.shell_completion import CompletionItem as Item  # noqa: PLC0415
+
+        named = [
+            Item(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -3,11 +3,11 @@
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
+import msgspec
 
 from oraclepack import __version__
 from oraclepack.adapters import config
@@ -29,13 +29,16 @@ class TerminatedError(BaseException):
 
 
 def run(args: Sequence[str]) -> int:
-    """Answer one command line: print the reply, return the exit code. Never raises."""
+    """Answer one command line: print the reply, return the exit code."""
     clock = SystemClock()
     started = clock.monotonic_ns()
     request = Request(wants_json=asks_for_json(args, config.variables()))
-    reply = _completed(_reply(args, request), request)
-    elapsed = clock.monotonic_ns() - started
-    printed = _printed(reply, request, elapsed)
+    try:
+        reply = _completed(_invoke(args, request), request)
+        printed = _printed(reply, request, clock.monotonic_ns() - started)
+    except BaseException as ending:  # noqa: BLE001 - nothing may pass: a traceback is no answer
+        reply = _completed(_ended(ending, request), request)
+        printed = _printed(reply, request, clock.monotonic_ns() - started)
     refused = render.emit(printed)
     return int(reply.exit_code) or refused
 
@@ -45,29 +48,33 @@ def main(args: Sequence[str]) -> int:
     if config.is_completing():
         root().main(list(args), PROGRAM, complete_var=config.COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
-    return run(args)
-
-
-def _reply(args: Sequence[str], request: Request) -> Reply:  # noqa: PLR0911 - one per ending
-    """The one place where exceptions become replies."""
     try:
-        return _invoke(args, request)
-    except HelpAskedError as asked:
-        return Reply(data={"help": asked.text}, text=asked.text)
-    except VersionAskedError:
-        return Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
-    except click.ClickException as error:
-        return _misused(error)
-    except OraclePackError as error:
-        return Reply(exit_code=for_error(error), error=_told(error, request))
-    except (KeyboardInterrupt, click.Abort):
-        return _stopped(ExitCode.INTERRUPTED, request)
+        return run(args)
     except TerminatedError:
-        return _stopped(ExitCode.TERMINATED, request)
-    except BaseException as error:  # noqa: BLE001 - nothing may pass: a traceback is no answer
-        from oraclepack.cli.crash import crashed  # noqa: PLC0415 - loads only for a crash
+        # While the answer was being written: there is nothing left to say.
+        return int(ExitCode.TERMINATED)
 
-        return crashed(error, request.command)
+
+def _ended(ending: BaseException, request: Request) -> Reply:
+    """The one place where an exception becomes a reply."""
+    match ending:
+        case HelpAskedError(text=text):
+            reply = Reply(data={"help": text}, text=text)
+        case VersionAskedError():
+            reply = Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
+        case click.ClickException():
+            reply = _misused(ending)
+        case OraclePackError():
+            reply = Reply(exit_code=for_error(ending), error=_told(ending, request))
+        case KeyboardInterrupt() | click.Abort():
+            reply = _stopped(ExitCode.INTERRUPTED, request)
+        case TerminatedError():
+            reply = _stopped(ExitCode.TERMINATED, request)
+        case _:
+            from oraclepack.cli.crash import crashed  # noqa: PLC0415 - loads only for a crash
+
+            reply = crashed(ending, request.command)
+    return reply
 
 
 def _invoke(args: Sequence[str], request: Request) -> Reply:
@@ -127,7 +134,7 @@ def _completed(reply: Reply, request: Request) -> Reply:
     error = reply.error
     if reply.exit_code and error is None and (request.wants_json or reply.wants_json):
         error = Failure(reply.exit_code.name, reply.exit_code.meaning)
-    return replace(reply, warnings=request.warnings + reply.warnings, error=error)
+    return msgspec.structs.replace(reply, warnings=request.warnings + reply.warnings, error=error)
 
 
 def _printed(reply: Reply, request: Request, elapsed_ns: int) -> render.Printed:

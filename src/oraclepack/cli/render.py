@@ -1,8 +1,9 @@
 """Replies become bytes here, and nowhere else does anything reach stdout."""
 
 import sys
-from dataclasses import dataclass
 from typing import IO
+
+import msgspec
 
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.reply import Reply, Styled, Text
@@ -26,8 +27,7 @@ _UNSEEN = dict.fromkeys(
 """Control and direction characters: text of packs and answers must not steer a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(msgspec.Struct, frozen=True):
     """The bytes of one answer."""
 
     stdout: bytes
@@ -41,7 +41,7 @@ def visible(text: str) -> str:
 
 def as_json(reply: Reply, meta: Meta) -> Printed:
     """One envelope on stdout, nothing else anywhere."""
-    # Only here, so that commands answering in text start without msgspec.
+    # Text answers start without the hashing that stands beside it.
     from oraclepack.core.digest import canonical_file  # noqa: PLC0415
 
     envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
@@ -149,8 +149,6 @@ def _bytes(text: str) -> bytes:
 
 def _encodable(value: object) -> object:
     """The same value with lone surrogates spelled out, for JSON cannot hold them."""
-    import msgspec  # noqa: PLC0415 - already loaded when this is needed
-
     match msgspec.to_builtins(value, str_keys=True):
         case str(text):
             return _bytes(text).decode()

@@ -1,13 +1,12 @@
 """What a command answers. Only the boundary prints it and ends the process."""
 
-from dataclasses import dataclass
+import msgspec
 
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.core.envelope import Failure
 
 
-@dataclass(frozen=True, slots=True)
-class Styled:
+class Styled(msgspec.Struct, frozen=True):
     """A piece of text with a look: `bold`, `dim`, `red`, `green`, `yellow`, `blue`, `cyan`."""
 
     text: str
@@ -18,8 +17,7 @@ Text = str | tuple[str | Styled, ...]
 """Plain text, or pieces of it where some have a look on a coloured screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """A command's answer, once for programs and once for people."""
 
     data: object = None

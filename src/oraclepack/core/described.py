@@ -1,19 +1,18 @@
 """What the program tells other programs about its commands."""
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class ExitMeaning:
+
+class ExitMeaning(msgspec.Struct, frozen=True):
     """An exit code and what it says."""
 
     code: int
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """An argument or option of a command."""
 
     name: str
@@ -33,8 +32,7 @@ class Parameter:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFacts:
+class CommandFacts(msgspec.Struct, frozen=True):
     """Everything a program must know to call a command and read its answer."""
 
     name: str
@@ -49,8 +47,7 @@ class CommandFacts:
     examples: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(msgspec.Struct, frozen=True):
     """Every command of this version of the program."""
 
     program: str

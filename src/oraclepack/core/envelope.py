@@ -1,14 +1,14 @@
 """The one shape in which every command answers a program."""
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the envelope or of any published data shape would have to change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a command did not do what it was asked."""
 
     code: str
@@ -23,8 +23,7 @@ class Failure:
     """What to do about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(msgspec.Struct, frozen=True):
     """What an envelope says about itself."""
 
     command: str
@@ -33,8 +32,7 @@ class Meta:
     schema_version: int = SCHEMA_VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(msgspec.Struct, frozen=True):
     """The answer of one command. `ok` is true exactly when the exit code is 0."""
 
     ok: bool

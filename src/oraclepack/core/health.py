@@ -1,8 +1,9 @@
 """What oraclepack needs from the machine, and how to judge what is there."""
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 SLOW_LOGIN_MS = 100
 
@@ -18,8 +19,7 @@ class Presence(StrEnum):
     """It works, but is older than what is known to work well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """A program we may call, what does not work without it, and how to get it."""
 
     name: str
@@ -31,8 +31,7 @@ class Need:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True):
     """What a short look at a program gave."""
 
     path: str | None
@@ -40,8 +39,7 @@ class Sighting:
     trouble: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """The verdict about one program."""
 
     name: str
@@ -55,8 +53,7 @@ class Check:
     """How to mend it; empty when all is well."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoginShell:
+class LoginShell(msgspec.Struct, frozen=True):
     """What a login shell costs at each step, in milliseconds (median of three)."""
 
     login_ms: int
@@ -65,8 +62,7 @@ class LoginShell:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(msgspec.Struct, frozen=True):
     """The machine as `doctor` found it."""
 
     python: str

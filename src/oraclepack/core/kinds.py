@@ -2,8 +2,9 @@
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+import msgspec
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -32,8 +33,7 @@ class Kind(Protocol[T_co]):
     def read(self, raw: object) -> T_co: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Bool:
+class Bool(msgspec.Struct, frozen=True):
     name: str = "bool"
 
     def read(self, raw: object) -> bool:
@@ -44,8 +44,7 @@ class Bool:
         raise ValueError(f"must be one of {', '.join(BOOLEANS)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Int:
+class Int(msgspec.Struct, frozen=True):
     low: int | None = None
     high: int | None = None
     name: str = "int"
@@ -60,8 +59,7 @@ class Int:
         return int(_bounded(value, self.low, self.high))
 
 
-@dataclass(frozen=True, slots=True)
-class Float:
+class Float(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     name: str = "float"
@@ -73,8 +71,7 @@ class Float:
         return _bounded(value, self.low, self.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(msgspec.Struct, frozen=True):
     """A stretch of time in seconds: `90`, `90s`, `1h30m`, `250ms`."""
 
     low: float | None = 0
@@ -90,8 +87,7 @@ class Duration:
         return _bounded(value, self.low, self.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     choices: tuple[str, ...]
     name: str = "choice"
 
@@ -101,8 +97,7 @@ class Choice:
         raise ValueError(f"must be one of {', '.join(self.choices)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     name: str = "text"
 
     def read(self, raw: object) -> str:
@@ -113,8 +108,7 @@ class Text:
         return raw
 
 
-@dataclass(frozen=True, slots=True)
-class Path(Text):
+class Path(Text, frozen=True):
     name: str = "path"
 
     def read(self, raw: object) -> str:
@@ -124,8 +118,7 @@ class Path(Text):
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(msgspec.Struct, frozen=True):
     """A list of words: a TOML array, or text with commas."""
 
     name: str = "list"

@@ -3,6 +3,8 @@
 import importlib
 from typing import Any
 
+import msgspec
+
 from oraclepack.core.errors import UsageError
 from oraclepack.core.nearest import did_you_mean
 
@@ -38,8 +40,6 @@ def schema_of(name: str) -> dict[str, Any]:
     if name not in SCHEMAS:
         hint = did_you_mean(name, SCHEMAS) or "`oraclepack schema` lists the names"
         raise UsageError(f"there is no schema named {name!r}", hint=hint)
-    import msgspec  # noqa: PLC0415 - a list of names needs none of it
-
     module, _, attribute = SCHEMAS[name][0].partition(":")
     described = msgspec.json.schema(getattr(importlib.import_module(module), attribute))
     head = {"$schema": DIALECT, "$id": schema_id(name), "title": f"oraclepack {name}"}

@@ -5,9 +5,10 @@ the default, the check and the documentation. Adding a setting is one entry belo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar, cast
+
+import msgspec
 
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Bool, Choice, Kind, Names, Path
@@ -36,8 +37,7 @@ OWN = frozenset({Source.DEFAULT, Source.USER, Source.ENVIRONMENT, Source.FLAG})
 """The sources that belong to the person who runs the command, not to the repository."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Setting(Generic[T]):
+class Setting(msgspec.Struct, Generic[T], frozen=True):
     """One thing a user may set, and everything there is to know about it."""
 
     name: str
@@ -105,36 +105,32 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """A value as somebody wrote it, and where: a file and key, a variable or a flag."""
 
     value: object
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """Everything one source gives, by setting name."""
 
     source: Source
     values: Mapping[str, Given]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where a resolved value came from."""
 
     source: Source
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """Every setting's value for one command, frozen, each with its origin."""
 
-    values: Mapping[str, object] = field(default_factory=dict)
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    values: Mapping[str, object] = {}
+    origins: Mapping[str, Origin] = {}
     warnings: tuple[str, ...] = ()
     root: str = "."
     """The project root, as an absolute path."""
@@ -233,8 +229,7 @@ def _read(setting: Setting[T], given: Given) -> T:
         raise UsageError(f"{given.where}: {reason}, not {given.value!r}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class SettingShown:
+class SettingShown(msgspec.Struct, frozen=True):
     """A setting as `config show` tells it."""
 
     name: str
@@ -248,8 +243,7 @@ class SettingShown:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigShown:
+class ConfigShown(msgspec.Struct, frozen=True):
     """Every setting, its value, and where that came from."""
 
     root: str

@@ -2,6 +2,7 @@
 
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
+from oraclepack.core.digest import canonical_file
 
 
 @command(
@@ -18,7 +19,6 @@ def manifest() -> Reply:
     """
     from oraclepack.cli.describe import describe  # noqa: PLC0415 - it imports every command
     from oraclepack.cli.table import root  # noqa: PLC0415 - the table names this module
-    from oraclepack.core.digest import canonical_file  # noqa: PLC0415
 
     described = describe(root())
     return Reply(data=described, text=canonical_file(described).decode())

@@ -1,0 +1,77 @@
+"""Config files, read but not judged."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from oraclepack.adapters.config import named_user_file
+from oraclepack.core.errors import InputError
+from oraclepack.core.settings import CONFIG_VARIABLE, PREFIX
+
+PROJECT_FILE = "oraclepack.toml"
+
+
+def dotenv(root: str) -> dict[str, str]:
+    """The `ORACLEPACK_*` keys of the project's `.env`."""
+    path = Path(root) / ".env"
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values  # noqa: PLC0415 - only projects with an .env pay for it
+
+    try:
+        found = dotenv_values(path, interpolate=False, encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as trouble:
+        raise InputError(f"{path}: cannot be read: {trouble}") from None
+    return {k: v for k, v in found.items() if k.startswith(PREFIX) and v is not None}
+
+
+def project_tables(root: str) -> list[tuple[Path, Mapping[str, object]]]:
+    """The project's own settings: oraclepack.toml, and [tool.oraclepack] of pyproject.toml."""
+    tables: list[tuple[Path, Mapping[str, object]]] = []
+    own = _toml(Path(root) / PROJECT_FILE)
+    if own is not None:
+        tables.append((Path(root) / PROJECT_FILE, own))
+    shared = _pyproject(Path(root) / "pyproject.toml")
+    if shared is not None:
+        tables.append((Path(root) / "pyproject.toml", shared))
+    return tables
+
+
+def user_table() -> tuple[Path, Mapping[str, object]] | None:
+    """The user's own settings."""
+    named = named_user_file()
+    path = Path(named) if named else _user_config()
+    table = _toml(path)
+    if table is None and named:
+        raise InputError(f"{CONFIG_VARIABLE}: {named}: no such file")
+    return None if table is None else (path, table)
+
+
+def _user_config() -> Path:
+    from platformdirs import user_config_path  # noqa: PLC0415 - --version must not pay for it
+
+    return user_config_path("oraclepack", appauthor=False) / "config.toml"
+
+
+def _pyproject(path: Path) -> Mapping[str, object] | None:
+    table = _toml(path, marker=b"oraclepack")
+    tool = table.get("tool") if table else None
+    ours = tool.get("oraclepack") if isinstance(tool, dict) else None
+    return ours if isinstance(ours, dict) else None
+
+
+def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
+    """A TOML file, or None when there is none. Without the marker it is not worth parsing."""
+    try:
+        raw = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as trouble:
+        raise InputError(f"{path}: cannot be read: {trouble.strerror}") from None
+    if marker not in raw:
+        return None
+    import tomllib  # noqa: PLC0415 - most commands find no file to parse
+
+    try:
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as trouble:
+        raise InputError(f"{path}: not valid TOML: {trouble}") from None
