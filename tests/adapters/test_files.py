@@ -1,0 +1,185 @@
+"""Whole files, and what is left when the disk refuses."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters import files
+from oraclepack.core.errors import InputError, WorldError
+from tests.faults import failing, watched
+
+WHOLE = ["create", "write", "sync", "rename", "sync_directory"]
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_file_is_written_whole_and_synced(tmp_path: Path) -> None:
+    with watched() as operations:
+        files.write_atomic(tmp_path / "a.md", b"text")
+
+    assert (tmp_path / "a.md").read_bytes() == b"text"
+    assert operations == WHOLE
+
+
+def test_what_can_be_computed_again_need_not_be_synced(tmp_path: Path) -> None:
+    with watched() as operations:
+        files.write_atomic(tmp_path / "a.md", b"text", durable=False)
+
+    assert operations == ["create", "write", "rename"]
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "expected"),
+    [
+        pytest.param(None, None, 0o640, id="a new file obeys the umask"),
+        pytest.param(0o755, None, 0o755, id="an old file keeps its mode"),
+        pytest.param(0o755, 0o600, 0o600, id="unless told otherwise"),
+        pytest.param(None, 0o666, 0o666, id="a mode is exact"),
+    ],
+)
+def test_modes(tmp_path: Path, before: int | None, asked: int | None, expected: int) -> None:
+    path = tmp_path / "a.md"
+    if before is not None:
+        path.write_bytes(b"old")
+        path.chmod(before)
+    umask = os.umask(0o027)
+    try:
+        files.write_atomic(path, b"new", mode=asked)
+    finally:
+        os.umask(umask)
+
+    assert mode(path) == expected
+
+
+def test_a_link_is_replaced_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"mine")
+    (tmp_path / "link").symlink_to("real")
+
+    files.write_atomic(tmp_path / "link", b"new")
+
+    assert (tmp_path / "real").read_bytes() == b"mine"
+    assert not (tmp_path / "link").is_symlink()
+
+
+def test_a_link_is_followed_when_asked(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"mine")
+    (tmp_path / "link").symlink_to("real")
+
+    files.write_atomic(tmp_path / "link", b"new", follow=True)
+
+    assert (tmp_path / "real").read_bytes() == b"new"
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("number", range(1, len(WHOLE) + 1), ids=WHOLE)
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EIO])
+def test_a_refusal_leaves_the_old_or_the_new_file(tmp_path: Path, number: int, code: int) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old")
+    with failing(number, code), pytest.raises(WorldError, match="cannot write") as caught:
+        files.write_atomic(path, b"new", mode=None)
+
+    assert path.read_bytes() in {b"old", b"new"}
+    assert caught.value.detail == errno.errorcode[code]
+    files.write_atomic(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_one_failure_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+
+    with pytest.raises(WorldError):
+        files.write_atomic(tmp_path / "a", b"new")
+
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_missing_directory_is_told(tmp_path: Path) -> None:
+    with pytest.raises(WorldError, match="No such file") as caught:
+        files.write_atomic(tmp_path / "gone" / "a.md", b"new")
+
+    assert "directory is gone" in caught.value.hint
+
+
+def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    files.write_atomic(tmp_path / ("x" * 255), b"new")
+
+    assert names(tmp_path) == ["x" * 255]
+
+
+def test_directories_of_ours_are_private(tmp_path: Path) -> None:
+    files.make_private(tmp_path / "a" / "b")
+    files.make_private(tmp_path / "a" / "b")
+
+    assert [mode(tmp_path / "a"), mode(tmp_path / "a" / "b")] == [0o700, 0o700]
+
+
+def test_a_file_in_the_way_of_a_directory_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"")
+
+    with pytest.raises(WorldError, match="cannot make the directory"):
+        files.make_directories(tmp_path / "a" / "b")
+
+
+def test_reading_what_is_not_there_gives_nothing(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x")
+
+    assert files.read(tmp_path / "gone") is None
+    assert files.read(tmp_path / "f" / "below") is None
+    assert files.read(tmp_path / "f") == b"x"
+    with pytest.raises(InputError, match="cannot read"):
+        files.read(tmp_path)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.faults import die_at
+from oraclepack.adapters.files import write_atomic
+die_at(int(sys.argv[2]))
+write_atomic(Path(sys.argv[1]), b"new" * 100)
+"""
+
+
+@pytest.mark.parametrize("moment", range(1, len(WHOLE) + 2))
+def test_a_process_killed_while_writing_leaves_the_old_or_the_new_file(
+    tmp_path: Path, moment: int
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"old")
+    subprocess.run(
+        [sys.executable, "-c", KILLED, str(path), str(moment)],
+        cwd=Path(__file__).parents[2],
+        check=False,
+        capture_output=True,
+    )
+
+    assert path.read_bytes() in {b"old", b"new" * 100}
+    files.sweep(tmp_path)
+    assert names(tmp_path) == ["a.md"]
+
+
+def test_only_stale_files_of_ours_are_swept(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", "pass"])
+    dead.wait()
+    mine, stale = f".oraclepack-{os.getpid()}-1.tmp", f".oraclepack-{dead.pid}-1.tmp"
+    alien, huge, first = "x.tmp", f".oraclepack-{10**30}-1.tmp", ".oraclepack-1-1.tmp"
+    for name in (mine, stale, alien, huge, first):
+        (tmp_path / name).write_bytes(b"")
+
+    swept = files.sweep(tmp_path)
+
+    assert sorted(path.name for path in swept) == sorted([stale, huge])
+    assert names(tmp_path) == sorted([mine, alien, first])
+    assert files.sweep(tmp_path / "gone") == ()

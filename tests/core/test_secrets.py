@@ -1,0 +1,64 @@
+"""What is kept out of every record."""
+
+import pytest
+
+from oraclepack.core import journal as j
+from oraclepack.core.secrets import BLOT, NOTHING_SECRET, Redactor, is_secret_name
+from tests import events as e
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("OPENAI_API_KEY", True),
+        ("gh_token", True),
+        ("Client_Secret", True),
+        ("PGPASSWORD", True),
+        ("PASSWORD_FILE", True),
+        ("KEYBOARD", False),
+        ("MONKEY", False),
+        ("TOKENS_PER_MINUTE", False),
+        ("PATH", False),
+    ],
+)
+def test_names_of_secrets(name: str, expected: bool) -> None:
+    assert is_secret_name(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "expected"),
+    [
+        pytest.param(["sk-123456"], "Bearer sk-123456!", f"Bearer {BLOT}!", id="inside a text"),
+        pytest.param(["sk-123456", "sk-123456789"], "sk-123456789", BLOT, id="the longest first"),
+        pytest.param(["short"], "short", "short", id="too short to be told apart"),
+        pytest.param(['a"b\\c\nd'], '{"k":"a\\"b\\\\c\\nd"}', f'{{"k":"{BLOT}"}}', id="in JSON"),
+        pytest.param(["a.c.e.g"], "abcdefg a.c.e.g", f"abcdefg {BLOT}", id="no pattern"),
+        pytest.param([], "anything", "anything", id="nothing secret"),
+    ],
+)
+def test_texts_are_cleaned(values: list[str], text: str, expected: str) -> None:
+    assert Redactor(values).clean(text) == expected
+
+
+def test_an_environment_names_its_secrets() -> None:
+    redactor = Redactor.of({"A_TOKEN": "hunter22", "HOME": "/home/me", "B_KEY": ""})
+
+    assert redactor.clean("hunter22 in /home/me") == f"{BLOT} in /home/me"
+
+
+def test_every_text_of_a_record_is_cleaned() -> None:
+    event = j.SessionStarted(
+        pid=1, host="box", argv=("run", "--x=hunter22"), settings={"a": ["hunter22"], "b": 1}
+    )
+
+    clean = Redactor(["hunter22"]).clean_record(event)
+
+    assert clean.argv == ("run", f"--x={BLOT}")
+    assert clean.settings == {"a": [BLOT], "b": 1}
+
+
+def test_words_of_ours_and_unchanged_records_stay() -> None:
+    event = e.a_step("01")[-1]
+
+    assert Redactor(["step_finished", "failed"]).clean_record(event) is event
+    assert NOTHING_SECRET.clean_record(event) is event
