@@ -16,8 +16,10 @@ class Grace:
 
     interrupt: float = 5.0
     terminate: float = 5.0
+    linger: float = 0.5
+    """How long a background process may outlive a step that ended by itself: `> >(tee log)`."""
     orphan: float = 1.0
-    """The patience with what a step leaves behind after it has ended."""
+    """The patience, per signal, with what a step leaves behind after it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Ending(StrEnum):
     TIMEOUT = "timeout"
     STOPPED = "stopped"
     SPAWN_FAILED = "spawn_failed"
+    INCOMPLETE = "incomplete"
+    """Only the prelude: it left its shell before its last line, so its state is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,233 @@
+"""Runs one attempt in bash and stays with it to the end.
+
+Output goes from the kernel straight to the log files; this process only waits: for the end of
+the shell, for someone who wants it stopped, for a deadline.
+"""
+
+import fcntl
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from oraclepack.adapters import disk, orphans, processes, shell
+from oraclepack.adapters.silence import Silence
+from oraclepack.adapters.stop import Stop
+from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
+from oraclepack.core.ports import Clock
+
+_KILL_PATIENCE = 10.0
+"""A killed shell is gone at once, unless the kernel is stuck in a dead file system."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A shell at work, and the descriptor that becomes readable at its end."""
+
+    process: subprocess.Popen[bytes]
+    started: Started
+    exit_fd: int
+
+
+def run_attempt(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Outcome:
+    """Run a body once. Whatever happens to it is in the outcome; safe in several threads."""
+    started_at, begun = clock.now(), clock.monotonic_ns()
+    with ExitStack() as stack:
+        try:
+            running = _start(attempt, stack)
+        except OSError as trouble:
+            message = f"cannot start bash for {attempt.step}: {_reason(trouble)}"
+            return _outcome(Ending.SPAWN_FAILED, None, (started_at, begun), clock, message=message)
+        if watch.on_started:
+            watch.on_started(running.started)
+        ending = _wait(running, attempt, stop, watch, clock)
+        message = "" if ending is Ending.EXITED else _end_shell(running, attempt, stop)
+        left = _end_leftovers(running, attempt, stop, watch, ending)
+        code = _exit_code(running.process)
+    return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)
+
+
+def _start(attempt: Attempt, stack: ExitStack) -> _Running:
+    call = shell.prepare(attempt)
+    if call.entrance:
+        stack.callback(_remove, call.entrance)
+    orphans.become_subreaper()
+    with _log(attempt.stdout_log) as stdout, _log(attempt.stderr_log) as stderr:
+        # A session of its own: the terminal's Ctrl-C does not reach it past us, a program that
+        # asks /dev/tty fails instead of hanging, and one signal reaches the whole group.
+        process = subprocess.Popen(
+            call.argv,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=attempt.cwd,
+            env=call.env,
+            start_new_session=True,
+        )
+    orphans.await_child(process.pid)
+    stack.callback(orphans.forget_child, process.pid)
+    begun = processes.start_time(process.pid)
+    started = Started(process.pid, process.pid, begun, attempt.token)
+    return _Running(process, started, _exit_fd(process, stack))
+
+
+@contextmanager
+def _log(path: str) -> Iterator[int]:
+    """A new log file. Appending, so that a step that truncates /dev/stdout leaves no hole in it."""
+    descriptor = disk.create(Path(path), 0o600)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _exit_fd(process: subprocess.Popen[bytes], stack: ExitStack) -> int:
+    descriptor = processes.open_pidfd(process.pid)
+    if descriptor is None:
+        descriptor = _exit_pipe(process)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _exit_pipe(process: subprocess.Popen[bytes]) -> int:
+    """The same where the kernel has no such descriptor: a thread waits and closes a pipe."""
+    readable, held = os.pipe()
+
+    def wait() -> None:
+        process.wait()
+        os.close(held)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return readable
+
+
+def _wait(running: _Running, attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Ending:
+    """Wait until the shell ends or has to."""
+    poll = _poll(running.exit_fd, stop.polite_fd)
+    deadline = _Deadline(clock, attempt.step_timeout)
+    silence = Silence((attempt.stdout_log, attempt.stderr_log), attempt.idle_timeout, clock)
+    while True:
+        ready = {fd for fd, _ in poll.poll(_soonest(deadline.rest(), silence.rest()))}
+        if running.exit_fd in ready:
+            return Ending.EXITED
+        if stop.level is not StopLevel.NONE:
+            return Ending.STOPPED
+        if deadline.rest() == 0:
+            return Ending.TIMEOUT
+        lasted = silence.notice()
+        if lasted and watch.on_idle:
+            watch.on_idle(lasted)
+
+
+def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
+    """INT, TERM, KILL to the whole group, with patience in between; says how it went."""
+    grace = attempt.grace
+    order = (
+        (signal.SIGINT, grace.interrupt),
+        (signal.SIGTERM, grace.terminate),
+        (signal.SIGKILL, _KILL_PATIENCE),
+    )
+    for number, patience in order:
+        is_last = number == signal.SIGKILL
+        if not is_last and stop.level is StopLevel.AT_ONCE:
+            continue
+        _signal_group(running.started.pgid, number)
+        poll = _poll(running.exit_fd, *(() if is_last else (stop.urgent_fd,)))
+        ready = {fd for fd, _ in poll.poll(patience * 1000)}
+        if running.exit_fd in ready:
+            return f"ended by {number.name.removeprefix('SIG')}"
+    return "did not end even by KILL"
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    # The shell is not reaped yet, so the number cannot have become someone else's.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+        if number == signal.SIGTERM:
+            os.killpg(group, signal.SIGCONT)
+
+
+def _end_leftovers(
+    running: _Running, attempt: Attempt, stop: Stop, watch: Watch, ending: Ending
+) -> tuple[Orphan, ...]:
+    if not orphans.may_have_left(running.started):
+        return ()
+    patience = orphans.Patience(
+        linger=attempt.grace.linger if ending is Ending.EXITED else 0.0,
+        obey=attempt.grace.orphan,
+        hurry=lambda: stop.level is StopLevel.AT_ONCE,
+    )
+    return orphans.end_leftovers(running.started, patience, watch.spared)
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
+    """Collect the shell at last: until here its number stood for its group and session."""
+    try:
+        return process.wait(timeout=_KILL_PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _outcome(
+    ending: Ending,
+    code: int | None,
+    begun: tuple[datetime, int],
+    clock: Clock,
+    *,
+    orphans: tuple[Orphan, ...] = (),
+    message: str = "",
+) -> Outcome:
+    by_signal = -code if code is not None and code < 0 else None
+    return Outcome(
+        reason=ending,
+        exit_code=128 + by_signal if by_signal else code,
+        signal=by_signal,
+        started_at=begun[0],
+        ended_at=clock.now(),
+        duration=(clock.monotonic_ns() - begun[1]) / 1e9,
+        orphans=orphans,
+        message=message,
+    )
+
+
+class _Deadline:
+    def __init__(self, clock: Clock, seconds: float | None) -> None:
+        self._clock = clock
+        self._end = None if seconds is None else clock.monotonic_ns() + int(seconds * 1e9)
+
+    def rest(self) -> float | None:
+        """Seconds left, None for ever."""
+        if self._end is None:
+            return None
+        return max(0.0, (self._end - self._clock.monotonic_ns()) / 1e9)
+
+
+def _poll(*descriptors: int) -> select.poll:
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return poll
+
+
+def _soonest(*seconds: float | None) -> float | None:
+    """The nearest of several waits in milliseconds, rounded up so that it is over on waking."""
+    known = [one for one in seconds if one is not None]
+    return int(min(known) * 1000) + 1 if known else None
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        disk.remove(path)
+
+
+def _reason(trouble: OSError) -> str:
+    name = trouble.filename
+    where = os.fsdecode(name) if isinstance(name, str | bytes) else ""
+    return f"{trouble.strerror or trouble}{f': {where}' if where else ''}"

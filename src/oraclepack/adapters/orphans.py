@@ -1,0 +1,236 @@
+"""What a step leaves behind: found wherever it hides, asked to end, then ended.
+
+A leftover is a process of the attempt's session, one that carries the attempt's marker in its
+environment (it may have started a session of its own), or a descendant of either. A process
+that did all of it (new session, cleaned environment, parent gone) cannot be told from a
+stranger and is left alone.
+"""
+
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from oraclepack.adapters import processes
+from oraclepack.adapters.processes import Process
+from oraclepack.core.attempt import Orphan, Started
+
+_PR_SET_CHILD_SUBREAPER = 36
+_ORDER = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL, signal.SIGKILL)
+_KILL_PATIENCE = 2.0
+"""A killed process is gone in no time, unless the kernel itself is stuck with it."""
+
+_awaited: set[int] = set()
+"""Children whose exit code some thread of ours waits for; nobody else may collect it."""
+
+_strangers: set[int] = set()
+"""Dead children that cannot be told to be anyone's; seen once, they cost no second look."""
+
+_subreaper = threading.Lock()
+_is_subreaper: list[bool] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long leftovers may take."""
+
+    linger: float = 0.0
+    """To end by themselves: the `tee` of `> >(tee log)` outlives its shell by a moment."""
+    obey: float = 1.0
+    """To obey each signal."""
+    hurry: Callable[[], bool] = bool
+    """True once there is no time left for any of it."""
+
+
+def await_child(pid: int) -> None:
+    """Say that someone waits for this child: it is nobody's leftover."""
+    _awaited.add(pid)
+
+
+def forget_child(pid: int) -> None:
+    _awaited.discard(pid)
+
+
+def become_subreaper() -> bool:
+    """Have orphans of our descendants handed to us instead of to init (Linux); asked once."""
+    with _subreaper:
+        if not _is_subreaper:
+            _is_subreaper.append(_ask_to_be_subreaper())
+        return _is_subreaper[0]
+
+
+def _ask_to_be_subreaper() -> bool:
+    if not processes.has_proc():
+        return False
+    import ctypes  # noqa: PLC0415  costs milliseconds, and only a run needs it
+
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        return bool(libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def may_have_left(started: Started) -> bool:
+    """Whether a closer look is worth its milliseconds. The shell has ended and is not yet reaped.
+
+    Orphans become our children, so a list of children that holds only those that are waited
+    for says that there are none.
+    """
+    if not processes.has_proc():
+        return True
+    if not become_subreaper():
+        return True
+    children = processes.children_of_ours()
+    return children is None or bool(children - _awaited - _strangers - {started.pid})
+
+
+def find_leftovers(started: Started, spared: Iterable[int] = ()) -> tuple[Process, ...]:
+    """The living processes of an attempt, its shell included, by process id."""
+    everyone = tuple(processes.all_processes())
+    mine = processes.family(_marked(started, everyone), everyone)
+    mine -= processes.family(spared, everyone) | (_awaited - {started.pid}) | {os.getpid()}
+    found = (process for process in everyone if process.pid in mine and not process.is_dead)
+    return tuple(sorted(found, key=lambda process: process.pid))
+
+
+def end_leftovers(
+    started: Started,
+    patience: Patience | None = None,
+    spared: Callable[[], frozenset[int]] = frozenset,
+) -> tuple[Orphan, ...]:
+    """End what is left of an attempt: of ours, or of a runner that was killed.
+
+    INT, TERM, KILL; a signal that everyone ignores is not waited for (bash lets its background
+    jobs ignore INT). What ends by itself while it may linger is not mentioned.
+    """
+    patience = patience or Patience()
+    if not processes.has_proc():
+        return _end_group(started.pgid, patience)
+    if patience.linger:
+        _await_end(find_leftovers(started, spared()), patience.linger, patience.hurry)
+    seen: dict[int, Process] = {}
+    ended_by: dict[int, signal.Signals] = {}
+    for number in _ORDER:
+        left = find_leftovers(started, spared())
+        if not left:
+            break
+        seen.update({process.pid: process for process in left})
+        _signal_all(left, number, patience, ended_by)
+    alive = {process.pid for process in find_leftovers(started, spared())}
+    _reap(started, seen)
+    return tuple(
+        Orphan(pid, process.command, "" if pid in alive else _name(ended_by.get(pid)))
+        for pid, process in sorted(seen.items())
+    )
+
+
+def _signal_all(
+    left: tuple[Process, ...],
+    number: signal.Signals,
+    patience: Patience,
+    ended_by: dict[int, signal.Signals],
+) -> None:
+    is_last = number == signal.SIGKILL
+    if not is_last and patience.hurry():
+        return
+    hearing = left if is_last else [p for p in left if not processes.ignores(p.pid, number)]
+    for process in hearing:
+        if processes.send(process, number):
+            ended_by[process.pid] = number
+        if number == signal.SIGTERM:
+            processes.send(process, signal.SIGCONT)  # a stopped one cannot obey
+    if is_last:
+        _await_end(left, _KILL_PATIENCE, bool)
+    elif hearing:
+        _await_end(hearing, patience.obey, patience.hurry)
+
+
+def _marked(started: Started, everyone: Iterable[Process]) -> set[int]:
+    everyone = tuple(everyone)
+    # The number of a session is safe to go by only as long as its leader holds on to it.
+    holds = any(
+        process.pid == started.pid and process.start_time == started.start_time
+        for process in everyone
+    )
+    return {
+        process.pid
+        for process in everyone
+        if (holds and process.session == started.pid)
+        or (not process.is_dead and processes.carries(process.pid, started.token))
+    }
+
+
+def _await_end(left: Iterable[Process], seconds: float, hurry: Callable[[], bool]) -> None:
+    """Wait until all have ended, or the time is over."""
+    deadline = time.monotonic() + seconds
+    for process in left:
+        while (found := processes.look_at(process.pid)) and not found.is_dead:
+            rest = deadline - time.monotonic()
+            if found.start_time != process.start_time or rest <= 0 or hurry():
+                break
+            _doze(process.pid, min(rest, 0.1))
+
+
+def _doze(pid: int, seconds: float) -> None:
+    """Sleep, but no longer than that process lives."""
+    descriptor = processes.open_pidfd(pid)
+    if descriptor is None:
+        time.sleep(min(seconds, 0.01))
+        return
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        poll.poll(seconds * 1000)
+    finally:
+        os.close(descriptor)
+
+
+def _reap(started: Started, seen: Iterable[int]) -> None:
+    """Collect the dead among them that became our children."""
+    dead = {
+        process.pid: process.session
+        for process in processes.all_processes()
+        if process.is_dead and process.parent == os.getpid()
+    }
+    ours = {pid for pid, session in dead.items() if session == started.pid} | set(seen)
+    for pid in ours - _awaited - {started.pid}:
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            continue
+    _strangers.clear()
+    _strangers.update(dead.keys() - ours)
+
+
+def _name(number: signal.Signals | None) -> str:
+    return number.name.removeprefix("SIG") if number else ""
+
+
+def _end_group(group: int, patience: Patience) -> tuple[Orphan, ...]:
+    """The same for a system that does not list its processes: all we can reach is the group."""
+    _await_group(group, patience.linger, patience.hurry)
+    used: signal.Signals | None = None
+    for number in _ORDER[:3]:
+        if number != signal.SIGKILL and patience.hurry():
+            continue
+        try:
+            os.killpg(group, number)
+        except OSError:
+            break
+        used = number
+        _await_group(group, patience.obey, patience.hurry)
+    return (Orphan(group, "", _name(used)),) if used else ()
+
+
+def _await_group(group: int, seconds: float, hurry: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not hurry():
+        try:
+            os.killpg(group, 0)
+        except OSError:
+            return
+        time.sleep(0.01)

@@ -1,0 +1,145 @@
+"""Processes as the kernel tells of them, through /proc. Elsewhere it tells nothing here."""
+
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.core.attempt import MARKER_VARIABLE
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process at one moment."""
+
+    pid: int
+    command: str
+    state: str
+    parent: int
+    group: int
+    session: int
+    start_time: str
+
+    @property
+    def is_dead(self) -> bool:
+        """It has ended; at most its exit code is still waiting to be read."""
+        return self.state in "ZX"
+
+
+def has_proc() -> bool:
+    return (_PROC / "self/stat").exists()
+
+
+def look_at(pid: int) -> Process | None:
+    """The process of this id, None when there is none."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    # The name stands in brackets and may hold brackets and spaces itself.
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    fields = rest.split()
+    return Process(pid, name, fields[0], int(fields[1]), int(fields[2]), int(fields[3]), fields[19])
+
+
+def start_time(pid: int) -> str:
+    found = look_at(pid)
+    return found.start_time if found else ""
+
+
+def all_processes() -> Iterator[Process]:
+    try:
+        names = [entry.name for entry in os.scandir(_PROC)]
+    except OSError:
+        return
+    for name in names:
+        if name.isdigit() and (found := look_at(int(name))):
+            yield found
+
+
+def children_of_ours() -> frozenset[int] | None:
+    """Our direct children, dead or alive; None where the kernel does not list them."""
+    found: set[int] = set()
+    try:
+        for task in (_PROC / "self/task").iterdir():
+            found.update(map(int, (task / "children").read_bytes().split()))
+    except OSError:
+        # A thread that ended meanwhile, or a kernel without this file: the caller looks closer.
+        return None
+    return frozenset(found)
+
+
+def carries(pid: int, token: str) -> bool:
+    """Whether a process was started with the marker of this attempt in its environment."""
+    marker = f"{MARKER_VARIABLE}={token}".encode()
+    try:
+        return marker in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether a process would not even notice this signal."""
+    try:
+        lines = (_PROC / str(pid) / "status").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return False
+    mask = next((line.split()[1] for line in lines if line.startswith("SigIgn:")), "0")
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
+def family(roots: Iterable[int], everyone: Iterable[Process]) -> frozenset[int]:
+    """The given processes and all their descendants."""
+    children: dict[int, list[int]] = {}
+    for process in everyone:
+        children.setdefault(process.parent, []).append(process.pid)
+    found: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            found.add(pid)
+            waiting.extend(children.get(pid, ()))
+    return frozenset(found)
+
+
+def send(process: Process, number: signal.Signals) -> bool:
+    """Signal exactly this process, not a later one of the same id; whether it was there."""
+    descriptor = open_pidfd(process.pid)
+    if descriptor is None:
+        return _send_by_id(process, number)
+    try:
+        if start_time(process.pid) != process.start_time:
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def open_pidfd(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None where there is no such thing.
+
+    For a process that is already gone there is none either.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _send_by_id(process: Process, number: signal.Signals) -> bool:
+    if start_time(process.pid) != process.start_time:
+        return False
+    try:
+        os.kill(process.pid, number)
+    except OSError:
+        return False
+    return True
