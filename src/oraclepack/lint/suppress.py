@@ -1,0 +1,189 @@
+"""`# oraclepack: allow OP402 <reason>`: findings that the author has looked at and accepts."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from oraclepack.core.finding import Finding, Severity
+from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.pack import Pack
+from oraclepack.core.source import Span
+from oraclepack.core.step import Directive, Step
+from oraclepack.lint.rule import Problem, Rule, Subject
+
+_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
+
+_SYNTAX = frozenset({"OP203", "OP204"})
+
+CHANGING = frozenset({"OP203", "OP205", "OP210", "OP403", "OP406", "OP407", "OP503"})
+"""Rules that ask the machine, not only the text: on another machine their answer may differ, so
+that allowing them is never called useless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """One allow comment: which rules, why, and for which part of the pack."""
+
+    targets: tuple[str, ...]
+    reason: str
+    span: Span
+    step: Step | None
+    """The step it stands in; None before the first step: it speaks for the whole pack."""
+
+    def covers(self, finding: Finding) -> bool:
+        if self.step is None:
+            return True
+        return self.step.span.holds_line(finding.span.line) or finding.step == self.step.id
+
+
+def is_binding(rule: Rule) -> bool:
+    """Without this the pack cannot run as written, so that no comment can allow it."""
+    is_structure = rule.id.startswith("OP1") or rule.id in _SYNTAX
+    return is_structure and rule.severity is Severity.ERROR
+
+
+def allowances(pack: Pack) -> tuple[Allowance, ...]:
+    """The allow comments of a pack, in the order of the text."""
+    found = [_read(directive, None) for directive in pack.directives if directive.name == "allow"]
+    for step in pack.steps:
+        found += [_read(each, step) for each in step.directives if each.name == "allow"]
+    return tuple(found)
+
+
+def _read(directive: Directive, step: Step | None) -> Allowance:
+    """`OP402, broad-glob OP403: the reason` in its parts."""
+    targets: list[str] = []
+    rest = directive.value
+    match = _TARGET.match(rest)
+    while match is not None:
+        targets.append(match[0])
+        rest = rest[match.end() :].lstrip()
+        listed = rest.startswith(",")
+        rest = rest.removeprefix(",").lstrip()
+        match = (_TARGET if listed else _NEXT_ID).match(rest)
+    return Allowance(tuple(targets), rest.strip(" \t:—–-"), directive.span, step)
+
+
+def by_word(rules: Iterable[Rule]) -> Mapping[str, Rule]:
+    """Every rule by its id and by its name, in lower case."""
+    return {word.lower(): rule for rule in rules for word in (rule.id, rule.name)}
+
+
+def split(
+    findings: Iterable[Finding], allowed: tuple[Allowance, ...], known: Mapping[str, Rule]
+) -> tuple[list[Finding], frozenset[tuple[Allowance, str]]]:
+    """The findings that stay, and which allowance took away findings of which rule."""
+    stay: list[Finding] = []
+    used: set[tuple[Allowance, str]] = set()
+    for finding in findings:
+        takers = [
+            (allowance, finding.rule) for allowance in allowed if _takes(allowance, finding, known)
+        ]
+        used.update(takers)
+        if not takers:
+            stay.append(finding)
+    return stay, frozenset(used)
+
+
+def _takes(allowance: Allowance, finding: Finding, known: Mapping[str, Rule]) -> bool:
+    rules = (known.get(word.lower()) for word in allowance.targets)
+    named = any(rule is not None and rule.id == finding.rule for rule in rules)
+    return named and not is_binding(known[finding.rule.lower()]) and allowance.covers(finding)
+
+
+def complaints(
+    allowed: tuple[Allowance, ...],
+    used: frozenset[tuple[Allowance, str]],
+    known: Mapping[str, Rule],
+    asked: frozenset[str],
+) -> Iterator[tuple[str, Problem]]:
+    """What is wrong with the allow comments themselves: the name of a rule, and the problem.
+
+    A rule that was not asked this time cannot tell whether allowing it is of use.
+    """
+    for allowance in allowed:
+        if not allowance.targets:
+            problem = Problem(allowance.span, "allow names no rule", "write: allow OP402 <reason>")
+            yield "unknown-allow", problem
+        for word in allowance.targets:
+            rule = known.get(word.lower())
+            if rule is None:
+                hint = did_you_mean(word, known) or "`oraclepack explain` lists the rules"
+                yield "unknown-allow", Problem(allowance.span, f"there is no rule {word}", hint)
+            elif is_binding(rule):
+                message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
+                yield "useless-allow", Problem(allowance.span, message, "mend it instead")
+            elif rule.id in asked - CHANGING and (allowance, rule.id) not in used:
+                where = "here" if allowance.step is None else f"in step {allowance.step.id}"
+                message = f"nothing {where} for {rule.id} {rule.name} to find"
+                yield "useless-allow", Problem(allowance.span, message, "remove the comment")
+
+
+def unknown_allow(_subject: Subject) -> Iterator[Problem]:
+    """An allow comment names rules that exist.
+
+    Why: a mistyped id allows nothing, and the author believes otherwise.
+    Mend: write the id or the name of a rule; `oraclepack explain` lists them.
+
+    Bad::
+        # 01) one question
+        # oraclepack: allow OP999 the reference is a whole folder
+        oracle -p "Why?" --write-output a.md
+
+    Good::
+        # 01) one question
+        # oraclepack: allow OP402 the reference is a whole folder
+        oracle -p "Why?" -f "src/**" --write-output a.md
+    """
+    # The engine reports it: it knows all the rules.
+    return iter(())
+
+
+def useless_allow(_subject: Subject) -> Iterator[Problem]:
+    """An allow comment takes away at least one finding.
+
+    Why: a comment left behind hides the next, real fault of the same kind.
+    Mend: remove it. What keeps a pack from running at all cannot be allowed.
+
+    Bad::
+        # 01) one question
+        # oraclepack: allow OP402 the reference is a whole folder
+        oracle -p "Why?" -f src/api.py --write-output a.md
+
+    Good::
+        # 01) one question
+        # oraclepack: allow OP402 the reference is a whole folder
+        oracle -p "Why?" -f "src/**" --write-output a.md
+    """
+    # The engine reports it: it has seen what the other rules found.
+    return iter(())
+
+
+def reasonless_allow(subject: Subject) -> Iterator[Problem]:
+    """An allow comment says why.
+
+    Why: the next reader must be able to judge whether the reason still holds.
+    Mend: write the reason after the rule.
+
+    Bad::
+        # 01) one question
+        # oraclepack: allow OP402
+        oracle -p "Why?" -f "src/**" --write-output a.md
+
+    Good::
+        # 01) one question
+        # oraclepack: allow OP402 the reference is a whole folder
+        oracle -p "Why?" -f "src/**" --write-output a.md
+    """
+    for allowance in allowances(subject.pack):
+        if allowance.targets and not allowance.reason:
+            message = f"allow {', '.join(allowance.targets)} gives no reason"
+            yield Problem(allowance.span, message, "write the reason after the rule")
+
+
+RULES = (
+    Rule("OP112", "unknown-allow", Severity.WARNING, Severity.WARNING, unknown_allow),
+    Rule("OP113", "useless-allow", Severity.ADVICE, Severity.ADVICE, useless_allow),
+    Rule("OP114", "reasonless-allow", Severity.ADVICE, Severity.ADVICE, reasonless_allow),
+)
