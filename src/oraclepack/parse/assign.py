@@ -37,11 +37,11 @@ class Assignments:
                 names.update(_set_by_words(words))
         return names
 
-    def setting(self, node: "Node") -> tuple[str, Word] | None:
+    def setting(self, node: "Node") -> tuple[str, Word]:
         """`NAME=value` before a command."""
         value = node.child_by_field_name("value")
         if value is None:
-            return None
+            return _name(node), Word("", "", self.place.span(node.end_point, node.end_point))
         return _name(node), word_of(value, self.variables, self.place)
 
     def apply(self, node: "Node", *, certain: bool) -> None:

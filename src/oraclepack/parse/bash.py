@@ -1,5 +1,6 @@
 """A stretch of bash to the plain values of `core/script.py`. No tree node leaves this module."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -8,13 +9,14 @@ from oraclepack.core.source import Span
 from oraclepack.parse.assign import Assignments
 from oraclepack.parse.grammar import descend, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
-from oraclepack.parse.values import heredoc_text, is_quoted, word_of
+from oraclepack.parse.values import heredoc_text, is_quoted, joined, word_of
 from oraclepack.parse.variables import Variables
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
+_REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
 _BRANCHES = frozenset({"elif_clause", "else_clause", "case_item"})
 _SKIPPED = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "variable_name"})
@@ -23,8 +25,9 @@ _OWN_VARIABLES = frozenset({Place.SUBSHELL, Place.PIPELINE, Place.SUBSTITUTION, 
 
 def read_script(place: Locator, variables: Variables) -> tuple[Script, Variables]:
     """What a stretch of bash says, and what is known of its variables at its end."""
-    reader = _Reader(place, variables.copy())
-    root = syntax_tree(b"\n".join(place.lines)).root_node
+    source = b"\n".join(place.lines)
+    reader = _Reader(place, source, variables.copy())
+    root = syntax_tree(source).root_node
     try:
         reader.visit(root, frozenset())
     except RecursionError:
@@ -46,6 +49,7 @@ class _Reader:
     """Walks a tree in the order of the text and writes down what it meets."""
 
     place: Locator
+    source: bytes
     variables: Variables
     commands: list[Command] = field(default_factory=list)
     heredocs: list[Heredoc] = field(default_factory=list)
@@ -168,22 +172,21 @@ class _Reader:
             self.commands.append(Command((), (), found, heredocs, places, span, self.function))
 
     def _command(self, node: "Node", places: frozenset[Place], outer: "list[Node]") -> None:
-        words: list[Word] = []
         settings: list[tuple[str, Word]] = []
         redirects = list(outer)
+        parts: list[Node] = []
         for child in node.named_children:
             if child.type == "variable_assignment":
-                setting = Assignments(self.variables, self.place).setting(child)
-                settings.extend([setting] if setting else [])
-            elif child.type in {"file_redirect", "herestring_redirect", "heredoc_redirect"}:
+                settings.append(Assignments(self.variables, self.place).setting(child))
+            elif child.type in _REDIRECTS:
                 redirects.append(child)
             elif child.type != "comment":
-                words.append(word_of(child, self.variables, self.place))
+                parts.append(child)
         slot = len(self.commands)
         self._substitutions(node, places)
         found, heredocs, extra = self._redirects(redirects, places)
         command = Command(
-            tuple(words) + extra,
+            tuple(self._words(parts, redirects)) + extra,
             tuple(settings),
             found,
             heredocs,
@@ -194,6 +197,31 @@ class _Reader:
         self.commands.insert(slot, command)
         if not places & _OWN_VARIABLES:
             Assignments(self.variables, self.place).by_command(command)
+
+    def _words(self, parts: "list[Node]", redirects: "list[Node]") -> Iterator[Word]:
+        """The words of a command, with what the tree leaves out between them.
+
+        It drops a lone `-`, and makes two words of one that is continued on the next line.
+        """
+        pending: Word | None = None
+        following = sorted([*parts[1:], *redirects], key=lambda node: node.start_byte)
+        for part in parts:
+            word = word_of(part, self.variables, self.place)
+            pending = word if pending is None else joined(pending, word)
+            after = next((n for n in following if n.start_byte >= part.end_byte), None)
+            gap = self._between(part, after) if after is not None else b" "
+            if gap == b"\\\n":
+                continue
+            yield pending
+            pending = None
+            for lost in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
+                value = lost if lost == "-" else None
+                yield Word(lost, value, self.place.span(part.end_point, part.end_point), lost)
+        if pending is not None:
+            yield pending
+
+    def _between(self, part: "Node", following: "Node") -> bytes:
+        return self.source[part.end_byte : following.start_byte]
 
     def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
         for inner in descend(node, _SUBSTITUTIONS):

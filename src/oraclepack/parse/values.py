@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from oraclepack.core.script import Word
+from oraclepack.core.source import Span
 from oraclepack.parse.grammar import text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.variables import Value, Variables
@@ -36,6 +37,21 @@ def word_of(node: "Node", variables: Variables, place: Locator) -> Word:
         origin=value.origin,
         splits=value.splits,
         globs=value.globs,
+    )
+
+
+def joined(first: Word, second: Word) -> Word:
+    """One word of two that only a continued line keeps apart."""
+    known = first.value is not None and second.value is not None
+    span = Span(first.span.line, first.span.column, second.span.end_line, second.span.end_column)
+    return Word(
+        source=first.source + second.source,
+        value=f"{first.value}{second.value}" if known else None,
+        span=span,
+        template=first.template + second.template,
+        origin=first.origin or second.origin,
+        splits=first.splits or second.splits,
+        globs=first.globs or second.globs,
     )
 
 

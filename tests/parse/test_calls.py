@@ -1,0 +1,120 @@
+import pytest
+
+from oraclepack.core.call import ToolCall
+from oraclepack.core.script import Place
+from tests.packs import BLOCK_LINE, a_pack
+
+
+def calls(body: str, prelude: str = "") -> tuple[ToolCall, ...]:
+    return a_pack(f"{prelude}# 01) x\n{body}\n").steps[0].calls
+
+
+@pytest.mark.parametrize(
+    ("body", "tools"),
+    [
+        ("oracle -p x", ["oracle"]),
+        ("env A=b oracle -p x", ["oracle"]),
+        ("command oracle -p x", ["oracle"]),
+        ("timeout 5 oracle -p x", ["oracle"]),
+        ("echo a | xargs -I{} oracle -p {}", ["oracle"]),
+        ("sh -c 'oracle -p x'", ["oracle"]),
+        ("bash -lc 'oracle -p x; codex exec y'", ["oracle", "codex"]),
+        ("npx -y @steipete/oracle -p x", ["oracle"]),
+        ("tm list; task-master next", ["task-master", "task-master"]),
+        ("x=$(oracle -p x)", ["oracle"]),
+        ("if true; then oracle -p x; fi", ["oracle"]),
+        ("(oracle -p x) & wait", ["oracle"]),
+        ('while read -r l; do gemini -p "$l"; done < f', ["gemini"]),
+        ("command -v oracle", []),
+        ("echo oracle -p x", []),
+        ("cat <<'E'\noracle -p x\nE", []),
+        ("echo 'oracle -p x'", []),
+        ("# oracle -p x", []),
+        ("oracle_helper -p x", []),
+        ("f() { oracle -p x; }", []),
+        ("f() { oracle -p x; }; f; f", ["oracle", "oracle"]),
+    ],
+)
+def test_calls_are_found(body: str, tools: list[str]) -> None:
+    assert [call.tool for call in calls(body)] == tools
+
+
+def test_a_function_of_the_prelude_carries_its_calls_into_the_step() -> None:
+    (call,) = calls("ask hello", prelude='ask() { oracle -p "$1" --write-output o.md; }\n')
+
+    assert (call.tool, call.wrappers, call.span.line) == (
+        "oracle",
+        ("function ask",),
+        BLOCK_LINE + 2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "line"),
+    [
+        ("oracle -p 'a question'", "a question", 1),
+        ("oracle 'a question'", "a question", 1),
+        ("oracle --prompt='a question'", "a question", 1),
+        ("oracle -p one -p two", "two", 1),
+        ("oracle -p \"$(cat <<'P'\na question\nP\n)\"", "a question", 2),
+        ("q=$(cat <<'P'\na question\nP\n)\noracle -p \"$q\"", "a question", 2),
+        ("oracle -p - <<'P'\na question\nP", "a question\n", 2),
+        ('oracle -p "for $who"', "for $who", 1),
+    ],
+)
+def test_the_prompt_of_a_call(body: str, text: str, line: int) -> None:
+    prompt = calls(body)[-1].prompt
+
+    assert prompt is not None
+    assert (prompt.text, prompt.span.line) == (text, BLOCK_LINE + line)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("oracle -p x -f a.py -f b.py", ["literal a.py", "literal b.py"]),
+        ("oracle -p x -f a.py b.py", ["literal a.py", "literal b.py"]),
+        ("oracle -p x -f a.py,b.py", ["literal a.py", "literal b.py"]),
+        ("oracle -p x --file='src/**/*.py'", ["glob src/**/*.py"]),
+        ("oracle -p x -f '!src/gen'", ["exclusion !src/gen"]),
+        ('oracle -p x -f "$f"', ["unknown $f"]),
+        ('oracle -p x "${args[@]}"', []),
+    ],
+)
+def test_attachments(body: str, expected: list[str]) -> None:
+    (call,) = calls(body)
+
+    assert [f"{attached.kind} {attached.value}" for attached in call.attachments] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "guarded"),
+    [
+        ("codex exec x", False),
+        ("command -v codex || exit 0\ncodex exec x", True),
+        ("if command -v codex >/dev/null; then codex exec x; fi", True),
+        ("type -P codex && codex exec x", True),
+        ("which gemini; codex exec x", False),
+        ("codex exec x; command -v codex", False),
+    ],
+)
+def test_a_guard_stands_before_the_call(body: str, guarded: bool) -> None:
+    call = next(call for call in calls(body) if call.tool == "codex")
+
+    assert call.guarded is guarded
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("oracle -p x &", Place.BACKGROUND),
+        ("if true; then oracle -p x & fi", Place.BACKGROUND),
+        ("oracle -p x | head", Place.PIPELINE),
+        ("true && oracle -p x", Place.CONDITION),
+        ("for i in 1; do oracle -p x; done", Place.LOOP),
+        ("(oracle -p x)", Place.SUBSHELL),
+        ("y=$(oracle -p x)", Place.SUBSTITUTION),
+    ],
+)
+def test_a_call_knows_what_encloses_it(body: str, place: Place) -> None:
+    assert place in calls(body)[0].places

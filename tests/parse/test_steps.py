@@ -1,0 +1,107 @@
+import subprocess
+
+import pytest
+
+from oraclepack.parse.pack import parse_pack
+from tests.packs import a_pack, pack_text
+
+
+@pytest.mark.parametrize(
+    ("bash", "ids"),
+    [
+        pytest.param("# 01) a\ntrue\n# 02) b\ntrue\n", ["01", "02"], id="two steps"),
+        pytest.param("# 01) a\n# 02) b\n", ["01", "02"], id="empty bodies"),
+        pytest.param("x=1\n", [], id="a prelude only"),
+        pytest.param(
+            "# 01) a\ncat <<'E'\n# 02) no\nE\n# 02) yes\n", ["01", "02"], id="in a heredoc"
+        ),
+        pytest.param("# 01) a\necho 'x\n# 02) no\n'\n", ["01"], id="in a single-quoted string"),
+        pytest.param('# 01) a\necho "x\n# 02) no\n"\n', ["01"], id="in a double-quoted string"),
+        pytest.param(
+            "# 01) a\nx=$(cat <<E\n# 02) no\nE\n)\n", ["01"], id="heredoc in substitution"
+        ),
+        pytest.param("f() {\n# 01) no\n:\n}\n# 01) yes\nf\n", ["01"], id="in a function"),
+        pytest.param("# 01) a\necho x # 02) no\n", ["01"], id="behind a command"),
+        pytest.param("# 01) a\n  # 02) no\ntrue\n", ["01"], id="indented"),
+        pytest.param("# 01) a\n# 1) part one\n# 2) part two\ntrue\n", ["01"], id="numbered notes"),
+        pytest.param("# 02) b\n# 01) a\n# 01) a\n", ["02", "01", "01"], id="in any order"),
+    ],
+)
+def test_step_headers_stand_at_the_top_level(bash: str, ids: list[str]) -> None:
+    assert [step.id for step in a_pack(bash).steps] == ids
+
+
+@pytest.mark.parametrize(
+    ("bash", "swallowed"),
+    [
+        pytest.param("# 01) a\nif true; then\n# 02) b\ntrue\nfi\n", ["# 02) b"], id="in an if"),
+        pytest.param("# 01) a\ntrue &&\n# 02) b\ntrue\n", ["# 02) b"], id="after &&"),
+        pytest.param("# 01) a\nfor x in 1; do\n# 02) b\ntrue\ndone\n", ["# 02) b"], id="in a loop"),
+        pytest.param("# 01) a\n{\n# 02) b\ntrue\n}\n", ["# 02) b"], id="in braces"),
+        pytest.param(
+            "# 01) a\nif true; then\n# 07) note\ntrue\nfi\n", [], id="not the next number"
+        ),
+        pytest.param("f() {\n# 01) note\ntrue\n}\n", [], id="a note in a function"),
+        pytest.param(
+            "f() {\n# 01) ROI=2 impact=1\ntrue\n}\n", ["# 01) ROI=2 impact=1"], id="with attributes"
+        ),
+    ],
+)
+def test_headers_inside_constructs_are_noticed(bash: str, swallowed: list[str]) -> None:
+    assert [comment.text for comment in a_pack(bash).swallowed] == swallowed
+
+
+@pytest.mark.parametrize(
+    ("bash", "misnumbered"),
+    [
+        ("# 1) ROI=2 impact=1\ntrue\n", ["# 1) ROI=2 impact=1"]),
+        ("# 1) only a note\ntrue\n", []),
+        ("  # 01) ROI=2\ntrue\n", ["# 01) ROI=2"]),
+        ("".join(f"# {n:02}) x\ntrue\n" for n in range(1, 101)), ["# 100) x"]),
+    ],
+)
+def test_headers_with_a_slip_are_noticed(bash: str, misnumbered: list[str]) -> None:
+    assert [comment.text for comment in a_pack(bash).misnumbered] == misnumbered
+
+
+def by_bash(text: str) -> bool:
+    """What the real shell says: complete commands, nothing open at the end."""
+    done = subprocess.run(
+        ["bash", "-n"], input=text, capture_output=True, text=True, check=False, timeout=10
+    )
+    return done.returncode == 0 and not done.stderr
+
+
+@pytest.mark.parametrize(
+    "bash",
+    [
+        pytest.param(
+            "# 01) a\ncat <<A <<B\na\nA\n# 02) no\nB\n# 02) yes\ntrue\n", id="two heredocs"
+        ),
+        pytest.param(
+            "# 01) a\nshopt -s extglob\nls !(x|y) @(a|b)\n# 02) yes\ntrue\n", id="extglob"
+        ),
+        pytest.param("# 01) a\ncoproc NAME { cat; }\n# 02) yes\ntrue\n", id="coproc"),
+    ],
+)
+def test_bash_decides_where_the_tree_misreads(bash: str) -> None:
+    pack = parse_pack(pack_text(bash), "pack.md", by_bash)
+
+    assert [step.header.title for step in pack.steps] == ["a", "yes"]
+
+
+def test_a_broken_step_does_not_hide_the_others() -> None:
+    bash = "# 01) a\ntrue\n# 02) b\necho 'never closed\n# 03) c\ntrue\n"
+
+    assert [step.id for step in parse_pack(pack_text(bash), "p.md", by_bash).steps] == [
+        "01",
+        "02",
+        "03",
+    ]
+
+
+def test_a_second_heredoc_of_a_line_hides_no_call() -> None:
+    bash = "# 01) a\ncat <<A <<B\na\nA\noracle -p no\nB\noracle -p yes --write-output x.md\n"
+    (step,) = parse_pack(pack_text(bash), "p.md", by_bash).steps
+
+    assert [call.prompt.text for call in step.calls if call.prompt] == ["yes"]
