@@ -1,0 +1,88 @@
+"""Pack files on disk: which ones are meant, and their text."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from oraclepack.core.errors import InputError
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes. A pack is prose and prompts; anything larger is a mistake."""
+
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
+_OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
+_OPENS_STEP = re.compile(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
+
+
+def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
+    """The packs that paths name: files as they are, in folders every Markdown file that is one."""
+    found: dict[Path, None] = {}
+    for name in paths:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(_packs_below(path))
+            if not inside:
+                raise InputError(
+                    f"{name}: no packs below this directory",
+                    hint="a pack is a .md file with a bash block that holds steps like `# 01) …`",
+                )
+            found |= dict.fromkeys(inside)
+        else:
+            found[path] = None
+    return tuple(found)
+
+
+def read_pack_text(path: Path) -> str:
+    """The text of a pack, or an error that says why it cannot be one."""
+    content = _content(path)
+    if len(content) > LARGEST:
+        raise InputError(
+            f"{path}: {len(content)} bytes are too large for a pack",
+            hint=f"the limit is {LARGEST} bytes; attach large files instead of quoting them",
+        )
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise InputError(
+            f"{path}: line {line} holds a NUL byte, so this is not a text file",
+            hint="is it binary, or saved as UTF-16? save it as UTF-8",
+        )
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise InputError(
+            f"{path}: line {line} is not UTF-8 (byte 0x{byte:02x})",
+            hint=f"convert it, for example: iconv -f latin1 -t utf-8 {path}",
+        ) from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file", hint="check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a directory", hint="name the pack file inside it") from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"{path}: cannot be read: {reason}", hint="check permissions") from None
+
+
+def _packs_below(folder: Path) -> Iterator[Path]:
+    for entry in folder.iterdir():
+        if entry.name.startswith(".") or entry.name in _PASSED_OVER:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _packs_below(entry)
+        elif entry.suffix.lower() == ".md" and entry.is_file() and _is_pack(entry):
+            yield entry
+
+
+def _is_pack(path: Path) -> bool:
+    try:
+        content = path.read_bytes()[: LARGEST + 1]
+    except OSError:
+        return False
+    return _OPENS_BASH.search(content) is not None and _OPENS_STEP.search(content) is not None

@@ -1,0 +1,153 @@
+"""What `validate` tells about packs: the shape of its data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from oraclepack.core.facts import Check, CheckStatus
+from oraclepack.core.finding import Finding, Fix, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much there is of what the schema counts."""
+
+    steps: int
+    bash_blocks: int
+    oracle_invocations: int
+    oracle_questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Disorder:
+    """A step that stands before one with a higher score."""
+
+    step_id: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """ROI descending, ties by effort ascending."""
+
+    ok: bool
+    violations: tuple[Disorder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which required header fields each step has."""
+
+    ok: bool
+    required: tuple[str, ...]
+    steps: Mapping[str, Mapping[str, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One edit of a fix; lines and columns count from 1, the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFix:
+    """A mend that `--fix` would apply."""
+
+    description: str
+    edits: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A finding as programs read it."""
+
+    rule: str
+    name: str
+    severity: Severity
+    step_id: str | None
+    line: int
+    column: int
+    message: str
+    hint: str
+    fix: OfferedFix | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """An outside check and how it ended."""
+
+    name: str
+    status: CheckStatus
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Everything validate says about one pack."""
+
+    path: str
+    ok: bool
+    strict: bool
+    pack_hash: str
+    counts: Counts
+    ordering: Ordering
+    fields: Fields
+    findings: tuple[Reported, ...]
+    checks: tuple[CheckRun, ...]
+    fixed: int = 0
+    """How many faults `--fix` has mended in this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A pack among several that could not be read at all."""
+
+    path: str
+    ok: bool
+    error: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validations:
+    """What validate says about several packs."""
+
+    packs: tuple[Validation | Unreadable, ...]
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+
+def reported(finding: Finding) -> Reported:
+    return Reported(
+        rule=finding.rule,
+        name=finding.name,
+        severity=finding.severity,
+        step_id=finding.step,
+        line=finding.span.line,
+        column=finding.span.column,
+        message=finding.message,
+        hint=finding.hint,
+        fix=None if finding.fix is None else _offered(finding.fix),
+    )
+
+
+def check_run(check: Check) -> CheckRun:
+    return CheckRun(check.name, check.status, check.reason)
+
+
+def _offered(fix: Fix) -> OfferedFix:
+    changes = tuple(
+        Change(
+            edit.span.line,
+            edit.span.column,
+            edit.span.end_line,
+            edit.span.end_column,
+            edit.replacement,
+        )
+        for edit in fix.edits
+    )
+    return OfferedFix(fix.description, changes)

@@ -1,0 +1,1 @@
+"""Values into the formats that other programs read."""

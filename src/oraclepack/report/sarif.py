@@ -1,0 +1,95 @@
+"""Findings as SARIF 2.1.0, which code hosts show beside the lines."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from oraclepack.core.digest import canonical_file
+from oraclepack.core.finding import Edit, Finding, Severity
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """What SARIF wants to know about a rule."""
+
+    id: str
+    name: str
+    severity: Severity
+    summary: str
+    help: str
+
+
+def sarif(
+    findings: Mapping[str, Iterable[Finding]], rules: Iterable[RuleText], version: str
+) -> str:
+    """One SARIF log: the findings of each file, by its path."""
+    described = [_rule(rule) for rule in rules]
+    index = {rule["id"]: number for number, rule in enumerate(described)}
+    results = [
+        _result(path, finding, index) for path, listed in findings.items() for finding in listed
+    ]
+    driver = {
+        "name": "oraclepack",
+        "version": version,
+        "semanticVersion": version,
+        "rules": described,
+    }
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return canonical_file({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}).decode()
+
+
+def _rule(rule: RuleText) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.help},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(path: str, finding: Finding, index: Mapping[object, int]) -> dict[str, object]:
+    text = f"{finding.message}. {finding.hint}" if finding.hint else finding.message
+    result: dict[str, object] = {
+        "ruleId": finding.rule,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": text},
+        "locations": [{"physicalLocation": _place(path) | {"region": _region(finding)}}],
+    }
+    if finding.rule in index:
+        result["ruleIndex"] = index[finding.rule]
+    if finding.step is not None:
+        result["properties"] = {"step": finding.step}
+    if finding.fix is not None:
+        replacements = [_replacement(edit) for edit in finding.fix.edits]
+        change = _place(path) | {"replacements": replacements}
+        result["fixes"] = [
+            {"description": {"text": finding.fix.description}, "artifactChanges": [change]}
+        ]
+    return result
+
+
+def _place(path: str) -> dict[str, object]:
+    return {"artifactLocation": {"uri": quote(path)}}
+
+
+def _region(finding: Finding) -> dict[str, int]:
+    span = finding.span
+    region = {"startLine": span.line, "startColumn": span.column}
+    if (span.end_line, span.end_column) > (span.line, span.column):
+        region |= {"endLine": span.end_line, "endColumn": span.end_column}
+    return region
+
+
+def _replacement(edit: Edit) -> dict[str, object]:
+    span = edit.span
+    deleted = {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+    return {"deletedRegion": deleted, "insertedContent": {"text": edit.replacement}}
