@@ -1,0 +1,283 @@
+"""`run.json` and `steps.json`: what a run came to, for people's tools. Folds, never the truth."""
+
+from collections.abc import Iterator
+from typing import TypeAlias, TypedDict
+
+import msgspec
+
+from oraclepack.core import journal as j
+from oraclepack.core.digest import canonical_line, sha256_bytes
+from oraclepack.core.pack import Pack
+from oraclepack.core.result import RollbackStatus, Status, StepError, Usage, Verification
+from oraclepack.core.runstate import RunState, Session
+from oraclepack.core.step import PromptMeta, Step
+from oraclepack.core.stepstate import Invocation, StepState
+
+SCHEMA_VERSION = 1
+
+Setting: TypeAlias = j.Setting
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a reader should know."""
+
+    message: str
+    code: str | None = None
+    step_id: str | None = None
+
+
+class SessionEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One command that worked on the run."""
+
+    started_at: str
+    finished_at: str | None
+    command: str
+    argv: tuple[str, ...]
+    exit_code: int | None
+    rollback: RollbackStatus
+
+
+class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`run.json`."""
+
+    schema_version: int
+    pack_id: str
+    pack_path: str
+    pack_hash: str
+    git_sha: str | None
+    git_dirty: bool | None
+    heads: tuple[str, ...]
+    oraclepack_version: str | None
+    oracle_version: str | None
+    created_at: str
+    finished_at: str | None
+    status: str
+    engine: str | None
+    settings: dict[str, Setting]
+    models: tuple[str, ...]
+    providers: tuple[str, ...]
+    usage: Usage
+    sessions: tuple[SessionEntry, ...]
+    warnings: tuple[Notice, ...]
+
+
+class OutputEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One output of a step."""
+
+    path: str
+    declared_path: str | None
+    section: str | None
+    sha256: str
+    bytes: int
+    from_cache: bool
+
+
+class InvocationEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a tool."""
+
+    tool: str
+    key: str | None
+    provider: str | None
+    model: str | None
+    cache: str | None
+    attempts: int
+    waited_ms: int
+    exit_code: int | None
+    session: str | None
+    usage: Usage | None
+
+
+class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One step. What the pack does not say, or nobody can know, is null."""
+
+    step_id: str
+    title: str | None
+    question_id: str | None
+    reference: str | None
+    category: str | None
+    roi: float | None
+    impact: float | None
+    confidence: float | None
+    effort: float | None
+    horizon: str | None
+    tools: tuple[str, ...]
+    command_hash: str | None
+    output_path: str | None
+    output_hash: str | None
+    outputs: tuple[OutputEntry, ...]
+    status: Status
+    skip_reason: str | None
+    imported: bool
+    attempts: int
+    exit_code: int | None
+    started_at: str | None
+    finished_at: str | None
+    duration_ms: int | None
+    last_error: StepError | None
+    verification: Verification | None
+    stdout_log: str | None
+    stderr_log: str | None
+    invocations: tuple[InvocationEntry, ...]
+
+
+class StepsManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`steps.json`."""
+
+    schema_version: int
+    pack_id: str
+    steps: tuple[StepEntry, ...]
+
+
+def run_manifest(state: RunState) -> RunManifest | None:
+    """`run.json` of a run; None as long as the journal does not say which run it is."""
+    created = state.created
+    if created is None:
+        return None
+    calls = [call for step in state.steps.values() for call in step.invocations]
+    said = [call.outcome or call.intent for call in calls]
+    return RunManifest(
+        schema_version=SCHEMA_VERSION,
+        pack_id=created.pack_id,
+        pack_path=created.pack_path,
+        pack_hash=created.pack_hash,
+        git_sha=created.git_sha,
+        git_dirty=created.git_dirty,
+        heads=state.heads,
+        oraclepack_version=created.oraclepack_version,
+        oracle_version=created.oracle_version,
+        created_at=created.at,
+        finished_at=state.finished_at,
+        status=state.status,
+        engine=created.engine,
+        settings=created.settings,
+        models=tuple(sorted({one.model for one in said if one and one.model})),
+        providers=tuple(sorted({one.provider for one in said if one and one.provider})),
+        usage=state.usage(),
+        sessions=tuple(map(_session, state.sessions)),
+        warnings=tuple(_notices(state, created)),
+    )
+
+
+def steps_manifest(pack: Pack | None, state: RunState) -> StepsManifest:
+    """`steps.json`; without the pack only what the journal knows of each step."""
+    known = {str(step.id): step for step in pack.steps} if pack else {}
+    ids = sorted({*known, *state.step_ids, *state.steps})
+    return StepsManifest(
+        schema_version=SCHEMA_VERSION,
+        pack_id=state.created.pack_id if state.created else "",
+        steps=tuple(_step(step_id, known.get(step_id), state.step(step_id)) for step_id in ids),
+    )
+
+
+def output_hash(outputs: tuple[j.OutputRecorded, ...]) -> str | None:
+    """One hash for all outputs of a step: the file's own when there is but one."""
+    if len(outputs) == 1:
+        return outputs[0].sha256
+    pairs = sorted((output.path, output.sha256) for output in outputs)
+    return sha256_bytes(canonical_line(pairs)) if pairs else None
+
+
+def _session(session: Session) -> SessionEntry:
+    start, end = session.started, session.finished
+    return SessionEntry(
+        started_at=start.at,
+        finished_at=end.at if end else None,
+        command=start.command,
+        argv=start.argv,
+        exit_code=end.exit_code if end else None,
+        rollback=end.rollback if end else RollbackStatus.NOT_ATTEMPTED,
+    )
+
+
+def _notices(state: RunState, created: j.RunCreated) -> Iterator[Notice]:
+    for name in ("git_sha", "git_dirty", "oraclepack_version", "oracle_version", "engine"):
+        if getattr(created, name) is None:
+            yield Notice(code="unknown_value", message=f"{name} is not known")
+    for kind in state.unknown_kinds:
+        message = f"events of the kind {kind} are from a newer oraclepack and were not understood"
+        yield Notice(code="unknown_event", message=message)
+    for warned in state.warnings:
+        yield Notice(code=warned.code, message=warned.message, step_id=warned.step)
+
+
+def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
+    outputs = state.outputs
+    return StepEntry(
+        step_id=step_id,
+        **_asked(step),
+        command_hash=state.command_hash,
+        output_path=outputs[0].path if outputs else None,
+        output_hash=output_hash(outputs),
+        outputs=tuple(map(_output, outputs)),
+        # The file knows four words; a step at work has come to nothing yet.
+        status=Status.PENDING if state.status is Status.RUNNING else state.status,
+        skip_reason=state.skip_reason,
+        imported=state.imported,
+        attempts=state.attempts,
+        exit_code=state.exit_code,
+        started_at=state.started_at,
+        finished_at=state.finished_at,
+        duration_ms=state.duration_ms,
+        last_error=state.error,
+        verification=state.verification,
+        stdout_log=state.stdout_log,
+        stderr_log=state.stderr_log,
+        invocations=tuple(map(_invocation, state.last_invocations())),
+    )
+
+
+class _Asked(TypedDict):
+    title: str | None
+    question_id: str | None
+    reference: str | None
+    category: str | None
+    roi: float | None
+    impact: float | None
+    confidence: float | None
+    effort: float | None
+    horizon: str | None
+    tools: tuple[str, ...]
+
+
+def _asked(step: Step | None) -> _Asked:
+    """What the pack says of a step; its header before its prompt."""
+    meta = step.meta if step else PromptMeta()
+    return {
+        "title": step.title if step else None,
+        "question_id": meta.question_id,
+        "reference": (step.attribute("reference") if step else None) or meta.reference,
+        "category": (step.attribute("category") if step else None) or meta.category,
+        "roi": step.number("ROI") if step else None,
+        "impact": step.number("impact") if step else None,
+        "confidence": step.number("confidence") if step else None,
+        "effort": step.number("effort") if step else None,
+        "horizon": step.attribute("horizon") if step else None,
+        "tools": step.tools if step else (),
+    }
+
+
+def _output(output: j.OutputRecorded) -> OutputEntry:
+    return OutputEntry(
+        path=output.path,
+        declared_path=output.declared_path,
+        section=output.section,
+        sha256=output.sha256,
+        bytes=output.bytes,
+        from_cache=output.from_cache,
+    )
+
+
+def _invocation(call: Invocation) -> InvocationEntry:
+    said, outcome = call.outcome or call.intent, call.outcome
+    return InvocationEntry(
+        tool=said.tool if said else "",
+        key=said.key if said else None,
+        provider=said.provider if said else None,
+        model=said.model if said else None,
+        cache=outcome.cache if outcome else None,
+        attempts=outcome.attempts if outcome else 0,
+        waited_ms=outcome.waited_ms if outcome else 0,
+        exit_code=outcome.exit_code if outcome else None,
+        session=outcome.session if outcome else None,
+        usage=outcome.usage if outcome else None,
+    )

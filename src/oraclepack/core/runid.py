@@ -1,0 +1,126 @@
+"""The name of a run, and which run a command continues."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import PurePosixPath
+
+_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_RUN_ID = re.compile(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
+
+
+def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> str:
+    """`YYYY-MM-DD__<gitshort>__<packhash8>`.
+
+    The date is the one in the pack's file name, if it has a real one, else the day of
+    creation. Seven digits of the commit, always: git's own short form grows with the
+    repository and would give one commit two names.
+    """
+    short = git_sha[:7] if git_sha else "nogit"
+    return f"{_date_in(PurePosixPath(pack_path).name) or today}__{short}__{pack_hash[:8]}"
+
+
+def _date_in(name: str) -> str | None:
+    return next((found for found in _DATE.findall(name) if _is_date(found)), None)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def free_run_id(name: str, taken: Collection[str]) -> str:
+    """The name itself, or with the first free one of the suffixes `__2`, `__3` and so on."""
+    number = 1
+    candidate = name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}__{number}"
+    return candidate
+
+
+def is_run_id(text: str) -> bool:
+    """It can be the name of a run directory, and never a path to somewhere else."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+def hash_in(run_id: str) -> str | None:
+    """The beginning of the pack's hash, as the name of the run tells it."""
+    found = _RUN_ID.fullmatch(run_id)
+    return found[2] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What is needed of a past run to decide whether to continue it."""
+
+    run_id: str
+    pack_hash: str
+    git_sha: str | None = None
+    heads: tuple[str, ...] = ()
+    created_at: str = ""
+    finished: bool = False
+    mutating: bool = False
+    damage: str | None = None
+    """Why its journal cannot be read to the end."""
+
+    @property
+    def age(self) -> tuple[str, int, str]:
+        """Sorts runs from the oldest to the newest."""
+        found = _RUN_ID.fullmatch(self.run_id)
+        return (self.created_at, int(found[3] or 1) if found else 0, self.run_id)
+
+    def saw(self, head: str | None) -> bool:
+        """The run was created at this commit, or has seen it since."""
+        return head == self.git_sha or head in self.heads
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which run goes on, and why; None is a new one."""
+
+    run: RunSummary | None
+    reason: str
+    notice: str = ""
+    """What a user would want to be told: that an earlier run is left behind."""
+
+
+def choose_run(
+    runs: Iterable[RunSummary], pack_hash: str, head: str | None, *, mutating: bool = False
+) -> Choice:
+    """The run that a command on this pack at this commit continues.
+
+    The day plays no part: a run that crosses midnight is one run. A pack whose steps
+    change the work tree may move HEAD itself, so its newest unfinished run goes on
+    even at a commit the run has not seen.
+    """
+    same = sorted((r for r in runs if _is_of(r, pack_hash)), key=lambda r: r.age)
+    here = [run for run in same if run.saw(head)]
+    if here:
+        return Choice(here[-1], _seen(here[-1], head))
+    unfinished = [run for run in same if mutating and not run.finished]
+    if unfinished:
+        reason = "it is the newest unfinished run of this pack, whose steps may commit"
+        return Choice(unfinished[-1], reason)
+    if same:
+        was = (same[-1].git_sha or "no commit")[:9]
+        notice = f"run {same[-1].run_id} of this pack began at {was}; HEAD is now elsewhere"
+        return Choice(None, "no run of this pack has seen this commit", notice)
+    return Choice(None, "there is no run of this pack yet")
+
+
+def _is_of(run: RunSummary, pack_hash: str) -> bool:
+    # A journal broken in its first line tells no hash; the name of the run still does.
+    return (run.pack_hash or hash_in(run.run_id)) in {pack_hash, pack_hash[:8]}
+
+
+def _seen(run: RunSummary, head: str | None) -> str:
+    if head is None:
+        return "same pack, outside of git"
+    if head == run.git_sha:
+        return f"same pack, same commit {head[:7]}"
+    return f"same pack, and the run has seen commit {head[:7]}"
