@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from oraclepack.core.argv import ArgvProblem, FlagUse, ParsedArgv
 from oraclepack.core.call import FlagFault
 from oraclepack.core.flag_tables import Command, FlagSpec
+from oraclepack.core.nearest import nearest
 
 _NUMBER = re.compile(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LONGEST_SUGGESTED = 60
@@ -42,10 +43,7 @@ def nearest_flag(command: Command, spelled: str) -> str | None:
     wanted = spelled.partition("=")[0]
     if not wanted.startswith("--") or len(wanted) > _LONGEST_SUGGESTED:
         return None
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
-    known = sorted(name for name in command.by_spelling if name.startswith("--"))
-    return next(iter(difflib.get_close_matches(wanted, known, n=1)), None)
+    return nearest(wanted, (name for name in command.by_spelling if name.startswith("--")))
 
 
 @dataclass(frozen=True, slots=True)
