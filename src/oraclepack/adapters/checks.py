@@ -1,0 +1,58 @@
+"""What the world says about a pack: bash, shellcheck, and the paths the pack names."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from oraclepack.adapters.shellcheck import Shellcheck
+from oraclepack.adapters.syntax import check_syntax, complete
+from oraclepack.core.call import AttachmentKind
+from oraclepack.core.facts import CheckStatus, Facts, PathFact, PathKind
+from oraclepack.core.outpath import inside
+from oraclepack.core.pack import Pack
+
+__all__ = ["complete", "facts_for", "path_facts"]
+
+
+def facts_for(pack: Pack, project_root: Path) -> Facts:
+    """Everything outside the text that the rules may know, asked for now."""
+    # Shellcheck is the slow one: it starts first and bash works beside it.
+    shellcheck = Shellcheck(pack.block)
+    syntax = check_syntax(pack)
+    paths = path_facts(pack, project_root)
+    if syntax.status is CheckStatus.FAILED:
+        verdict = shellcheck.drop("bash -n found errors; mend them first")
+    else:
+        verdict = shellcheck.result()
+    return Facts(syntax, verdict, paths)
+
+
+def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
+    """The literal attachments and known outputs of a pack, as they stand in the project."""
+    root = os.path.realpath(project_root)
+    return {path: _fact(root, path) for path in sorted(set(_named(pack)))}
+
+
+def _named(pack: Pack) -> Iterator[str]:
+    for step in pack.steps:
+        for call in step.calls:
+            for attachment in call.attachments:
+                if attachment.kind is AttachmentKind.LITERAL:
+                    yield attachment.value
+        for output in step.outputs:
+            if output.path.value:
+                yield output.path.value
+
+
+def _fact(root: str, path: str) -> PathFact:
+    try:
+        place = os.path.realpath(os.path.join(root, path))  # noqa: PTH118 - Path would fold `a/..`
+        if inside(root, place) is None:
+            return PathFact(PathKind.OUTSIDE)
+        found = os.stat(place)  # noqa: PTH116 - a string is what realpath gives
+    except (OSError, ValueError):
+        return PathFact(PathKind.MISSING)
+    if stat.S_ISDIR(found.st_mode):
+        return PathFact(PathKind.DIRECTORY)
+    return PathFact(PathKind.FILE, found.st_size)

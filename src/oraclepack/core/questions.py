@@ -1,0 +1,83 @@
+"""How many questions a pack asks."""
+
+import re
+from dataclasses import dataclass
+
+from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.contract import by_suffix
+from oraclepack.core.flag_tables import Effect, Role, table_of
+from oraclepack.core.pack import Pack
+from oraclepack.core.step import Step
+
+_ARGUMENT = re.compile(r"\$\{?[0-9@*]")
+"""An argument of a function: each of its calls may mean another path by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What there is in a pack, in numbers."""
+
+    steps: int
+    bash_blocks: int
+    oracle_invocations: int
+    """Calls in the text that ask a model; a call in a loop counts once."""
+    oracle_questions: int
+
+
+def count(pack: Pack) -> Counts:
+    return Counts(
+        steps=len(pack.steps),
+        bash_blocks=sum(fence.is_bash for fence in pack.fences),
+        oracle_invocations=sum(len(asking_calls(step)) for step in pack.steps),
+        oracle_questions=sum(questions_of(step) for step in pack.steps),
+    )
+
+
+def asks(call: ToolCall) -> bool:
+    """An oracle call that puts a question, unlike `oracle status` or `oracle --dry-run`."""
+    if call.tool != ORACLE or call.subcommand is not None:
+        return False
+    shows = {spec.name for spec in table_of(ORACLE).root.flags if spec.effect is Effect.INSPECT}
+    return not any(flag.name in shows for flag in call.flags)
+
+
+def asking_calls(step: Step) -> tuple[ToolCall, ...]:
+    return tuple(call for call in step.calls if asks(call))
+
+
+def questions_of(step: Step) -> int:
+    """How many questions a step asks.
+
+    The chunks of one answer are one question: their outputs differ only in the section suffix.
+    So are calls that write the same file, since one of them stands in for the other.
+    """
+    return len(question_groups(step))
+
+
+def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
+    """The asking calls of a step, those of one question together, in the order of the text."""
+    groups: dict[str, list[ToolCall]] = {}
+    for number, call in enumerate(asking_calls(step)):
+        path = output_of(call)
+        known = path is not None and not _ARGUMENT.search(path)
+        # A NUL is in no path: calls whose output the text does not tell stay apart.
+        key = _without_section(path) if path is not None and known else f"\0{number}"
+        groups.setdefault(key, []).append(call)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def output_of(call: ToolCall) -> str | None:
+    """Where the answer of a call goes, as far as the text tells: its last output flag counts."""
+    named = [flag.value for flag in call.flags if flag.role == Role.OUTPUT and flag.value]
+    if named:
+        return named[-1].shown
+    redirected = [redirect.target for redirect in call.redirects if redirect.takes_stdout]
+    return redirected[-1].shown if redirected else None
+
+
+def _without_section(path: str) -> str:
+    section = by_suffix(path)
+    if section is None:
+        return path
+    at = path.lower().rindex(f"-{section}")
+    return path[:at] + path[at + 1 + len(section) :]
