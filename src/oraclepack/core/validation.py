@@ -5,25 +5,8 @@ from dataclasses import dataclass, field
 
 from oraclepack.core.facts import Check, CheckStatus
 from oraclepack.core.finding import Finding, Fix, Severity
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much there is of what the schema counts."""
-
-    steps: int
-    bash_blocks: int
-    oracle_invocations: int
-    oracle_questions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Disorder:
-    """A step that stands before one with a higher score."""
-
-    step_id: str
-    line: int
-    message: str
+from oraclepack.core.ordering import Disorder
+from oraclepack.core.questions import Counts
 
 
 @dataclass(frozen=True, slots=True)

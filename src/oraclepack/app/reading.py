@@ -1,0 +1,13 @@
+"""Reading a pack from disk: the first thing every command that works on packs does."""
+
+from pathlib import Path
+
+from oraclepack.adapters.packs import read_pack_text
+from oraclepack.adapters.syntax import complete
+from oraclepack.core.pack import Pack
+from oraclepack.parse.pack import parse_pack
+
+
+def read_pack(path: Path) -> Pack:
+    """The pack in a file; where the syntax tree cannot read it, bash is asked."""
+    return parse_pack(read_pack_text(path), path.as_posix(), complete)

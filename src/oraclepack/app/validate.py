@@ -1,0 +1,161 @@
+"""Validate packs: read, ask the world, apply the rules, mend what can be mended."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oraclepack.adapters.checks import facts_for
+from oraclepack.adapters.files import write_atomic
+from oraclepack.adapters.packs import find_packs, read_pack_text
+from oraclepack.adapters.project import project_root
+from oraclepack.adapters.syntax import complete
+from oraclepack.core.errors import InputError, UsageError
+from oraclepack.core.facts import Facts
+from oraclepack.core.finding import Finding, has_errors
+from oraclepack.core.ordering import roi_disorder
+from oraclepack.core.pack import Pack
+from oraclepack.core.questions import count
+from oraclepack.core.settings import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
+from oraclepack.core.step import HEADER_FIELDS
+from oraclepack.core.validation import (
+    Fields,
+    Ordering,
+    Unreadable,
+    Validation,
+    Validations,
+    check_run,
+    reported,
+)
+from oraclepack.lint.engine import lint, unknown_words
+from oraclepack.lint.fix import apply_fixes
+from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule import Subject
+from oraclepack.parse.pack import parse_pack
+
+_MOST_PASSES = 8
+"""A fix may make room for another; more rounds than this would be a fault of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A pack with everything that was found in it."""
+
+    path: str
+    pack: Pack
+    findings: tuple[Finding, ...]
+    report: Validation
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What validating several paths came to."""
+
+    checked: tuple[Checked, ...]
+    unreadable: tuple[Unreadable, ...] = ()
+    data: Validation | Validations | None = field(default=None)
+
+    @property
+    def ok(self) -> bool:
+        return not self.unreadable and all(pack.report.ok for pack in self.checked)
+
+
+def validate_packs(paths: Iterable[str], settings: Settings, *, fix: bool = False) -> Outcome:
+    """Check each pack that the paths name. Several may fail without hiding each other."""
+    _refuse_unknown_rules(settings)
+    files = find_packs(paths)
+    if len(files) == 1:
+        one = check_pack(files[0], settings, fix=fix)
+        return Outcome((one,), data=one.report)
+    checked: list[Checked] = []
+    unreadable: list[Unreadable] = []
+    for file in files:
+        try:
+            checked.append(check_pack(file, settings, fix=fix))
+        except InputError as error:
+            unreadable.append(Unreadable(file.as_posix(), False, error.message, error.hint))  # noqa: FBT003
+    packs = sorted([*(pack.report for pack in checked), *unreadable], key=lambda pack: pack.path)
+    totals = {
+        "packs": len(packs),
+        "ok": sum(pack.ok for pack in packs),
+        "findings": sum(len(pack.findings) for pack in checked),
+    }
+    return Outcome(tuple(checked), tuple(unreadable), Validations(tuple(packs), totals))
+
+
+def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
+    """Everything that is to be said about one pack; with `fix`, after mending it."""
+    raw = read_pack_text(file)
+    path = file.as_posix()
+    root = project_root(path, settings[CWD])
+    pack, facts, findings = _look(raw, path, root, settings)
+    fixed = 0
+    if fix:
+        mended = raw
+        for _ in range(_MOST_PASSES):
+            offered = [finding for finding in findings if finding.fix is not None]
+            after = apply_fixes(mended, findings) if offered else mended
+            if after == mended:
+                break
+            fixed += len(offered)
+            mended = after
+            pack, facts, findings = _look(mended, path, root, settings)
+        if mended != raw:
+            write_atomic(file, mended.encode())
+    report = _report(path, pack, facts, findings, settings, fixed)
+    return Checked(path, pack, findings, report)
+
+
+def _look(
+    raw: str, path: str, root: Path, settings: Settings
+) -> tuple[Pack, Facts, tuple[Finding, ...]]:
+    pack = parse_pack(raw, path, complete)
+    facts = facts_for(pack, root)
+    findings = lint(
+        Subject(pack, facts),
+        RULES,
+        strict=settings[STRICT],
+        select=settings[LINT_SELECT],
+        ignore=settings[LINT_IGNORE],
+    )
+    return pack, facts, findings
+
+
+def _report(
+    path: str,
+    pack: Pack,
+    facts: Facts,
+    findings: tuple[Finding, ...],
+    settings: Settings,
+    fixed: int,
+) -> Validation:
+    disorder = roi_disorder(pack.steps)
+    return Validation(
+        path=path,
+        ok=not has_errors(findings),
+        strict=settings[STRICT],
+        pack_hash=pack.pack_hash,
+        counts=count(pack),
+        ordering=Ordering(not disorder, disorder),
+        fields=_fields(pack),
+        findings=tuple(reported(finding) for finding in findings),
+        checks=(check_run(facts.syntax), check_run(facts.shellcheck)),
+        fixed=fixed,
+    )
+
+
+def _fields(pack: Pack) -> Fields:
+    steps = {
+        f"{step.id}": {name: bool(step.attribute(name)) for name in HEADER_FIELDS}
+        for step in pack.steps
+    }
+    complete_ones = all(all(present.values()) for present in steps.values())
+    return Fields(complete_ones, HEADER_FIELDS, steps)
+
+
+def _refuse_unknown_rules(settings: Settings) -> None:
+    for setting in (LINT_SELECT, LINT_IGNORE):
+        for word in unknown_words(settings[setting], RULES):
+            where = settings.origin(setting).where
+            raise UsageError(
+                f"{where}: there is no rule {word!r}", hint="`oraclepack explain` lists the rules"
+            )

@@ -1,0 +1,67 @@
+"""`list`: the steps of a pack at a glance."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.app.reading import read_pack
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.tables import columns
+from oraclepack.core.errors import InputError
+from oraclepack.core.listing import ListedStep, listing
+
+
+@command(
+    "list",
+    data="listing",
+    examples=("oraclepack list pack.md", "oraclepack list --json pack.md"),
+)
+@click.argument("pack")
+@click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
+def list_steps(pack: str, *, contracts: bool) -> Reply:
+    """List the steps of PACK with score, category, tools and outputs."""
+    found = listing(read_pack(Path(pack)))
+    if not found.steps:
+        raise InputError(f"{pack}: no steps found", hint=f"oraclepack validate {pack} tells why")
+    text = _contracts(found.steps) if contracts else _steps(found.steps)
+    return Reply(data=found, text=text)
+
+
+def _steps(steps: tuple[ListedStep, ...]) -> str:
+    heads = ("step", "ROI", "category", "tools", "calls", "outputs", "title")
+    rows = [
+        (
+            step.step_id,
+            "-" if step.roi is None else f"{step.roi:g}",
+            step.category or "-",
+            ", ".join(step.tools) or "-",
+            str(step.calls),
+            _paths(step),
+            step.title or step.reference or "-",
+        )
+        for step in steps
+    ]
+    return columns(heads, rows)
+
+
+def _paths(step: ListedStep) -> str:
+    first = step.outputs[0].path if step.outputs else "-"
+    return first if len(step.outputs) < 2 else f"{first} (+{len(step.outputs) - 1})"  # noqa: PLR2004
+
+
+def _contracts(steps: tuple[ListedStep, ...]) -> str:
+    heads = ("step", "output", "contract", "sections", "because", "line")
+    rows = [
+        (
+            step.step_id,
+            output.path,
+            output.contract,
+            ", ".join(output.sections) or "-",
+            output.because,
+            "-" if output.line is None else str(output.line),
+        )
+        for step in steps
+        for output in step.outputs
+    ]
+    return columns(heads, rows)

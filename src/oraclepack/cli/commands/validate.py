@@ -1,0 +1,66 @@
+"""`validate`: check packs against every rule."""
+
+import click
+
+from oraclepack.app.validate import Outcome, validate_packs
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.findings import as_text
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+from oraclepack.core.envelope import Failure
+from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
+from oraclepack.report.annotations import annotations
+
+FORMATS = ("text", "json", "sarif", "github")
+
+
+@command(
+    "validate",
+    data="validation",
+    changes="nothing; with --fix the pack",
+    settings=(STRICT, LINT_SELECT, LINT_IGNORE),
+    examples=(
+        "oraclepack validate docs/oracle-pack-2026-01-09.md",
+        "oraclepack validate --strict --json docs/",
+        "oraclepack validate --fix pack.md",
+        "oraclepack validate --format sarif docs/ > packs.sarif",
+    ),
+)
+@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the findings.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended without changing the meaning.")
+def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: Settings) -> Reply:
+    """Check packs against every rule. Runs nothing of them.
+
+    Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` tells
+    what a rule means.
+    """
+    outcome = validate_packs(packs, settings, fix=fix)
+    code = ExitCode.DONE if outcome.ok else ExitCode.INVALID
+    if form in {"sarif", "github"}:
+        return Reply(bare=_bare(outcome, form), exit_code=code)
+    wants_json = form == "json" or settings[OUTPUT] == "json"
+    error = _failure(outcome) if wants_json and not outcome.ok else None
+    return Reply(outcome.data, as_text(outcome), code, error=error, wants_json=wants_json)
+
+
+def _bare(outcome: Outcome, form: str) -> str:
+    findings = {checked.path: checked.findings for checked in outcome.checked}
+    if form == "github":
+        return annotations(findings)
+    from oraclepack import __version__  # noqa: PLC0415 - only here
+    from oraclepack.app.explain import rule_texts  # noqa: PLC0415
+    from oraclepack.report.sarif import sarif  # noqa: PLC0415
+
+    return sarif(findings, rule_texts(), __version__)
+
+
+def _failure(outcome: Outcome) -> Failure:
+    broken = [checked.path for checked in outcome.checked if not checked.report.ok]
+    broken += [pack.path for pack in outcome.unreadable]
+    return Failure(
+        "INVALID_PACK",
+        f"not valid: {', '.join(broken)}",
+        phase="validate",
+        suggestion="mend the findings of severity error; `oraclepack explain RULE` tells how",
+    )

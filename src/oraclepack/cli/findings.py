@@ -1,0 +1,88 @@
+"""Findings for people: the place, the rule, the line itself, the way out."""
+
+from collections.abc import Iterable
+
+from oraclepack.app.validate import Checked, Outcome
+from oraclepack.cli.reply import Styled
+from oraclepack.core.facts import CheckStatus
+from oraclepack.core.finding import Finding, Severity
+from oraclepack.core.validation import CheckRun
+
+_LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
+_WIDEST_LINE = 120
+
+
+def as_text(outcome: Outcome) -> tuple[str | Styled, ...]:
+    """All findings of all packs, then one line that sums up each pack."""
+    pieces: list[str | Styled] = []
+    for checked in outcome.checked:
+        lines = checked.pack.text.split("\n")
+        for finding in checked.findings:
+            pieces += _finding(checked.path, finding, lines)
+    for checked in outcome.checked:
+        pieces += _summary(checked)
+    for broken in outcome.unreadable:
+        pieces += [Styled("error", "red"), f": {broken.error}\n  hint: {broken.suggestion}\n"]
+    return tuple(pieces)
+
+
+def _finding(path: str, finding: Finding, lines: list[str]) -> Iterable[str | Styled]:
+    span = finding.span
+    step = f" (step {finding.step})" if finding.step else ""
+    yield Styled(f"{path}:{span.line}:{span.column}", "bold")
+    yield " "
+    yield Styled(finding.rule, _LOOKS[finding.severity])
+    yield f" {finding.severity}: {finding.message}{step}\n"
+    if 0 < span.line <= len(lines) and lines[span.line - 1].strip():
+        yield from _excerpt(finding, lines[span.line - 1])
+    if finding.hint:
+        yield f"    = help: {finding.hint}\n"
+    if finding.fix is not None:
+        yield f"    = fix: {finding.fix.description} (oraclepack validate --fix)\n"
+    yield "\n"
+
+
+def _excerpt(finding: Finding, line: str) -> Iterable[str | Styled]:
+    number = str(finding.span.line)
+    start = finding.span.column - 1
+    shown = line.expandtabs(1)
+    if start < _WIDEST_LINE:
+        shown = shown if len(shown) <= _WIDEST_LINE else shown[: _WIDEST_LINE - 1] + "…"
+        on_line = finding.span.end_line == finding.span.line
+        end = finding.span.end_column - 1 if on_line else len(shown)
+        width = max(1, min(end, len(shown)) - start)
+        yield Styled(f"{number:>6} | ", "dim")
+        yield f"{shown}\n"
+        yield Styled(f"{'':>6} | ", "dim")
+        yield Styled(f"{' ' * start}{'^' * width}\n", _LOOKS[finding.severity])
+
+
+def _summary(checked: Checked) -> Iterable[str | Styled]:
+    counts = checked.report.counts
+    yield Styled(checked.path, "bold")
+    yield (
+        f": {_many(counts.steps, 'step')}, {_many(counts.oracle_questions, 'question')}, "
+        f"{_many(counts.oracle_invocations, 'oracle call')}: "
+    )
+    weights = [finding.severity for finding in checked.findings]
+    told = [
+        _many(weights.count(severity), severity.value)
+        for severity in Severity
+        if severity in weights
+    ]
+    look = "green" if checked.report.ok else "red"
+    yield Styled("ok" if checked.report.ok else "not ok", look)
+    yield f" ({', '.join(told)})\n" if told else "\n"
+    if checked.report.fixed:
+        yield f"  mended: {_many(checked.report.fixed, 'fault')}\n"
+    yield from _skipped(checked.report.checks)
+
+
+def _skipped(checks: Iterable[CheckRun]) -> Iterable[str]:
+    for check in checks:
+        if check.status is CheckStatus.SKIPPED:
+            yield f"  {check.name}: skipped, {check.reason}\n"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 or what == "advice" else f"{number} {what}s"

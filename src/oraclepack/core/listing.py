@@ -1,0 +1,111 @@
+"""What `list` tells about the steps of a pack."""
+
+import re
+from dataclasses import dataclass
+
+from oraclepack.core.expected import contracts_of
+from oraclepack.core.pack import Pack
+from oraclepack.core.questions import questions_of
+from oraclepack.core.step import Step
+
+_QUESTION = re.compile(
+    r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE
+)
+_LONGEST_TITLE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOutput:
+    """A declared output, the contract it must meet, and what in the step says so."""
+
+    path: str
+    known: bool
+    """False when only the running shell knows the path."""
+    declared_by: str
+    contract: str
+    sections: tuple[str, ...]
+    because: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedStep:
+    """One step at a glance."""
+
+    step_id: str
+    title: str
+    line: int
+    roi: float | None
+    impact: float | None
+    confidence: float | None
+    effort: float | None
+    horizon: str | None
+    category: str | None
+    reference: str | None
+    question_id: str | None
+    tools: tuple[str, ...]
+    calls: int
+    questions: int
+    outputs: tuple[ListedOutput, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The steps of a pack."""
+
+    path: str
+    pack_hash: str
+    out_dir: str | None
+    steps: tuple[ListedStep, ...]
+
+
+def listing(pack: Pack) -> Listing:
+    return Listing(pack.path, pack.pack_hash, pack.out_dir, tuple(map(_listed, pack.steps)))
+
+
+def title_of(step: Step) -> str:
+    """The header's words, else the question itself, cut to one line."""
+    if step.title:
+        return step.title
+    for call in step.calls:
+        text = call.prompt.text if call.prompt else ""
+        match = _QUESTION.search(text)
+        found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
+        if found.strip():
+            return found.strip()[:_LONGEST_TITLE]
+    return ""
+
+
+def _listed(step: Step) -> ListedStep:
+    return ListedStep(
+        step_id=step.id,
+        title=title_of(step),
+        line=step.header.span.line,
+        roi=step.number("ROI"),
+        impact=step.number("impact"),
+        confidence=step.number("confidence"),
+        effort=step.number("effort"),
+        horizon=step.attribute("horizon"),
+        category=step.attribute("category"),
+        reference=step.attribute("reference"),
+        question_id=step.meta.question_id,
+        tools=step.tools,
+        calls=len(step.calls),
+        questions=questions_of(step),
+        outputs=_outputs(step),
+    )
+
+
+def _outputs(step: Step) -> tuple[ListedOutput, ...]:
+    return tuple(
+        ListedOutput(
+            path=contract.path,
+            known=output.path.value is not None,
+            declared_by=output.origin,
+            contract=contract.kind,
+            sections=tuple(contract.sections),
+            because=contract.because,
+            line=contract.line,
+        )
+        for output, contract in zip(step.outputs, contracts_of(step), strict=True)
+    )
