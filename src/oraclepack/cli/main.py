@@ -63,7 +63,7 @@ def _ended(ending: BaseException, request: Request) -> Reply:
         case VersionAskedError():
             reply = Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
         case click.ClickException():
-            reply = _misused(ending)
+            reply = _misused(ending, request)
         case OraclePackError():
             reply = Reply(exit_code=for_error(ending), error=_told(ending, request))
         case KeyboardInterrupt() | click.Abort():
@@ -94,9 +94,9 @@ def _nothing_asked(context: click.Context) -> Reply:
     return Reply(talk=context.get_help() + "\n\n", exit_code=ExitCode.INVALID, error=failure)
 
 
-def _misused(error: click.ClickException) -> Reply:
+def _misused(error: click.ClickException, request: Request) -> Reply:
     context = error.ctx if isinstance(error, click.UsageError) else None
-    path = context.command_path if context else PROGRAM
+    path = context.command_path if context else f"{PROGRAM} {request.command}".strip()
     suggestion = f"see {path} --help"
     message = error.format_message()
     if isinstance(error, UnknownCommandError):

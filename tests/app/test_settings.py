@@ -1,0 +1,139 @@
+from pathlib import Path
+
+import pytest
+
+from oraclepack.app.settings import load_settings
+from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given, Source
+
+USER = ".config/oraclepack/config.toml"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git repository we stand in."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_each_layer_in_turn_is_the_strongest(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def where(flags: dict[str, Given]) -> tuple[Source, str]:
+        origin = load_settings(flags).origin(COLOR)
+        return origin.source, origin.where
+
+    seen = [where({})]
+    write(home / USER, 'color = "always"')
+    seen.append(where({}))
+    write(project / "pyproject.toml", '[tool.oraclepack]\ncolor = "never"')
+    seen.append(where({}))
+    write(project / "oraclepack.toml", 'color = "never"')
+    seen.append(where({}))
+    write(project / ".env", "ORACLEPACK_COLOR=auto\nOTHER=1\n")
+    seen.append(where({}))
+    monkeypatch.setenv("NO_COLOR", "1")
+    seen.append(where({}))
+    monkeypatch.setenv("ORACLEPACK_COLOR", "always")
+    seen.append(where({}))
+    seen.append(where({"color": Given("never", "--color")}))
+
+    assert seen == [
+        (Source.DEFAULT, "default"),
+        (Source.USER, f"{home / USER}: color"),
+        (Source.PROJECT, "pyproject.toml: color"),
+        (Source.PROJECT, "oraclepack.toml: color"),
+        (Source.DOTENV, ".env: ORACLEPACK_COLOR"),
+        (Source.ENVIRONMENT, "NO_COLOR"),
+        (Source.ENVIRONMENT, "ORACLEPACK_COLOR"),
+        (Source.FLAG, "--color"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        pytest.param("oraclepack.toml", "strct = true", "oraclepack.toml: strct", id="unknown key"),
+        pytest.param("oraclepack.toml", "strict = 3", "oraclepack.toml: strict", id="bad value"),
+        pytest.param("oraclepack.toml", "strict =", "not valid TOML", id="broken TOML"),
+        pytest.param("oraclepack.toml", "[lint]\nslect=[]", "lint.slect", id="unknown inner key"),
+        pytest.param("oraclepack.toml", "lint = 3", "oraclepack.toml: lint", id="no table"),
+        pytest.param("oraclepack.toml", "[providers.x]\na=1", "providers", id="later table"),
+        pytest.param("pyproject.toml", "[tool.oraclepack]\nx=1", "pyproject.toml: x", id="shared"),
+        pytest.param(".env", "ORACLEPACK_STRICT=3", ".env: ORACLEPACK_STRICT", id="bad variable"),
+        pytest.param(".env", "ORACLEPACK_CWD=x", "cannot be set here", id="wrong place"),
+    ],
+)
+def test_trouble_in_a_file_names_the_place(project: Path, name: str, text: str, told: str) -> None:
+    write(project / name, text)
+
+    with pytest.raises(OraclePackError) as raised:
+        load_settings({})
+
+    assert told in raised.value.message
+
+
+def test_a_config_that_is_no_utf8_is_told(project: Path) -> None:
+    (project / "oraclepack.toml").write_bytes(b"# \xff")
+
+    with pytest.raises(InputError, match="not valid TOML"):
+        load_settings({})
+
+
+def test_a_config_that_cannot_be_read_is_told(project: Path) -> None:
+    (project / "oraclepack.toml").mkdir()
+
+    with pytest.raises(InputError, match="cannot be read"):
+        load_settings({})
+
+
+def test_a_foreign_pyproject_does_not_concern_us(project: Path) -> None:
+    write(project / "pyproject.toml", "this is [ no TOML")
+
+    assert load_settings({})[STRICT] is False
+
+
+def test_two_project_files_are_warned_about(project: Path) -> None:
+    write(project / "pyproject.toml", "[tool.oraclepack]\nstrict = true")
+    write(project / "oraclepack.toml", "")
+
+    settings = load_settings({})
+
+    assert settings[STRICT] is False
+    assert settings.warnings == ("oraclepack.toml hides [tool.oraclepack] of pyproject.toml",)
+
+
+def test_a_variable_may_name_the_users_file(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project / "mine.toml", '[lint]\nignore = ["OP4"]')
+    monkeypatch.setenv("ORACLEPACK_CONFIG", "mine.toml")
+
+    assert load_settings({})[LINT_IGNORE] == ("OP4",)
+
+    monkeypatch.setenv("ORACLEPACK_CONFIG", "none.toml")
+    with pytest.raises(InputError, match="no such file"):
+        load_settings({})
+
+
+def test_the_pack_decides_which_project_is_asked(project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write(other / "oraclepack.toml", "strict = true")
+    (other / ".git").write_text("gitdir: elsewhere", encoding="utf-8")
+
+    assert load_settings({}, str(other / "docs" / "pack.md"))[STRICT] is True
+    assert load_settings({})[STRICT] is False
+    assert load_settings({"cwd": Given(str(other), "--cwd")})[STRICT] is True
+    assert load_settings({}).root == str(project)
+
+
+def test_commands_that_describe_the_program_do_not_look_into_the_project(project: Path) -> None:
+    write(project / "oraclepack.toml", "broken [")
+
+    assert load_settings({}, reads_config=False)[STRICT] is False
+    with pytest.raises(UsageError):
+        load_settings({"cwd": Given("nowhere", "--cwd")})

@@ -1,0 +1,257 @@
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import oraclepack.cli.commands.schema as schema_command
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.main import TerminatedError, run
+from oraclepack.cli.reply import Reply
+from oraclepack.core.envelope import Failure
+from oraclepack.core.errors import InputError, UsageError, WorldError
+from oraclepack.core.schemas import schema_of
+from tests.cli.answers import answer
+
+WRONG = [
+    pytest.param(["confg"], "did you mean config?", id="mistyped command"),
+    pytest.param(["zzzz"], "see oraclepack --help", id="command like no other"),
+    pytest.param(["config"], "see oraclepack config --help", id="group without a command"),
+    pytest.param(["config", "shw"], "did you mean show?", id="mistyped sub-command"),
+    pytest.param(["schema", "--colour", "x"], "did you mean --color?", id="mistyped option"),
+    pytest.param(["schema", "--color", "red"], "see oraclepack schema", id="bad choice"),
+    pytest.param(["schema", "a", "b"], "see oraclepack schema --help", id="word too many"),
+    pytest.param(["completion"], "see oraclepack completion --help", id="missing argument"),
+    pytest.param(["schema", "--color"], "see oraclepack schema --help", id="missing value"),
+    pytest.param(["schema", "envlope"], "did you mean envelope?", id="mistyped schema"),
+    pytest.param(["config", "show", "--cwd", "/no/such/place"], "", id="no such directory"),
+]
+
+
+@pytest.mark.parametrize(("args", "hint"), WRONG)
+def test_wrong_usage_is_told_to_people(
+    capsys: pytest.CaptureFixture[str], args: list[str], hint: str
+) -> None:
+    got = answer(capsys, *args)
+
+    assert (got.code, got.out) == (2, "")
+    assert got.err.startswith("error: ")
+    assert hint in got.err
+
+
+@pytest.mark.parametrize(("args", "hint"), WRONG)
+def test_wrong_usage_is_one_envelope_for_programs(
+    capsys: pytest.CaptureFixture[str], args: list[str], hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORACLEPACK_OUTPUT", "json")
+
+    got = answer(capsys, *args)
+
+    assert got.code == 2
+    assert got.err == ""
+    jsonschema.validate(got.envelope, schema_of("envelope"))
+    assert got.envelope["ok"] is False
+    assert got.envelope["error"]["code"] == "USAGE"
+    assert hint in got.envelope["error"]["suggestion"]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        pytest.param(["--json"], "options follow the command", id="before the command"),
+        pytest.param(["schema", "--json=maybe"], "must be one of true", id="bad boolean"),
+        pytest.param(
+            ["schema", "--output", "text", "--json"], "contradict", id="both kinds of answer"
+        ),
+        pytest.param(["schema", "--json", "--nope"], "No such option", id="beside a wrong one"),
+    ],
+)
+def test_wrong_use_of_the_json_flag_is_told_in_json(
+    capsys: pytest.CaptureFixture[str], args: list[str], told: str
+) -> None:
+    got = answer(capsys, *args)
+
+    assert got.code == 2
+    assert told in str(got.envelope["error"])
+
+
+def test_no_arguments_give_the_help_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    got = answer(capsys)
+
+    assert (got.code, got.out) == (2, "")
+    assert got.err.startswith("Usage: oraclepack")
+    assert "no command given" in got.err
+
+
+class Unencodable:
+    """No JSON can hold this."""
+
+
+ENDINGS: list[Any] = [
+    pytest.param(UsageError("no"), 2, "USAGE", "work", id="usage"),
+    pytest.param(InputError("no", hint="mend"), 2, "INVALID_INPUT", "work", id="input"),
+    pytest.param(WorldError("no"), 2, "ENVIRONMENT", "work", id="world"),
+    pytest.param(KeyboardInterrupt(), 130, "INTERRUPTED", "work", id="ctrl-c"),
+    pytest.param(TerminatedError(), 143, "TERMINATED", "work", id="sigterm"),
+    pytest.param(ZeroDivisionError("oops"), 1, "INTERNAL", "internal", id="bug"),
+    pytest.param(RecursionError(), 1, "INTERNAL", "internal", id="deep bug"),
+    pytest.param(SystemExit(0), 1, "INTERNAL", "internal", id="command that exits by itself"),
+]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, ending: BaseException) -> None:
+    def fail() -> None:
+        raise ending
+
+    monkeypatch.setattr(schema_command, "schema_names", fail)
+
+
+@pytest.mark.parametrize(("ending", "code", "word", "phase"), ENDINGS)
+def test_every_ending_is_an_envelope(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: BaseException,
+    code: int,
+    word: str,
+    phase: str,
+) -> None:
+    failing(monkeypatch, ending)
+
+    got = answer(capsys, "schema", "--json")
+
+    jsonschema.validate(got.envelope, schema_of("envelope"))
+    error = got.envelope["error"]
+    assert (got.code, error["code"], error["phase"]) == (code, word, phase)
+    assert got.err == ""
+
+
+@pytest.mark.parametrize(("ending", "code", "word", "phase"), ENDINGS)
+def test_no_ending_shows_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: BaseException,
+    code: int,
+    word: str,
+    phase: str,
+) -> None:
+    failing(monkeypatch, ending)
+
+    got = answer(capsys, "schema")
+
+    assert (got.code, got.out) == (code, "")
+    assert got.err.startswith("error: "), (word, phase)
+    assert "Traceback" not in got.err
+
+
+def test_a_crash_leaves_a_private_log_and_says_where(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    failing(monkeypatch, ZeroDivisionError("oops"))
+
+    first = answer(capsys, "schema").err
+    answer(capsys, "schema")
+
+    logs = sorted(home.rglob("crash-*.log"))
+    assert len(logs) == 2
+    assert any(str(log) in first for log in logs)
+    assert "ZeroDivisionError: oops" in logs[0].read_text(encoding="utf-8")
+    assert stat.S_IMODE(logs[0].stat().st_mode) == 0o600
+
+
+def test_a_crash_is_told_even_where_no_log_can_be_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    (home / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "file"))
+    monkeypatch.setenv("HOME", str(home / "file"))
+    failing(monkeypatch, ZeroDivisionError("oops"))
+
+    got = answer(capsys, "schema")
+
+    assert got.code == 1
+    assert "ZeroDivisionError: oops" in got.err
+
+
+def replying(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
+    monkeypatch.setattr(schema_command.schema, "callback", lambda **_: reply)
+
+
+def test_data_that_cannot_be_encoded_is_a_crash_not_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replying(monkeypatch, Reply(data=Unencodable()))
+
+    got = answer(capsys, "schema", "--json")
+
+    assert (got.code, got.envelope["error"]["code"]) == (1, "INTERNAL")
+
+
+def test_a_reply_that_fails_without_saying_why_gets_the_meaning_of_its_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replying(monkeypatch, Reply(exit_code=ExitCode.CONTRACT))
+
+    got = answer(capsys, "schema", "--json")
+
+    assert got.envelope["ok"] is False
+    assert got.envelope["error"]["message"] == ExitCode.CONTRACT.meaning
+
+
+def test_bare_text_stands_alone_on_stdout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = Failure("FINDINGS", "2 errors")
+    replying(monkeypatch, Reply(bare='{"sarif": 1}', exit_code=ExitCode.INVALID, error=failure))
+
+    got = answer(capsys, "schema", "--json")
+
+    assert (got.code, got.out, got.err) == (2, '{"sarif": 1}\n', "error: 2 errors\n")
+
+
+def test_a_command_may_ask_for_the_envelope_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replying(monkeypatch, Reply(data=[1], wants_json=True))
+
+    assert answer(capsys, "schema").envelope["data"] == [1]
+
+
+def test_file_names_that_are_no_utf8_survive_both_ways(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replying(monkeypatch, Reply(data={"na\udce9me": ["\udcff"]}, text="na\udce9me"))
+
+    assert answer(capsys, "schema").out == "na\\udce9me\n"
+    assert answer(capsys, "schema", "--json").envelope["data"] == {"na\\udce9me": ["\\udcff"]}
+
+
+def test_the_same_input_gives_the_same_canonical_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = (answer(capsys, "manifest", "--json").out for _ in range(2))
+
+    assert first == second
+    again = json.dumps(json.loads(first), indent=2, sort_keys=True, ensure_ascii=False)
+    assert first == again + "\n"
+
+
+@pytest.mark.parametrize("args", [["--help"], ["schema", "-h"], ["config", "show", "--help"]])
+def test_help_is_an_answer_like_any_other(
+    capsys: pytest.CaptureFixture[str], args: list[str]
+) -> None:
+    text = answer(capsys, *args)
+
+    assert (text.code, text.err) == (0, "")
+    assert text.out.startswith("Usage: oraclepack")
+    if len(args) > 1:
+        assert "Examples:" in text.out
+        assert answer(capsys, *args, "--json").envelope["data"]["help"] + "\n" == text.out
+
+
+def test_the_version_is_told_by_the_boundary_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(capsys, "--version").out.startswith("oraclepack ")
+
+
+def test_run_never_raises_on_odd_words() -> None:
+    for words in ([""], ["\udcff"], ["--"], ["--", "x"], ["\0"], ["--="], ["-"], ["=" * 1000]):
+        assert run(words) == 2

@@ -1,0 +1,185 @@
+from typing import Any
+
+import pytest
+
+from oraclepack.core import settings as declared
+from oraclepack.core.errors import UsageError
+from oraclepack.core.kinds import Text
+from oraclepack.core.settings import (
+    BY_NAME,
+    COLOR,
+    LINT_SELECT,
+    SETTINGS,
+    STRICT,
+    Given,
+    Layer,
+    Setting,
+    Settings,
+    Source,
+    flatten,
+    from_variables,
+    resolve,
+    shown,
+)
+
+
+def layer(source: Source, **values: object) -> Layer:
+    return Layer(
+        source, {name: Given(value, f"{source.name}:{name}") for name, value in values.items()}
+    )
+
+
+STRONGER_FIRST = sorted((source for source in Source if source is not Source.DEFAULT), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [
+        pytest.param(one, other, id=f"{one.name} beats {other.name}")
+        for at, one in enumerate(STRONGER_FIRST)
+        for other in STRONGER_FIRST[at + 1 :]
+    ],
+)
+def test_precedence(stronger: Source, weaker: Source) -> None:
+    values, origins = resolve([layer(weaker, color="always"), layer(stronger, color="never")])
+
+    assert values["color"] == "never"
+    assert origins["color"].source is stronger
+    assert origins["color"].where == f"{stronger.name}:color"
+
+
+def test_what_nobody_gives_is_the_default() -> None:
+    settings = Settings()
+
+    assert (settings[STRICT], settings[COLOR], settings[LINT_SELECT]) == (False, "auto", ())
+    assert settings.origin(STRICT).source is Source.DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("layers", "message", "hint"),
+    [
+        pytest.param(
+            [layer(Source.PROJECT, color="red")],
+            "PROJECT:color: must be one of auto, always, never, not 'red'",
+            "",
+            id="bad value",
+        ),
+        pytest.param(
+            [layer(Source.PROJECT, color="red"), layer(Source.FLAG, color="never")],
+            "PROJECT:color: must be",
+            "",
+            id="bad value that is hidden by a stronger one",
+        ),
+        pytest.param(
+            [layer(Source.USER, strct=True)],
+            "USER:strct: unknown setting",
+            "did you mean strict",
+            id="unknown key",
+        ),
+        pytest.param(
+            [layer(Source.USER, zzz=True)], "USER:zzz: unknown", "config show", id="nothing near"
+        ),
+        pytest.param(
+            [layer(Source.PROJECT, cwd="x")],
+            "PROJECT:cwd: cwd cannot be set here",
+            "use --cwd or ORACLEPACK_CWD",
+            id="wrong place",
+        ),
+        pytest.param(
+            [layer(Source.PROJECT, allow_project_programs=True)],
+            "cannot be set here",
+            "your own config file",
+            id="a repository cannot trust itself",
+        ),
+    ],
+)
+def test_bad_settings_name_their_source(layers: list[Layer], message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        resolve(layers)
+
+    assert message in raised.value.message
+    assert hint in raised.value.hint
+
+
+PROGRAM = Setting("oracle_bin", Text(), "oracle", "The oracle to call.", trusted_only=True)
+
+
+@pytest.mark.parametrize(
+    ("layers", "refused"),
+    [
+        pytest.param([layer(Source.PROJECT, oracle_bin="x")], True, id="project"),
+        pytest.param([layer(Source.DOTENV, oracle_bin="x")], True, id=".env"),
+        pytest.param([layer(Source.USER, oracle_bin="x")], False, id="user"),
+        pytest.param([layer(Source.ENVIRONMENT, oracle_bin="x")], False, id="variable"),
+        pytest.param([layer(Source.FLAG, oracle_bin="x")], False, id="flag"),
+        pytest.param(
+            [
+                layer(Source.PROJECT, oracle_bin="x"),
+                layer(Source.USER, allow_project_programs=True),
+            ],
+            False,
+            id="project, allowed by the user",
+        ),
+    ],
+)
+def test_a_repository_may_not_name_programs(
+    monkeypatch: pytest.MonkeyPatch, layers: list[Layer], refused: bool
+) -> None:
+    known: dict[str, Setting[Any]] = {**BY_NAME, PROGRAM.name: PROGRAM}
+    monkeypatch.setattr(declared, "BY_NAME", known)
+
+    if refused:
+        with pytest.raises(UsageError, match="may not name programs"):
+            resolve(layers)
+    else:
+        assert resolve(layers)[0]["oracle_bin"] == "x"
+
+
+def test_toml_tables_become_dotted_names() -> None:
+    flat = flatten({"strict": True, "lint": {"select": ["OP1"]}, "providers": {"x": 1}}, "a.toml")
+
+    assert {name: given.where for name, given in flat.items()} == {
+        "strict": "a.toml: strict",
+        "lint.select": "a.toml: lint.select",
+        "providers": "a.toml: providers",
+    }
+
+
+def test_variables_are_taken_or_warned_about() -> None:
+    variables = {
+        "ORACLEPACK_STRICT": "1",
+        "ORACLEPACK_LINT_SELECT": "OP1",
+        "ORACLEPACK_COLOUR": "x",
+        "ORACLEPACK_CONFIG": "mine.toml",
+        "HOME": "x",
+    }
+
+    given, warnings = from_variables(variables, ".env")
+
+    assert sorted(given) == ["lint.select", "strict"]
+    assert given["strict"].where == ".env: ORACLEPACK_STRICT"
+    assert warnings == (
+        "unknown variable ORACLEPACK_COLOUR in .env; did you mean ORACLEPACK_COLOR?",
+    )
+
+
+def test_every_default_is_a_value_its_kind_accepts() -> None:
+    for setting in SETTINGS:
+        if setting.default != "":
+            assert setting.kind.read(setting.default) == setting.default
+
+
+def test_names_flags_and_variables_are_unique() -> None:
+    for spelled in ("name", "flag", "variable", "parameter"):
+        words = [getattr(setting, spelled) for setting in SETTINGS]
+        assert len(words) == len(set(words))
+
+
+def test_every_setting_is_shown_with_its_origin() -> None:
+    values, origins = resolve([layer(Source.ENVIRONMENT, strict="yes")])
+
+    rows = {row.name: row for row in shown(Settings(values, origins)).settings}
+
+    assert set(rows) == set(BY_NAME)
+    assert (rows["strict"].value, rows["strict"].source) == (True, "environment")
+    assert (rows["allow_project_programs"].flag, rows["cwd"].variable) == (None, "ORACLEPACK_CWD")
