@@ -1,8 +1,10 @@
 """The state of one step, folded from the events that speak of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core import journal as j
 from oraclepack.core.result import Process, Status, StepError, Verification
@@ -18,8 +20,7 @@ StepEvent: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """One call of a tool: its intent, and its outcome once there is one."""
 
     attempt: int
@@ -33,8 +34,7 @@ class Invocation:
         return self.outcome is None
 
 
-@dataclass(frozen=True, slots=True)
-class StepState:
+class StepState(msgspec.Struct, frozen=True):
     """A step as the journal knows it: its last attempt, and what its earlier ones left."""
 
     status: Status = Status.PENDING
@@ -58,7 +58,7 @@ class StepState:
     """Outputs of the last attempt, in the order they were recorded."""
     invocations: tuple[Invocation, ...] = ()
     """The calls of all attempts: what was paid for stays known."""
-    attached: Mapping[str, str] = field(default_factory=dict)
+    attached: Mapping[str, str] = msgspec.field(default_factory=dict)
     quarantined: tuple[j.Quarantined, ...] = ()
     imported: bool = False
     rolled_back: bool = False
