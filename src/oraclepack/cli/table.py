@@ -7,9 +7,14 @@ from oraclepack.cli.frame import Entry, Group
 _PLACE = "oraclepack.cli.commands"
 
 COMMANDS = {
-    "validate": Entry(f"{_PLACE}.validate:validate", "Check packs against every rule."),
+    "validate": Entry(
+        f"{_PLACE}.validate:validate", "Check packs against every rule. Runs nothing of them."
+    ),
     "explain": Entry(f"{_PLACE}.explain:explain", "Tell what a rule means and how to mend it."),
-    "list": Entry(f"{_PLACE}.list:list_steps", "List the steps of a pack."),
+    "list": Entry(
+        f"{_PLACE}.list:list_steps",
+        "List the steps of PACK with score, category, tools and outputs.",
+    ),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
     "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),

@@ -1,6 +1,7 @@
 """The published shapes, by name. None is imported before somebody asks for it."""
 
 import importlib
+from types import FunctionType
 from typing import Any
 
 import msgspec
@@ -13,12 +14,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMAS = {
     "config": ("oraclepack.core.settings:ConfigShown", 1),
     "doctor": ("oraclepack.core.health:Health", 1),
+    "listing": ("oraclepack.core.listing:Listing", 1),
+    "validation": ("oraclepack.core.schemas:validation_schema", 1),
     "envelope": ("oraclepack.core.envelope:Envelope", 1),
     "manifest": ("oraclepack.core.described:Described", 1),
     "schema": ("oraclepack.core.schemas:Names", 1),
     "completion": ("oraclepack.core.schemas:Script", 1),
 }
-"""Name → where its type lives (`module:attribute`) and its version."""
+"""Name → where its type, or the function that describes it, lives, and its version."""
 
 Names = dict[str, str]
 """What `schema` answers without a name: each schema's name and its `$id`."""
@@ -41,6 +44,25 @@ def schema_of(name: str) -> dict[str, Any]:
         hint = did_you_mean(name, SCHEMAS) or "`oraclepack schema` lists the names"
         raise UsageError(f"there is no schema named {name!r}", hint=hint)
     module, _, attribute = SCHEMAS[name][0].partition(":")
-    described = msgspec.json.schema(getattr(importlib.import_module(module), attribute))
+    shape = getattr(importlib.import_module(module), attribute)
+    described = shape() if isinstance(shape, FunctionType) else msgspec.json.schema(shape)
     head = {"$schema": DIALECT, "$id": schema_id(name), "title": f"oraclepack {name}"}
     return described | head
+
+
+def validation_schema() -> dict[str, Any]:
+    """One pack, or several under `packs`: msgspec cannot describe a choice of two shapes itself."""
+    from oraclepack.core.validation import Unreadable, Validation  # noqa: PLC0415 - only for this
+
+    (one, unreadable), parts = msgspec.json.schema_components(
+        (Validation, Unreadable), ref_template="#/$defs/{name}"
+    )
+    several = {
+        "type": "object",
+        "required": ["packs"],
+        "properties": {
+            "packs": {"type": "array", "items": {"anyOf": [one, unreadable]}},
+            "totals": {"type": "object", "additionalProperties": {"type": "integer"}},
+        },
+    }
+    return {"anyOf": [one, several], "$defs": parts}

@@ -1,0 +1,130 @@
+import jsonschema
+import pytest
+
+from oraclepack.cli.describe import commands
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.frame import Group
+from oraclepack.cli.table import COMMANDS, root
+from oraclepack.core.schemas import SCHEMAS, schema_of
+from tests.cli.answers import answer
+from tests.generated import FILES
+
+EVERY = dict(commands(root()))
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_every_command_keeps_the_house_rules(name: str) -> None:
+    command = EVERY[name]
+
+    assert command.facts.examples, "no examples"
+    assert command.facts.data in SCHEMAS, "its data has no published schema"
+    assert {"output", "json", "color", "cwd"} <= {param.name for param in command.params}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_table_and_the_command_tell_the_same(name: str) -> None:
+    program = root()
+    found = program.get_command(program.make_context("oraclepack", [name]), name)
+    if found is None:
+        pytest.skip(f"{name} is not part of this build")
+
+    assert found.name == name
+    assert (found.help or "").splitlines()[0] == COMMANDS[name].summary
+    if isinstance(found, Group):
+        for inner, entry in found.entries.items():
+            below = EVERY[f"{name} {inner}"].help or ""
+            assert below.splitlines()[0] == entry.summary
+
+
+def test_the_root_help_is_what_the_command_line_says() -> None:
+    path, render = FILES[0]
+
+    assert path == "src/oraclepack/cli/root_help.txt"
+    for entry in COMMANDS.values():
+        assert entry.summary in render()
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_every_schema_is_a_schema(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    schema = answer(capsys, "schema", name, "--json").envelope["data"]
+
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$id"].startswith(f"oraclepack:{name}/")
+    assert schema["title"] == f"oraclepack {name}"
+
+
+@pytest.mark.parametrize(
+    ("args", "name"),
+    [
+        pytest.param(["config", "show"], "config", id="config show"),
+        pytest.param(["schema"], "schema", id="schema"),
+        pytest.param(["manifest"], "manifest", id="manifest"),
+        pytest.param(["completion", "zsh"], "completion", id="completion"),
+    ],
+)
+def test_data_meets_its_published_schema(
+    capsys: pytest.CaptureFixture[str], args: list[str], name: str
+) -> None:
+    got = answer(capsys, *args, "--json")
+
+    assert got.code == 0
+    jsonschema.validate(got.envelope, schema_of("envelope"))
+    jsonschema.validate(got.envelope["data"], schema_of(name))
+
+
+def test_config_show_tells_value_and_origin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORACLEPACK_STRICT", "yes")
+    monkeypatch.setenv("ORACLEPACK_STRIKT", "yes")
+
+    got = answer(capsys, "config", "show")
+
+    assert got.code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in got.out.splitlines() if line}
+    assert rows["strict"] == ["true", "ORACLEPACK_STRICT"]
+    assert rows["color"] == ["auto", "default"]
+    assert "did you mean ORACLEPACK_STRICT?" in got.err
+
+
+def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    data = answer(capsys, "manifest", "--json").envelope["data"]
+
+    by_name = {command["name"]: command for command in data["commands"]}
+    assert set(by_name) == set(EVERY)
+    assert [code["code"] for code in data["exit_codes"]] == sorted(map(int, ExitCode))
+    shell = by_name["completion"]["parameters"][0]
+    assert (shell["kind"], shell["choices"], shell["required"]) == (
+        "argument",
+        ["bash", "zsh", "fish"],
+        True,
+    )
+    output = next(p for p in by_name["schema"]["parameters"] if p["name"] == "output")
+    assert (output["variable"], output["key"], output["default"]) == (
+        "ORACLEPACK_OUTPUT",
+        "output",
+        "text",
+    )
+
+
+def test_doctor_finds_what_is_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    got = answer(capsys, "doctor", "--json")
+
+    jsonschema.validate(got.envelope["data"], schema_of("doctor"))
+    found = {check["name"]: check for check in got.envelope["data"]["programs"]}
+    assert (got.code, found["bash"]["status"]) == (0, "ok")
+    assert got.envelope["data"]["login_shell"]["plain_ms"] >= 0
+
+
+def test_doctor_without_bash(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    got = answer(capsys, "doctor")
+
+    assert got.code == 2
+    assert "missing bash: not found on PATH" in got.out
+    assert "error: bash is missing" in got.err

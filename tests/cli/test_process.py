@@ -1,0 +1,199 @@
+"""The command line as a real process."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oraclepack import __version__
+from tests.generated import root_help
+
+PROGRAM = [sys.executable, "-m", "oraclepack"]
+
+
+def ran(*args: str, **more: str) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [*PROGRAM, *args], capture_output=True, check=False, env=os.environ | more, timeout=60
+    )
+
+
+def test_the_version_and_the_root_help_are_static_text() -> None:
+    assert ran("--version").stdout == f"oraclepack {__version__}\n".encode()
+    assert ran("--help").stdout.decode() == root_help()
+    assert ran("-h").stdout.decode() == root_help()
+
+
+SPY = """
+import sys
+before = set(sys.modules)
+sys.argv[1:] = {args!r}
+from oraclepack.__main__ import main
+code = main()
+sys.stderr.write("\\n".join(sorted(set(sys.modules) - before)))
+sys.exit(code)
+"""
+
+
+def imported(*args: str) -> set[str]:
+    """What a command line imports."""
+    done = subprocess.run(
+        [sys.executable, "-c", SPY.format(args=list(args))],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.decode().splitlines())
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["-h"]])
+def test_static_answers_import_nothing(args: list[str]) -> None:
+    assert imported(*args) == {"oraclepack", "oraclepack.__main__"}
+
+
+HEAVY = {
+    "asyncio",
+    "dotenv",
+    "importlib.metadata",
+    "markdown_it",
+    "rapidfuzz",
+    "rich",
+    "subprocess",
+    "tree_sitter",
+}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["schema"], ["schema", "envelope"], ["config", "show"], ["completion", "bash"], ["manifest"]],
+    ids=" ".join,
+)
+def test_commands_that_run_nothing_stay_light(args: list[str], tmp_path: Path) -> None:
+    loaded = imported(*args, "--cwd", str(tmp_path))
+
+    heavy = HEAVY if args != ["manifest"] else set()
+    assert not loaded & heavy
+    assert ("oraclepack.cli.commands.doctor" in loaded) == (args == ["manifest"])
+
+
+def test_a_closed_pipe_ends_us_quietly() -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "manifest"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        told = process.stderr.read()
+
+    assert (process.returncode, told) == (0, b"")
+
+
+def test_a_closed_pipe_ends_static_text_quietly() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([*PROGRAM, "--help"], stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("args", [["--version"], ["schema"], ["schema", "--json"]])
+def test_a_full_disk_is_an_error(args: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*PROGRAM, *args], stdout=full, stderr=subprocess.PIPE, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: cannot write the answer")
+
+
+def test_without_any_stdout_nothing_breaks() -> None:
+    for args in ("--version", "schema"):
+        done = subprocess.run(
+            ["bash", "-c", f'"$0" -m oraclepack {args} >&-', sys.executable],
+            capture_output=True,
+            check=False,
+        )
+        assert done.stderr == b""
+
+
+def test_text_is_utf8_whatever_the_locale() -> None:
+    done = ran("schema", "ünbekannt", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+
+    assert done.returncode == 2
+    assert "ünbekannt".encode() in done.stderr or b"\\udc" in done.stderr
+
+
+def test_json_on_stdout_is_all_there_is() -> None:
+    done = ran("config", "show", "--json")
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["ok"] is True
+
+
+COMPLETION_WORDS = [
+    pytest.param("oraclepack sch", "1", "plain,schema", id="a command"),
+    pytest.param("oraclepack config s", "2", "plain,show", id="a sub-command"),
+    pytest.param("oraclepack schema --out", "2", "plain,--output", id="an option"),
+    pytest.param("oraclepack completion f", "2", "plain,fish", id="a choice"),
+    pytest.param("oraclepack schema --cwd x", "3", "file,x", id="a file"),
+]
+
+
+@pytest.mark.parametrize(("words", "at", "expected"), COMPLETION_WORDS)
+def test_completion(words: str, at: str, expected: str) -> None:
+    done = ran(_ORACLEPACK_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=at)
+
+    assert done.stdout.decode().splitlines() == [expected]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program(shell: str) -> None:
+    script = ran("completion", shell).stdout.decode()
+
+    assert "_ORACLEPACK_COMPLETE" in script
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=script.encode(), check=True)
+
+
+def on_a_terminal(*args: str, **more: str) -> bytes:
+    """What a command prints when stdout is a terminal."""
+    leader, follower = pty.openpty()
+    environment = os.environ | {"TERM": "xterm"} | more
+    subprocess.run(
+        [*PROGRAM, *args],
+        stdout=follower,
+        stderr=follower,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        env=environment,
+        timeout=60,
+    )
+    os.close(follower)
+    said = os.read(leader, 65536)
+    os.close(leader)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("args", "variables", "colored"),
+    [
+        pytest.param([], {}, True, id="a terminal"),
+        pytest.param([], {"NO_COLOR": "1"}, False, id="NO_COLOR"),
+        pytest.param([], {"TERM": "dumb"}, False, id="a dumb terminal"),
+        pytest.param(["--color", "never"], {}, False, id="--color never"),
+        pytest.param(["--color", "always"], {"NO_COLOR": "1"}, True, id="--color beats NO_COLOR"),
+    ],
+)
+def test_colour_on_a_terminal(args: list[str], variables: dict[str, str], colored: bool) -> None:
+    said = on_a_terminal("schema", "none-such", *args, **variables)
+
+    assert (b"\x1b[" in said) is colored
+
+
+def test_no_colour_without_a_terminal() -> None:
+    assert b"\x1b[" not in ran("schema", "none-such").stderr
+    assert b"\x1b[" in ran("schema", "none-such", "--color=always").stderr

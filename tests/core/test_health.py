@@ -1,0 +1,53 @@
+import pytest
+
+from oraclepack.core.health import Need, Presence, Sighting, judge, judge_login, usable, version_in
+
+NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), required=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "status", "problem"),
+    [
+        pytest.param(Sighting("/n", "v24.1.0\n"), Presence.OK, "", id="fine"),
+        pytest.param(Sighting("/n", "v20.1.0"), Presence.OLD, "older than 24", id="old"),
+        pytest.param(Sighting(None), Presence.MISSING, "not found on PATH", id="missing"),
+        pytest.param(Sighting("/n", "?"), Presence.FAILED, "does not tell", id="no version"),
+        pytest.param(
+            Sighting("/n", "", "no answer in 1 s"), Presence.FAILED, "no answer", id="hung"
+        ),
+    ],
+)
+def test_verdicts(seen: Sighting, status: Presence, problem: str) -> None:
+    check = judge(NEED, seen)
+
+    assert check.status is status
+    assert problem in check.problem
+    assert (check.mend == "") is (status is Presence.OK)
+
+
+@pytest.mark.parametrize(
+    ("answer", "version"),
+    [
+        ("GNU bash, version 5.2.15(1)-release", "5.2.15"),
+        ("git version 2.39.5", "2.39.5"),
+        ("codex-cli 0.166.0-alpha.1", "0.166.0-alpha.1"),
+        ("no digits", None),
+        ("7", None),
+    ],
+)
+def test_versions_in_answers(answer: str, version: str | None) -> None:
+    assert version_in(answer) == version
+
+
+def test_a_slow_profile_is_advised_about() -> None:
+    assert judge_login(250_000_000, 5_000_000).slow
+    assert judge_login(250_000_000, 5_000_000).advice
+    assert judge_login(50_000_000, 5_000_000).advice == ""
+
+
+def test_only_what_is_required_makes_the_machine_unusable() -> None:
+    optional = Need("codex", ("codex",), "", "")
+    bash = Need("bash", ("bash",), "", "", required=True)
+
+    assert usable((judge(optional, Sighting(None)),))
+    assert not usable((judge(bash, Sighting(None)),))
