@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.core.call import TOOLS
-from oraclepack.core.flags import lost_values, parse_argv, table_of
+from oraclepack.core.flags import ArgvWord, Begun, lost_values, parse_argv, table_of
 
 ORACLE = table_of("oracle")
 
@@ -241,14 +241,15 @@ WORDS = [
     "=",
     "",
 ]
+TEXTS = st.sampled_from(WORDS) | st.text(max_size=6)
 
 
 @given(
     st.sampled_from(TOOLS),
-    st.lists(st.none() | st.sampled_from(WORDS) | st.text(max_size=6), max_size=9),
+    st.lists(st.none() | TEXTS | TEXTS.map(Begun), max_size=9),
     st.none() | st.sets(st.integers(0, 9)),
 )
-def test_every_list_can_be_read(tool: str, argv: Argv, splits: set[int] | None) -> None:
+def test_every_list_can_be_read(tool: str, argv: list[ArgvWord], splits: set[int] | None) -> None:
     table = table_of(tool)
 
     parsed = parse_argv(table, argv, splits)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oraclepack.core.argv import Begun
 from oraclepack.core.wrappers import Unwrapped, unwrap
 
 
@@ -163,6 +164,13 @@ def test_a_script_text_is_handed_back(
 )
 def test_everything_else_calls_no_tool(line: str) -> None:
     assert unwrap(words_of(line)) is None
+
+
+def test_the_name_of_a_half_known_assignment_counts() -> None:
+    found = unwrap(["env", Begun("PATH=/opt/bin:"), Begun("A"), "oracle"])
+
+    assert found is not None
+    assert (found.at, found.escapes) == (3, "env sets a PATH of its own")
 
 
 def test_xargs_adds_arguments_at_the_end() -> None:

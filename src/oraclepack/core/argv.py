@@ -7,6 +7,17 @@ from oraclepack.core.flag_tables import FlagSpec, Role
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A word of which only the beginning is known: `--file=$x` begins with `--file=`."""
+
+    text: str
+
+
+ArgvWord = str | Begun | None
+"""A word of an argument list. None: only the running shell knows it."""
+
+
+@dataclass(frozen=True, slots=True)
 class FlagUse:
     """One flag of an argument list, with one value: a variadic flag is used once per value."""
 
@@ -18,6 +29,8 @@ class FlagUse:
     """None: there is no value, or only the running shell knows it (then `value_at` is set)."""
     value_at: int | None = None
     """Which word holds the value; the same as `at` for `--x=y` and `-xy`."""
+    value_offset: int = 0
+    """Where in that word the value begins."""
 
     @property
     def name(self) -> str:

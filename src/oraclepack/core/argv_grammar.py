@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from oraclepack.core.argv import ArgvProblem, FlagUse, ParsedArgv
+from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedArgv
 from oraclepack.core.call import FlagFault
 from oraclepack.core.flag_tables import Command, FlagSpec
 from oraclepack.core.nearest import nearest
@@ -48,8 +48,26 @@ def nearest_flag(command: Command, spelled: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Token:
+    """A word on its way through the grammar, or what is left of a group of short flags."""
+
     at: int
     text: str | None
+    """What is known of it; None if that does not even tell whether it is a flag."""
+    begun: bool = False
+    """More follows that is not known."""
+    cut: int = 0
+    """How many characters of the word are gone, for the rest of a group."""
+
+    @classmethod
+    def of(cls, at: int, word: ArgvWord) -> "Token":
+        if isinstance(word, Begun):
+            return cls(at, word.text if word.text not in {"", "-"} else None, begun=True)
+        return cls(at, word)
+
+    @property
+    def whole(self) -> str | None:
+        """The text, if it is all there is."""
+        return None if self.begun else self.text
 
     @property
     def is_flag(self) -> bool:
@@ -57,7 +75,7 @@ class Token:
 
     @property
     def is_number(self) -> bool:
-        return self.text is not None and _NUMBER.fullmatch(self.text) is not None
+        return self.whole is not None and _NUMBER.fullmatch(self.whole) is not None
 
 
 @dataclass(slots=True)
@@ -83,7 +101,7 @@ class Scan:
         self.words = list(reversed(words))
         while self.words:
             token = self.words.pop()
-            if token.text == "--":
+            if token.whole == "--":
                 self._rest(token)
             elif self.variadic is not None and self._may_be_value(token):
                 self._give(self.variadic, token)
@@ -92,7 +110,7 @@ class Scan:
                 self._place(token)
         first = self.operands[0] if self.operands else None
         if self.rules.late_commands and first is not None and first.at not in self.uncertain:
-            below = self.command.commands.get(first.text or "")
+            below = self.command.commands.get(first.whole or "")
             if below is not None:
                 del self.operands[0]
                 unknown, self.unknown = self.unknown, []
@@ -116,11 +134,12 @@ class Scan:
     def _refused(self) -> list[ArgvProblem]:
         found = []
         for token in self.unknown:
-            if token.text == "--":
+            if token.whole == "--":
                 break
             if token.is_flag and token.text is not None:
-                near = nearest_flag(self.command, token.text)
-                found.append(ArgvProblem(FlagFault.UNKNOWN, token.text, token.at, (), near))
+                spelled = token.text.rstrip("=") if token.begun else token.text
+                near = nearest_flag(self.command, spelled)
+                found.append(ArgvProblem(FlagFault.UNKNOWN, spelled, token.at, (), near))
         return found
 
     def _descend(self, below: Command, words: Sequence[Token]) -> None:
@@ -146,7 +165,8 @@ class Scan:
             self._operand(word)
 
     def _operand(self, token: Token) -> None:
-        self.doubt = self.doubt or token.text is None
+        loose = token.begun and token.at in self.loose
+        self.doubt = self.doubt or token.text is None or loose
         self.operands.append(token)
         if self.doubt:
             self.uncertain.add(token.at)
@@ -165,11 +185,14 @@ class Scan:
         ):
             if number and self.rules.numbers_are_values:
                 self._plain(token)
+            elif token.begun and "=" not in text:
+                # `--fi$x`: a flag, but nobody knows which.
+                self._plain(Token(token.at, None))
             else:
                 self.unknown.append(token)
 
     def _plain(self, token: Token) -> None:
-        below = self.command.commands.get(token.text or "")
+        below = self.command.commands.get(token.whole or "")
         if below is not None and not self.rules.late_commands and not self.operands:
             words, self.words = self.words[::-1], []
             self._descend(below, words)
@@ -186,14 +209,14 @@ class Scan:
         return found
 
     def _exact(self, token: Token, text: str) -> bool:
-        spec = self._find(text)
+        spec = None if token.begun else self._find(text)
         if spec is None:
             return self._negated(token, text)
         use = FlagUse(spec, text, token.at)
         self.doubt = False
         following = self.words[-1] if self.words else None
         if spec.value == "none":
-            takes = self.rules.plain_booleans and following and following.text in {"true", "false"}
+            takes = self.rules.plain_booleans and following and following.whole in {"true", "false"}
         else:
             free = spec.value == "required" and self.rules.any_value
             takes = following and (free or self._may_be_value(following))
@@ -209,7 +232,7 @@ class Scan:
     def _negated(self, token: Token, text: str) -> bool:
         """`--no-x` where the parser makes that up for every switch."""
         spec = self._find("--" + text[5:]) if text.startswith("--no-") else None
-        if spec is None or spec.value != "none" or not self.rules.plain_booleans:
+        if spec is None or spec.value != "none" or token.begun or not self.rules.plain_booleans:
             return False
         self.uses.append(FlagUse(spec, text, token.at, "false", token.at))
         return True
@@ -224,9 +247,12 @@ class Scan:
         self.doubt = False
         if spec.value == "none" and not (with_equals and self.rules.plain_booleans):
             self.uses.append(use)
-            self.words.append(Token(token.at, "-" + rest))
+            left = "-" + rest if rest else None
+            self.words.append(Token(token.at, left, token.begun, token.cut + 1))
         else:
-            self._give(use, Token(token.at, rest[1:] if with_equals else rest))
+            value = rest[1:] if with_equals else rest
+            offset = token.cut + len(text) - len(value)
+            self._give(use, Token(token.at, value, token.begun), offset)
         return True
 
     def _equals(self, token: Token, text: str) -> bool:
@@ -236,13 +262,15 @@ class Scan:
         if spec is None or (spec.value == "none" and not self.rules.plain_booleans):
             return False
         self.doubt = False
-        self._give(FlagUse(spec, name, token.at), Token(token.at, value))
+        offset = token.cut + len(name) + 1
+        self._give(FlagUse(spec, name, token.at), Token(token.at, value, token.begun), offset)
         return True
 
-    def _give(self, use: FlagUse, value: Token) -> None:
-        self.uses.append(FlagUse(use.spec, use.spelled, use.at, value.text, value.at))
-        self.doubt = value.text is None and value.at in self.loose
+    def _give(self, use: FlagUse, value: Token, offset: int = 0) -> None:
+        given = value.whole
+        self.uses.append(FlagUse(use.spec, use.spelled, use.at, given, value.at, offset))
+        self.doubt = given is None and value.at in self.loose
         choices = use.spec.choices
-        if choices and value.text is not None and value.text not in choices:
+        if choices and given is not None and given not in choices:
             problem = ArgvProblem(FlagFault.BAD_CHOICE, use.spelled, use.at, choices)
             self.problems.append(problem)

@@ -4,12 +4,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oraclepack.core.argv import ArgvProblem, FlagUse, ParsedArgv
+from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedArgv
 from oraclepack.core.argv_grammar import RULES, Scan, Token, nearest_flag
 from oraclepack.core.flag_tables import Effect, FlagSpec, FlagTable, Role, table_of
 
 __all__ = [
     "ArgvProblem",
+    "ArgvWord",
+    "Begun",
     "Effect",
     "FlagSpec",
     "FlagTable",
@@ -27,17 +29,18 @@ __all__ = [
 
 
 def parse_argv(
-    table: FlagTable, argv: Sequence[str | None], splits: Collection[int] | None = None
+    table: FlagTable, argv: Sequence[ArgvWord], splits: Collection[int] | None = None
 ) -> ParsedArgv:
     """Read an argument list as the tool would; total on every list.
 
-    None stands for a word that only the running shell knows. `splits` names those that may become
-    no word or several (arrays, unquoted expansions); without it, each of them may.
+    None stands for a word that only the running shell knows, `Begun` for one that is known in part.
+    `splits` names those of them that may become no word or several (arrays, unquoted expansions);
+    without it, each of them may.
     """
     loose = frozenset(range(len(argv)) if splits is None else splits)
     scan = Scan(table.root, RULES[table.grammar], loose)
-    scan.read([Token(at, text) for at, text in enumerate(argv)])
-    hidden = any(text is None and at in loose for at, text in enumerate(argv))
+    scan.read([Token.of(at, word) for at, word in enumerate(argv)])
+    hidden = any(not isinstance(word, str) and at in loose for at, word in enumerate(argv))
     return scan.result(hidden=hidden)
 
 

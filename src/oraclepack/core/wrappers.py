@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from oraclepack.core.argv import ArgvWord, Begun
 from oraclepack.core.call import SPELLINGS
 
 
@@ -87,11 +88,12 @@ _RUN_WORDS = {"pnpm": ("dlx", "exec"), "yarn": ("dlx",), "npm": ("exec", "x"), "
 """Package managers that run a package's program after a word of their own."""
 
 
-def unwrap(words: Sequence[str | None]) -> Unwrapped | None:
+def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
     """The tool or script text that a simple command runs, or None if it is neither.
 
     None among the words is one that only the running shell knows. Total on every list.
     """
+    words = [_known(word) for word in command]
     at, found = 0, Unwrapped()
     while at < len(words) and (name := words[at]) is not None:
         base = name.rpartition("/")[2]
@@ -105,6 +107,13 @@ def unwrap(words: Sequence[str | None]) -> Unwrapped | None:
         else:
             return _arrived(words, at, name, found)
     return None
+
+
+def _known(word: ArgvWord) -> str | None:
+    """Of a half known word, `PATH=/opt:$PATH`, the name is all we need."""
+    if isinstance(word, Begun):
+        return word.text if "=" in word.text else None
+    return word
 
 
 def _looked_through(base: str, own: "_OwnWords", found: Unwrapped) -> Unwrapped:
