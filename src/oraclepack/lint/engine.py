@@ -1,5 +1,6 @@
 """Rules × pack → findings, sorted, weighed, and without those the author allows."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from oraclepack.core.finding import Finding, in_order
@@ -59,7 +60,6 @@ def _findings(rule: Rule, subject: Subject, *, strict: bool) -> Iterator[Finding
 
 
 def _finding(rule: Rule, problem: Problem, subject: Subject, *, strict: bool) -> Finding:
-    step = subject.pack.step_at(problem.span.line)
     return Finding(
         rule=rule.id,
         name=rule.name,
@@ -67,6 +67,13 @@ def _finding(rule: Rule, problem: Problem, subject: Subject, *, strict: bool) ->
         span=problem.span,
         message=problem.message,
         hint=problem.hint,
-        step=problem.step or (step.id if step else None),
+        step=problem.step or _step_at(subject, problem.span.line),
         fix=problem.fix,
     )
+
+
+def _step_at(subject: Subject, line: int) -> str | None:
+    """The step that holds a line, found by halving: a broken pack may have thousands of both."""
+    steps = subject.pack.steps
+    index = bisect_right(steps, line, key=lambda step: step.span.line) - 1
+    return steps[index].id if index >= 0 and steps[index].span.holds_line(line) else None

@@ -16,7 +16,7 @@ _NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
 
 _SYNTAX = frozenset({"OP203", "OP204"})
 
-CHANGING = frozenset({"OP203", "OP205", "OP210", "OP403", "OP406", "OP407", "OP503"})
+CHANGING = frozenset({"OP203", "OP205", "OP209", "OP403", "OP406", "OP407", "OP503"})
 """Rules that ask the machine, not only the text: on another machine their answer may differ, so
 that allowing them is never called useless."""
 

@@ -1,0 +1,178 @@
+"""The docstring of a rule as documentation: `explain` and `docs/rules.md` are made from it."""
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.finding import Severity
+from oraclepack.lint.rule import Rule
+from oraclepack.lint.suppress import is_binding
+
+_PART = re.compile(
+    r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE
+)
+
+
+class Kind(StrEnum):
+    """What the examples of a rule are."""
+
+    BASH = "bash"
+    """The inside of the bash block."""
+    FILE = "file"
+    """A whole Markdown file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDoc:
+    """What a rule demands, why, how to mend a pack that fails it, and an example of each."""
+
+    rule: str
+    name: str
+    severity: Severity
+    strict_severity: Severity
+    can_be_allowed: bool
+    summary: str
+    why: str
+    mend: str
+    kind: Kind
+    bad: str
+    good: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDocs:
+    """What `explain` answers: one rule, or all of them."""
+
+    rules: tuple[RuleDoc, ...]
+
+
+def doc_of(rule: Rule) -> RuleDoc:
+    """The documentation of a rule, taken from the docstring of its check."""
+    text = inspect.getdoc(rule.check) or ""
+    marks = list(_PART.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    parts = {
+        mark["name"]: _part(mark, text[mark.end() : end])
+        for mark, end in zip(marks, ends, strict=True)
+    }
+    kind = Kind.FILE if "Bad file" in parts else Kind.BASH
+    suffix = " file" if kind is Kind.FILE else ""
+    return RuleDoc(
+        rule=rule.id,
+        name=rule.name,
+        severity=rule.severity,
+        strict_severity=rule.strict,
+        can_be_allowed=not is_binding(rule),
+        summary=_flowing(text[: marks[0].start()] if marks else text),
+        why=parts.get("Why", ""),
+        mend=parts.get("Mend", ""),
+        kind=kind,
+        bad=parts.get(f"Bad{suffix}", ""),
+        good=parts.get(f"Good{suffix}", ""),
+    )
+
+
+def _part(mark: re.Match[str], text: str) -> str:
+    if mark["mark"] == ":":
+        return _flowing(text)
+    return inspect.cleandoc(text).rstrip() + "\n"
+
+
+def _flowing(text: str) -> str:
+    return " ".join(text.split())
+
+
+def doc_text(doc: RuleDoc) -> str:
+    """The documentation of one rule for a terminal."""
+    return "\n".join(
+        [
+            f"{doc.rule} {doc.name}: {_weight(doc)}",
+            "",
+            doc.summary,
+            "",
+            f"Why:  {doc.why}",
+            f"Mend: {doc.mend}",
+            "",
+            "Bad:",
+            _indented(doc.bad),
+            "",
+            "Good:",
+            _indented(doc.good),
+            "",
+            _allowing(doc),
+            "",
+        ]
+    )
+
+
+def _weight(doc: RuleDoc) -> str:
+    if doc.severity is doc.strict_severity:
+        return doc.severity
+    return f"{doc.severity}, with --strict {doc.strict_severity}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
+
+
+def _allowing(doc: RuleDoc) -> str:
+    if not doc.can_be_allowed:
+        return "Cannot be allowed by a comment: the pack would not run as written."
+    return f"To accept it in a step: # oraclepack: allow {doc.rule} <reason>"
+
+
+_INTRODUCTION = """\
+# Rules
+
+What `oraclepack validate` looks for. `oraclepack explain OP201` prints the same text.
+
+A finding is an *error* (exit code 2), a *warning* or *advice*. `--strict` makes errors of some
+warnings. To accept a finding, write `# oraclepack: allow OP402 <reason>` as a comment into the
+step, or before the first step for the whole pack; several rules are separated by commas, and
+names do as well as ids. The settings `select` and `ignore` of `[lint]` choose rules for a whole
+project, by id, name or the beginning of an id (`OP4`). In the examples `␍` stands for a carriage
+return and `␠` for a blank.
+"""
+
+_FAMILIES = {
+    "OP1": "Structure",
+    "OP2": "Bash",
+    "OP3": "Questions",
+    "OP4": "Attachments",
+    "OP5": "Outputs",
+    "OP6": "Tools",
+}
+
+
+def rules_page(rules: Sequence[Rule]) -> str:
+    """`docs/rules.md`: every rule, by family."""
+    docs = [doc_of(rule) for rule in sorted(rules, key=lambda rule: rule.id)]
+    parts = [_INTRODUCTION, _table(docs)]
+    for prefix, title in _FAMILIES.items():
+        family = [doc for doc in docs if doc.rule.startswith(prefix)]
+        parts += [f"## {title}\n", *map(_section, family)] if family else []
+    return "\n".join(parts)
+
+
+def _table(docs: Iterable[RuleDoc]) -> str:
+    head = "| rule | name | default | strict | demands |\n|---|---|---|---|---|\n"
+    return head + "".join(
+        f"| {doc.rule} | [{doc.name}](#{doc.rule.lower()}-{doc.name}) | {doc.severity} |"
+        f" {doc.strict_severity} | {_cell(doc.summary)} |\n"
+        for doc in docs
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _section(doc: RuleDoc) -> str:
+    label = "markdown" if doc.kind is Kind.FILE else "bash"
+    return (
+        f"### {doc.rule} {doc.name}\n\n{doc.summary}\n\n*{_weight(doc)}*. {doc.why}\n\n"
+        f"**Mend:** {doc.mend}\n\nBad:\n\n````{label}\n{doc.bad}````\n\n"
+        f"Good:\n\n````{label}\n{doc.good}````\n\n{_allowing(doc)}\n"
+    )

@@ -1,0 +1,73 @@
+"""The step headers of a pack in the order of the text, with those that have a slip."""
+
+import re
+from dataclasses import dataclass
+
+from oraclepack.core.finding import Edit, Fix
+from oraclepack.core.pack import Pack
+from oraclepack.core.script import Comment
+from oraclepack.core.source import Span
+
+_DIGITS = re.compile(r"#\s*(\d+)")
+_STEP_NAMED = re.compile(r"\d")
+MOST_STEPS = 99
+"""A step's name has two digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A step header, or a comment that was meant to be one."""
+
+    digits: str
+    span: Span
+    digits_span: Span
+    is_step: bool
+
+    @property
+    def number(self) -> int:
+        # Longer numbers are nobody's step; Python also refuses to read very long ones.
+        return int(self.digits) if len(self.digits) < len("0000000000") else 10**9
+
+
+def numbered(pack: Pack) -> tuple[Numbered, ...]:
+    """Every header, good or not, in the order of the text."""
+    steps = [
+        Numbered(step.id, step.header.span, step.header.id_span, is_step=True)
+        for step in pack.steps
+    ]
+    slips = [found for found in map(_slip, pack.misnumbered) if found is not None]
+    return tuple(sorted([*steps, *slips], key=lambda header: header.span))
+
+
+def _slip(comment: Comment) -> Numbered | None:
+    match = _DIGITS.match(comment.text)
+    if match is None:
+        return None
+    line, column = comment.span.line, comment.span.column
+    digits_span = Span(line, column + match.start(1), line, column + match.end(1))
+    return Numbered(match[1], comment.span, digits_span, is_step=False)
+
+
+def renumbering(pack: Pack) -> Fix | None:
+    """Number all headers 01, 02, … in order; None where that could change what is meant.
+
+    Step numbers are labels: nothing runs differently. Yet a coverage check that names steps would
+    speak of the wrong ones, an indented header needs more than a number, and past 99 there are no
+    numbers left.
+    """
+    headers = numbered(pack)
+    if len(headers) > MOST_STEPS or pack.swallowed or _coverage_names_steps(pack):
+        return None
+    if any(not header.is_step and header.span.column > 1 for header in headers):
+        return None
+    edits = tuple(
+        Edit(header.digits_span, f"{position:02}")
+        for position, header in enumerate(headers, start=1)
+        if header.digits != f"{position:02}"
+    )
+    return Fix("number the steps in order", edits) if edits else None
+
+
+def _coverage_names_steps(pack: Pack) -> bool:
+    lines = pack.coverage.lines if pack.coverage else ()
+    return any(_STEP_NAMED.search(line.verdict) for line in lines)

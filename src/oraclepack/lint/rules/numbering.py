@@ -1,0 +1,167 @@
+"""OP1xx: the steps of the bash block and their numbers."""
+
+from collections.abc import Iterator
+
+from oraclepack.core.finding import Severity
+from oraclepack.core.source import Span
+from oraclepack.lint.numbering import MOST_STEPS, Numbered, numbered, renumbering
+from oraclepack.lint.rule import Problem, Rule, Subject
+
+STRICT_STEPS = 20
+
+
+def no_steps(subject: Subject) -> Iterator[Problem]:
+    """The bash block has at least one step.
+
+    Why: a step is what is run, skipped, resumed and reported; without one nothing happens.
+    Mend: put a comment such as `# 01) the question` at the start of a line before each step.
+
+    Bad::
+        oracle -p "Why?" --write-output a.md
+
+    Good::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+    """
+    block = subject.pack.block
+    if block is not None and not subject.pack.steps:
+        message = "the bash block has no steps"
+        yield Problem(Span.at(block.span.line), message, "open each step with a line # 01) title")
+
+
+def malformed_step_number(subject: Subject) -> Iterator[Problem]:
+    """A step header is a comment at the start of a line, with a number of two digits.
+
+    Why: `# 1)` is an ordinary comment, so that its commands would run as part of the step before.
+    Mend: write `# 01) …`, without spaces before it.
+
+    Bad::
+        # 1) ROI=4.0 one question
+        oracle -p "Why?" --write-output a.md
+
+    Good::
+        # 01) ROI=4.0 one question
+        oracle -p "Why?" --write-output a.md
+    """
+    fix = renumbering(subject.pack)
+    for header in numbered(subject.pack):
+        if not header.is_step:
+            message = f"not a step header: {_slip(header)}"
+            yield Problem(header.span, message, "write it as # 01) at the start of the line", fix)
+
+
+def _slip(header: Numbered) -> str:
+    if len(header.digits) != len("01"):
+        return f"the number {header.digits[:9]} does not have two digits"
+    return "it does not stand at the start of its line"
+
+
+def step_out_of_order(subject: Subject) -> Iterator[Problem]:
+    """Steps are numbered 01, 02, … in the order they are written.
+
+    Why: readers, filters and reports must agree on what "the next step" means.
+    Mend: number the headers in order; `validate --fix` does it. Output names stay as they are.
+
+    Bad::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 03) another question
+        oracle -p "How?" --write-output b.md
+
+    Good::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 02) another question
+        oracle -p "How?" --write-output b.md
+    """
+    fix = renumbering(subject.pack)
+    seen: set[int] = set()
+    expected = 1
+    for header in numbered(subject.pack):
+        if header.number != expected and header.number not in seen:
+            message = f"step {header.digits[:9]} stands where {expected:02} belongs"
+            yield Problem(header.span, message, "number the steps 01, 02, … in order", fix)
+        seen.add(header.number)
+        expected = max(expected, header.number + 1)
+
+
+def duplicate_step(subject: Subject) -> Iterator[Problem]:
+    """Every step has a number of its own.
+
+    Why: the number is the step's name on disk, in the journal and on the command line.
+    Mend: number the headers in order; `validate --fix` does it.
+
+    Bad::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 01) another question
+        oracle -p "How?" --write-output b.md
+
+    Good::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 02) another question
+        oracle -p "How?" --write-output b.md
+    """
+    fix = renumbering(subject.pack)
+    first: dict[int, Numbered] = {}
+    for header in numbered(subject.pack):
+        known = first.setdefault(header.number, header)
+        if known is not header:
+            message = f"step {header.digits[:9]} is already at line {known.span.line}"
+            yield Problem(header.span, message, "give it a number of its own", fix)
+
+
+def too_many_steps(subject: Subject) -> Iterator[Problem]:
+    """A pack has at most 99 steps.
+
+    Why: a step's name has two digits.
+    Mend: split the pack into several.
+
+    Bad::
+        # (01 to 99 in the same way)
+        # 100) one too many
+        oracle -p "How?" --write-output b.md
+
+    Good::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+    """
+    headers = numbered(subject.pack)
+    if len(headers) > MOST_STEPS:
+        message = f"{len(headers)} steps; a pack has at most {MOST_STEPS}"
+        yield Problem(headers[MOST_STEPS].span, message, "split the pack into several")
+
+
+def wrong_step_count(subject: Subject) -> Iterator[Problem]:
+    """A strict pack has exactly 20 steps.
+
+    Why: the strict format promises 20 questions to everything that reads its answers. Without
+    `--strict` any number from 1 to 99 will do, and this is advice.
+    Mend: add or remove steps; `oraclepack generate` writes 20.
+
+    Bad::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+
+    Good::
+        # 01) the first question
+        oracle -p "Why?" --write-output 01.md
+        # (02 to 19 in the same way)
+        # 20) the last question
+        oracle -p "How?" --write-output 20.md
+    """
+    block, count = subject.pack.block, len(subject.pack.steps)
+    if block is not None and count and count != STRICT_STEPS:
+        message = f"{count} step{'s' if count > 1 else ''}; --strict wants {STRICT_STEPS}"
+        yield Problem(Span.at(block.span.line), message, "leave --strict out, or ask 20 questions")
+
+
+RULES = (
+    Rule("OP105", "no-steps", Severity.ERROR, Severity.ERROR, no_steps),
+    Rule("OP106", "malformed-step-number", Severity.ERROR, Severity.ERROR, malformed_step_number),
+    Rule("OP107", "step-out-of-order", Severity.ERROR, Severity.ERROR, step_out_of_order),
+    Rule("OP108", "duplicate-step", Severity.ERROR, Severity.ERROR, duplicate_step),
+    Rule("OP109", "too-many-steps", Severity.ERROR, Severity.ERROR, too_many_steps),
+    Rule("OP110", "wrong-step-count", Severity.ADVICE, Severity.ERROR, wrong_step_count),
+)

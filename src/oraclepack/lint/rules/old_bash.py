@@ -1,0 +1,126 @@
+"""OP2xx: what bash 3.2, as macOS ships it, cannot do. Always advice."""
+
+import re
+from collections.abc import Iterator
+
+from oraclepack.core.finding import Severity
+from oraclepack.core.script import Heredoc
+from oraclepack.core.source import Span
+from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.wrapped import Stretch, end_of, stretches
+
+_BALANCED = re.compile(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
+_NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
+_CASE = re.compile(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
+_MAP = re.compile(
+    r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
+)
+
+
+def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
+    """A heredoc inside `$(…)` has its quotes in pairs, apostrophes among them.
+
+    Why: bash 3.2 looks for the end of `$(…)` without knowing heredocs, takes an apostrophe for
+    the start of a string, and does not find the end.
+    Mend: write the word without its apostrophe, or use a newer bash.
+
+    Bad::
+        # 01) one question
+        oracle --write-output a.md -p "$(cat <<'PROMPT'
+        Why doesn't it stop?
+        PROMPT
+        )"
+
+    Good::
+        # 01) one question
+        oracle --write-output a.md -p "$(cat <<'PROMPT'
+        Why does it not stop?
+        PROMPT
+        )"
+    """
+    for stretch in stretches(subject.pack):
+        for heredoc in stretch.script.heredocs:
+            place = _unclosed_quote(heredoc) if heredoc.in_substitution else None
+            if place is not None:
+                message = "bash 3.2 cannot read this heredoc in $(…): a quote without a partner"
+                yield Problem(place, message, "reword it without the apostrophe or quote")
+
+
+def _unclosed_quote(heredoc: Heredoc) -> Span | None:
+    match = _BALANCED.match(heredoc.body)
+    end = match.end() if match else 0
+    if heredoc.body[end : end + 1] not in {"'", '"'}:
+        return None
+    before = heredoc.body[:end]
+    line = heredoc.span.line + before.count("\n")
+    return Span.at(min(line, heredoc.span.end_line), end - before.rfind("\n"))
+
+
+def needs_bash_4(subject: Subject) -> Iterator[Problem]:
+    """The block does with bash 3.2.
+
+    Why: macOS ships bash 3.2, which knows no `mapfile`, `declare -A`, `${x^^}`, `|&`, `&>>` or
+    `coproc`. Each is named once, where it is first used.
+    Mend: use `while read`, plain arrays, `tr`, `2>&1 |`, `>> file 2>&1`; or tell readers which
+    bash the pack needs.
+
+    Bad::
+        # 01) one question
+        mapfile -t files < list.txt
+        oracle -p "Why?" -f "${files[0]}" --write-output a.md
+
+    Good::
+        # 01) one question
+        read -r file < list.txt
+        oracle -p "Why?" -f "$file" --write-output a.md
+    """
+    seen: set[str] = set()
+    for stretch in stretches(subject.pack):
+        for construct, span in _new_things(stretch):
+            if construct not in seen:
+                seen.add(construct)
+                yield Problem(span, f"{construct} needs bash 4; macOS ships 3.2")
+
+
+def _new_things(stretch: Stretch) -> Iterator[tuple[str, Span]]:
+    for command in stretch.script.commands:
+        if command.name in _NEW_COMMANDS:
+            yield command.name or "", command.span
+        for word in command.words:
+            match = _CASE.search(word.source) if "'" not in word.source else None
+            if match is not None:
+                yield f"{match[0]}}}", word.span
+        for redirect in command.redirects:
+            if redirect.operator == "&>>":
+                yield "&>>", redirect.span
+        yield from _pipe(stretch, end_of(command))
+    yield from _maps(stretch)
+
+
+def _pipe(stretch: Stretch, place: tuple[int, int]) -> Iterator[tuple[str, Span]]:
+    rest = stretch.rest(place)
+    if rest.lstrip().startswith("|&"):
+        yield "|&", Span.at(place[0], place[1] + rest.index("|"))
+
+
+def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
+    """`declare -A` at the start of a line that is neither in a string nor in a heredoc."""
+    texts = [heredoc.span for heredoc in stretch.script.heredocs]
+    texts += [word.span for command in stretch.script.commands for word in command.words]
+    covered = {line for span in texts for line in range(span.line + 1, span.end_line + 1)}
+    covered |= {heredoc.span.line for heredoc in stretch.script.heredocs}
+    for number in range(stretch.span.line, stretch.span.end_line + 1):
+        if number not in covered and _MAP.match(stretch.lines[number - 1]):
+            yield "declare -A", Span.at(number)
+
+
+RULES = (
+    Rule(
+        "OP206",
+        "unclosed-quote-in-heredoc",
+        Severity.ADVICE,
+        Severity.ADVICE,
+        unclosed_quote_in_heredoc,
+    ),
+    Rule("OP207", "needs-bash-4", Severity.ADVICE, Severity.ADVICE, needs_bash_4),
+)

@@ -1,0 +1,179 @@
+"""OP1xx: the shape of the file: one bash block, whole and alone."""
+
+from collections.abc import Iterator
+
+from oraclepack.core.finding import Severity
+from oraclepack.core.pack import Fence
+from oraclepack.core.source import Span
+from oraclepack.lint.fix import LINE_ENDS
+from oraclepack.lint.rule import Problem, Rule, Subject
+
+_SHELLS = frozenset({"sh", "shell", "zsh", "console", "shell-session", "bash-session", ""})
+
+
+def no_bash_block(subject: Subject) -> Iterator[Problem]:
+    """The file holds a fenced block whose info string is `bash`.
+
+    Why: that block is what runs; without it there is nothing to run.
+    Mend: open the block with three backticks (or tildes) and the word bash. Words after it are
+    fine; `sh` and `shell` are not bash.
+
+    Bad file::
+        # My pack
+
+        ```sh
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+
+    Good file::
+        # My pack
+
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+    """
+    if subject.pack.block is not None:
+        return
+    near = next((fence for fence in subject.pack.fences if _may_mean_bash(fence)), None)
+    if near is None:
+        yield Problem(Span.at(1), "no bash block", "put the steps into one ```bash block")
+        return
+    shown = f'labelled "{near.language}"' if near.language else "without a label"
+    message = f"no bash block: the block at line {near.span.line} is {shown}"
+    yield Problem(near.span, message, f"open it with {near.marker}bash")
+
+
+def _may_mean_bash(fence: Fence) -> bool:
+    language = fence.language.lower().strip("{}.")
+    return bool(fence.marker) and (language == "bash" or language in _SHELLS)
+
+
+def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
+    """The file holds one bash block, not several.
+
+    Why: exactly one block runs; nobody could tell what became of the others.
+    Mend: move everything into one block; show other commands as plain indented text.
+
+    Bad file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+
+        ```bash
+        # 02) another question
+        oracle -p "How?" --write-output b.md
+        ```
+
+    Good file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 02) another question
+        oracle -p "How?" --write-output b.md
+        ```
+    """
+    blocks = [fence for fence in subject.pack.fences if fence.is_bash]
+    for block in blocks[1:]:
+        message = f"a second bash block; only the one at line {blocks[0].span.line} would run"
+        yield Problem(block.span, message, "move its steps into the first block")
+
+
+def other_fence(subject: Subject) -> Iterator[Problem]:
+    """The bash block is the only fenced block of the file.
+
+    Why: other tools look for the one fence, and a fence of three backticks inside a prompt ends
+    the bash block early.
+    Mend: indent the other text by four spaces, or make it a list.
+
+    Bad file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+
+        ```json
+        {"expected": "answer"}
+        ```
+
+    Good file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+
+            {"expected": "answer"}
+    """
+    for fence in subject.pack.fences:
+        if fence.marker and not fence.is_bash:
+            label = f" ({fence.language})" if fence.language else ""
+            message = f"a fence{label} beside the bash block"
+            yield Problem(fence.span, message, "indent its text by four spaces instead")
+
+
+def unclosed_fence(subject: Subject) -> Iterator[Problem]:
+    """Every fence is closed.
+
+    Why: an open fence takes in the rest of the file, headings and all, as code.
+    Mend: close it with a line of the same characters, at least as many as open it.
+
+    Bad file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+
+        ## Coverage check
+
+    Good file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+
+        ## Coverage check
+    """
+    for fence in subject.pack.fences:
+        if fence.marker and not fence.closed:
+            hint = f"close it with a line {fence.marker}"
+            yield Problem(Span.at(fence.span.line), "this fence is never closed", hint)
+
+
+def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
+    """The file has LF line ends and no byte order mark.
+
+    Why: oraclepack reads either, but bash takes a carriage return for part of the last word when
+    somebody copies the block into a terminal.
+    Mend: `validate --fix` writes LF line ends and removes the mark.
+
+    Bad file::
+        ```bash␍
+        # 01) one question␍
+        oracle -p "Why?" --write-output a.md␍
+        ```␍
+
+    Good file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+    """
+    pack = subject.pack
+    found = [
+        words
+        for words, here in (("CRLF line ends", pack.had_crlf), ("a byte order mark", pack.had_bom))
+        if here
+    ]
+    if found:
+        message = f"the file has {' and '.join(found)}"
+        yield Problem(Span.at(1), message, "validate --fix removes them", LINE_ENDS)
+
+
+RULES = (
+    Rule("OP101", "no-bash-block", Severity.ERROR, Severity.ERROR, no_bash_block),
+    Rule("OP102", "several-bash-blocks", Severity.ERROR, Severity.ERROR, several_bash_blocks),
+    Rule("OP103", "other-fence", Severity.WARNING, Severity.ERROR, other_fence),
+    Rule("OP104", "unclosed-fence", Severity.ERROR, Severity.ERROR, unclosed_fence),
+    Rule("OP111", "foreign-line-ends", Severity.ADVICE, Severity.ADVICE, foreign_line_ends),
+)

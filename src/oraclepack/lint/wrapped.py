@@ -1,0 +1,128 @@
+"""Calls written over several lines, and where the wrapping breaks."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from oraclepack.core.call import SPELLINGS, ToolCall
+from oraclepack.core.finding import Edit, Fix
+from oraclepack.core.pack import Pack
+from oraclepack.core.script import Command, Comment, Script
+from oraclepack.core.source import Span
+
+_FLAG = re.compile(r"--?[A-Za-z]")
+_NO_CONTINUATION = re.compile(r"[ \t]*\\[ \t]+(?=$|#)")
+_BLANK = re.compile(r"[ \t]*(?:\\[ \t]+)?$")
+
+Place = tuple[int, int]
+"""Line and column."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The prelude or a step, with the lines of the file: what wrapping is judged by."""
+
+    script: Script
+    calls: tuple[ToolCall, ...]
+    span: Span
+    lines: list[str]
+    """All lines of the file."""
+
+    @cached_property
+    def orphans(self) -> tuple[Command, ...]:
+        """Commands whose name is a flag, where the tree could read the text."""
+        return tuple(
+            command
+            for command in self.script.commands
+            if command.words
+            and command.words[0].source.startswith("-")
+            and command.span.line not in self.misread_lines
+        )
+
+    @cached_property
+    def misread_lines(self) -> frozenset[int]:
+        lines: set[int] = set()
+        last = 0
+        for span in sorted(self.script.misread):
+            lines.update(range(max(span.line, last + 1), span.end_line + 1))
+            last = max(last, span.end_line)
+        return frozenset(lines)
+
+    @cached_property
+    def call_ends(self) -> dict[int, Place]:
+        """By the line on which it ends: where each call of a tool, or part of one, ends."""
+        through_shell = {call.span for call in self.calls if _has_own_text(call)}
+        known = {call.span for call in self.calls} - through_shell
+        known |= {orphan.span for orphan in self.orphans}
+        parts = (
+            command
+            for command in self.script.commands
+            if not command.heredocs and (command.span in known or command.name in SPELLINGS)
+        )
+        return {end[0]: end for end in map(end_of, parts)}
+
+    @cached_property
+    def own_comments(self) -> dict[int, Comment]:
+        return {each.span.line: each for each in self.script.comments if not each.trailing}
+
+    @cached_property
+    def trailing_comments(self) -> dict[int, Comment]:
+        return {each.span.line: each for each in self.script.comments if each.trailing}
+
+    def rest(self, place: Place) -> str:
+        """What stands on a line from a place on."""
+        line, column = place
+        return self.lines[line - 1][column - 1 :] if line <= len(self.lines) else ""
+
+    def join(self, orphan: Command) -> Fix | None:
+        """Continue the line before, if a call ends there and nothing else stands on it."""
+        before = orphan.span.line - 1
+        end = self.call_ends.get(before)
+        starts_line = not self.lines[before][: orphan.span.column - 1].strip(" \t>")
+        if end is None or not starts_line or not _FLAG.match(orphan.words[0].source):
+            return None
+        rest = self.rest(end)
+        if _BLANK.match(rest) is None:
+            return None
+        span = Span(before, end[1], before, end[1] + len(rest))
+        return Fix(f"continue line {before} with a backslash", (Edit(span, " \\"),))
+
+    def comment_before(self, orphan: Command) -> Comment | None:
+        """The comment that cut an orphaned flag off from its call."""
+        line, own = orphan.span.line - 1, None
+        while line in self.own_comments:
+            own = self.own_comments[line]
+            line -= 1
+        if line not in self.call_ends:
+            return None
+        continues = self.lines[line - 1].endswith("\\")
+        return self.trailing_comments.get(line) or (own if continues else None)
+
+    def false_continuations(self) -> Iterator[tuple[Place, Comment | None]]:
+        """Backslashes that continue nothing: blanks follow them, and perhaps a comment."""
+        for command in self.script.commands:
+            line, column = end_of(command)
+            match = _NO_CONTINUATION.match(self.rest((line, column)))
+            if match is not None:
+                backslash = column + match[0].index("\\")
+                yield (line, backslash), self.trailing_comments.get(line)
+
+
+def stretches(pack: Pack) -> Iterator[Stretch]:
+    lines = pack.text.split("\n")
+    if pack.prelude is not None:
+        yield Stretch(pack.prelude.script, (), pack.prelude.span, lines)
+    for step in pack.steps:
+        yield Stretch(step.script, step.calls, step.span, lines)
+
+
+def end_of(command: Command) -> Place:
+    """Where a command ends, redirections included."""
+    spans = [command.span, *(redirect.span for redirect in command.redirects)]
+    return max((span.end_line, span.end_column) for span in spans)
+
+
+def _has_own_text(call: ToolCall) -> bool:
+    """The call stands inside a string given to a shell: words added outside do not reach it."""
+    return any(wrapper.endswith("-c") or wrapper == "eval" for wrapper in call.wrappers)
