@@ -118,6 +118,17 @@ def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
     assert names(tmp_path) == ["x" * 255]
 
 
+def test_the_leftover_of_a_process_with_our_number_is_no_obstacle(tmp_path: Path) -> None:
+    following = files.temporary_beside(tmp_path / "a.md")
+    number = int(following.stem.rpartition("-")[2]) + 1
+    leftover = tmp_path / f".oraclepack-{os.getpid()}-{number}.tmp"
+    leftover.write_bytes(b"")
+
+    files.write_atomic(tmp_path / "a.md", b"new")
+
+    assert names(tmp_path) == sorted([leftover.name, "a.md"])
+
+
 def test_directories_of_ours_are_private(tmp_path: Path) -> None:
     files.make_private(tmp_path / "a" / "b")
     files.make_private(tmp_path / "a" / "b")

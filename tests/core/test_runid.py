@@ -93,11 +93,11 @@ def a_run(
         pytest.param([a_run(1, None)], HERE, False, None, "this commit", id="git came later"),
         pytest.param(
             [RunSummary("2026-03-01__aaaaaaa__01234567", "", damage="line 1")],
-            None,
+            HERE,
             False,
             0,
-            "outside of git",
-            id="a run whose first line is lost is still the one",
+            "same commit",
+            id="a run whose first line is lost is known by its name",
         ),
     ],
 )

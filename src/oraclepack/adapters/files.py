@@ -65,17 +65,17 @@ def write_atomic(
     cut perhaps the older version.
     """
     target = Path(os.path.realpath(path)) if follow else path
-    temporary = target.parent / f".oraclepack-{os.getpid()}-{next(_numbers)}.tmp"
+    temporary = temporary_beside(target)
     try:
         _fill(temporary, data, _mode_for(target) if mode is None else mode, durable=durable)
         disk.rename(temporary, target)
         if durable:
             disk.sync_directory(target.parent)
     except OSError as trouble:
-        _forget(temporary)
+        forget(temporary)
         raise cannot("write", path, trouble) from trouble
     except BaseException:
-        _forget(temporary)
+        forget(temporary)
         raise
 
 
@@ -99,7 +99,17 @@ def _mode_for(path: Path) -> int | None:
     return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
 
 
-def _forget(temporary: Path) -> None:
+def temporary_beside(target: Path) -> Path:
+    """A free name in the same directory, which `sweep` recognises if its maker is killed."""
+    while True:
+        path = target.parent / f".oraclepack-{os.getpid()}-{next(_numbers)}.tmp"
+        # In containers the same process number comes back with every start.
+        if not os.path.lexists(path):
+            return path
+
+
+def forget(temporary: Path) -> None:
+    """Remove a temporary file, if it is there and the disk lets us."""
     try:
         disk.remove(temporary)
     except OSError:
@@ -135,7 +145,7 @@ def sweep(directory: Path) -> tuple[Path, ...]:
     """Remove what killed processes left half written; tells what it removed."""
     stale = [path for path in _entries(directory) if _is_stale(path.name)]
     for path in stale:
-        _forget(path)
+        forget(path)
     return tuple(stale)
 
 

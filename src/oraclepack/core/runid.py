@@ -76,6 +76,9 @@ class RunSummary:
 
     def saw(self, head: str | None) -> bool:
         """The run was created at this commit, or has seen it since."""
+        if not self.pack_hash:
+            # Its journal tells nothing (not written yet, or broken at once); its name does.
+            return self.run_id.split("__")[1:2] == [head[:7] if head else "nogit"]
         return head == self.git_sha or head in self.heads
 
 
@@ -121,6 +124,6 @@ def _is_of(run: RunSummary, pack_hash: str) -> bool:
 def _seen(run: RunSummary, head: str | None) -> str:
     if head is None:
         return "same pack, outside of git"
-    if head == run.git_sha:
-        return f"same pack, same commit {head[:7]}"
-    return f"same pack, and the run has seen commit {head[:7]}"
+    if head in run.heads and head != run.git_sha:
+        return f"same pack, and the run has seen commit {head[:7]}"
+    return f"same pack, same commit {head[:7]}"

@@ -1,0 +1,82 @@
+"""What git knows of a work tree, by one call of the `git` program."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+TIMEOUT = 20.0
+"""Seconds. A huge tree on a cold disk takes a few; a dead network drive takes forever."""
+
+_OID = "# branch.oid "
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTree:
+    """Where a work tree stands. What is not known is None, and `reason` says why."""
+
+    sha: str | None = None
+    dirty: bool | None = None
+    """Tracked files differ from the commit. Untracked ones do not count: our own would."""
+    reason: str = ""
+
+
+def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> WorkTree:
+    """The commit and the cleanness of the work tree around a directory."""
+    command = ("status", "--porcelain=v2", "--branch", "--untracked-files=no")
+    told = _git(root, command, environment, timeout)
+    if isinstance(told, WorkTree):
+        return told
+    lines = told.splitlines()
+    oid = next((line.removeprefix(_OID) for line in lines if line.startswith(_OID)), "")
+    dirty = any(not line.startswith("#") for line in lines)
+    if not oid or oid == "(initial)":
+        return WorkTree(None, dirty, "the repository has no commit yet")
+    return WorkTree(oid, dirty)
+
+
+def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Path | None:
+    """The top directory of the work tree around a directory, if it is in one."""
+    told = _git(root, ("rev-parse", "--show-toplevel"), environment, timeout)
+    return Path(told.removesuffix("\n")) if isinstance(told, str) and told.strip() else None
+
+
+def _git(
+    root: Path, command: tuple[str, ...], environment: Mapping[str, str], timeout: float
+) -> str | WorkTree:
+    # fsmonitor off: it names a program to run, and looking must not run anything.
+    argv = ["git", "-c", "core.fsmonitor=false", *command]
+    try:
+        ran = subprocess.run(
+            argv,
+            cwd=root,
+            env=_clean(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except FileNotFoundError:
+        there = root.is_dir()
+        return WorkTree(reason="git is not installed" if there else f"{root} is no directory")
+    except subprocess.TimeoutExpired:
+        return WorkTree(reason=f"git did not answer within {timeout:g} s")
+    except OSError as trouble:
+        return WorkTree(reason=f"git cannot be run: {trouble.strerror or trouble}")
+    if ran.returncode != 0:
+        return WorkTree(reason=_complaint(ran.stderr))
+    return ran.stdout.decode("utf-8", "surrogateescape")
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without git's own variables: GIT_DIR would point us elsewhere."""
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    # Optional locks off: two runners and an editor must not get into each other's way.
+    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def _complaint(stderr: bytes) -> str:
+    text = stderr.decode("utf-8", "replace").strip()
+    if "not a git repository" in text:
+        return "not in a git repository"
+    return text.splitlines()[0] if text else "git failed without a word"

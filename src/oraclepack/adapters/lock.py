@@ -1,0 +1,110 @@
+"""The lock of a run directory: the kernel holds it, and frees it when its holder dies."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from oraclepack.adapters import disk, files
+from oraclepack.core.digest import canonical_line
+
+NAME = "lock"
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who works on a run."""
+
+    pid: int | None = None
+    host: str = ""
+    started_at: str = ""
+    command: str = ""
+
+    def __str__(self) -> str:
+        if self.pid is None:
+            return "another process"
+        said = [f"process {self.pid}"]
+        said += [f"on {self.host}"] if self.host else []
+        said += [f"since {self.started_at}"] if self.started_at else []
+        said += [f"({self.command})"] if self.command else []
+        return " ".join(said)
+
+
+class RunLock:
+    """The right to write to a run directory. Given back by `release`, or by dying."""
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor = descriptor
+        self._path = path
+
+    def release(self) -> None:
+        """Give it back; the file stays, since removing it would let two holders in."""
+        if self._descriptor < 0:
+            return
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            disk.truncate(descriptor, 0, self._path)
+        except OSError:
+            pass  # only the note of who held it stays behind
+        finally:
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
+    """Lock a run directory, or say who has it. Never waits."""
+    path = directory / NAME
+    try:
+        # Not inherited (PEP 446): a process that outlives its runner must not keep the run.
+        descriptor = disk.open_append(path, files.PRIVATE_FILE)
+    except OSError as trouble:
+        raise files.cannot("open the lock", path, trouble) from trouble
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_and_close(descriptor)
+    except OSError as trouble:
+        os.close(descriptor)
+        raise files.cannot("lock", path, trouble) from trouble
+    return _sign(RunLock(descriptor, path), descriptor, path, holder)
+
+
+def holder_of(directory: Path) -> Holder | None:
+    """Who works on a run now, if anybody. Changes nothing."""
+    try:
+        descriptor = os.open(directory / NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_and_close(descriptor)
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _sign(lock: RunLock, descriptor: int, path: Path, holder: Holder) -> RunLock:
+    try:
+        disk.truncate(descriptor, 0, path)
+        disk.write(descriptor, canonical_line(holder) + b"\n", path)
+    except OSError as trouble:
+        lock.release()
+        raise files.cannot("write to the lock", path, trouble) from trouble
+    return lock
+
+
+def _read_and_close(descriptor: int) -> Holder:
+    try:
+        return msgspec.json.decode(os.pread(descriptor, 65536, 0), type=Holder)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return Holder()
+    finally:
+        os.close(descriptor)

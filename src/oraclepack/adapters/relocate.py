@@ -1,0 +1,73 @@
+"""Moving and copying single files so that nothing is ever overwritten or half there."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from oraclepack.adapters import disk, files
+
+_BLOCK = 1 << 20
+_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
+"""Another file system, or one that knows no hard links."""
+
+
+def move(source: Path, target: Path) -> None:
+    """Move a file or a symbolic link; raises `FileExistsError` rather than overwrite.
+
+    By hard link: first the second name, then the removal of the first. Killed in
+    between, both names stay and nothing is lost. Mode and times come along.
+    """
+    try:
+        disk.link(source, target)
+    except OSError as trouble:
+        if trouble.errno not in _NO_LINK:
+            raise
+        copy(source, target)
+    disk.sync_directory(target.parent)
+    disk.remove(source)
+    disk.sync_directory(source.parent)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file with its mode and times; raises `FileExistsError` rather than overwrite."""
+    if source.is_symlink():
+        disk.symlink(str(source.readlink()), target)
+        return
+    temporary = files.temporary_beside(target)
+    try:
+        _copy_content(source, temporary)
+        _claim(temporary, target)
+    finally:
+        files.forget(temporary)
+    disk.sync_directory(target.parent)
+
+
+def _copy_content(source: Path, target: Path) -> None:
+    reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(reader)
+        writer = disk.create(target, files.PRIVATE_FILE)
+        try:
+            while block := os.read(reader, _BLOCK):
+                disk.write(writer, block, target)
+            disk.set_mode(writer, stat.S_IMODE(found.st_mode), target)
+            disk.sync(writer, target)
+        finally:
+            os.close(writer)
+    finally:
+        os.close(reader)
+    disk.set_times(target, found.st_atime_ns, found.st_mtime_ns)
+
+
+def _claim(temporary: Path, target: Path) -> None:
+    """Give a finished copy its name, which must be free."""
+    try:
+        disk.link(temporary, target)
+    except OSError as trouble:
+        if trouble.errno not in _NO_LINK:
+            raise
+        # Without hard links there is no atomic "only if free"; the run's lock keeps us apart.
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        disk.rename(temporary, target)

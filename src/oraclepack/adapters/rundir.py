@@ -1,0 +1,138 @@
+"""The run directory: where everything a run knows and makes has its place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.adapters import files
+from oraclepack.adapters import journal as journal_file
+from oraclepack.core.digest import canonical_file
+from oraclepack.core.errors import InputError
+from oraclepack.core.journal_line import Reading
+from oraclepack.core.legacy import file_names, legacy_report, legacy_state
+from oraclepack.core.manifest import run_manifest, steps_manifest
+from oraclepack.core.pack import Pack
+from oraclepack.core.runid import RunSummary, hash_in, is_run_id
+from oraclepack.core.runstate import RunState, fold
+
+RUNS = ".oraclepack/runs"
+"""Under the project root."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """One run's directory under a project root."""
+
+    root: Path
+    run_id: str
+
+    @property
+    def relative(self) -> str:
+        """Relative to the project root."""
+        return f"{RUNS}/{self.run_id}"
+
+    @property
+    def path(self) -> Path:
+        return self.root / RUNS / self.run_id
+
+    @property
+    def journal(self) -> Path:
+        return self.path / journal_file.NAME
+
+    @property
+    def outputs(self) -> Path:
+        return self.path / "outputs"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def backups(self) -> Path:
+        """Files that steps replaced, kept for a rollback."""
+        return self.path / "backups"
+
+    @property
+    def failed(self) -> Path:
+        """The quarantine of a pack without an out_dir."""
+        return self.path / "_failed"
+
+    def step(self, step_id: str) -> Path:
+        return self.path / "steps" / step_id
+
+    def create(self) -> None:
+        """Make what is missing of it; only its owner may look inside."""
+        for directory in (self.path, self.outputs, self.logs):
+            files.make_private(directory)
+
+    def sweep(self) -> None:
+        """Remove what a killed command left half written. Needs the run's lock."""
+        for directory in (self.path, self.outputs, self.backups):
+            files.sweep(directory)
+
+
+def log_names(name: str, attempt: int) -> tuple[str, str]:
+    """The logs of an attempt at a step (or `prelude`), relative to the run directory."""
+    return f"logs/{name}.{attempt}.stdout.log", f"logs/{name}.{attempt}.stderr.log"
+
+
+def write_manifests(
+    run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool, durable: bool = True
+) -> None:
+    """Bring the files that are folds over the journal up to date."""
+    steps = steps_manifest(pack, state)
+    about_run = run_manifest(state)
+    if about_run is not None:
+        data = canonical_file(about_run)
+        files.write_atomic(run.path / "run.json", data, mode=files.PRIVATE_FILE, durable=durable)
+    data = canonical_file(steps)
+    files.write_atomic(run.path / "steps.json", data, mode=files.PRIVATE_FILE, durable=durable)
+    if legacy and state.created is not None:
+        state_name, report_name = file_names(state.created.pack_path)
+        for name, value in (
+            (state_name, legacy_state(steps, state, run.relative)),
+            (report_name, legacy_report(steps, state, run.relative)),
+        ):
+            files.write_atomic(run.root / name, canonical_file(value), durable=durable)
+
+
+def run_ids(root: Path) -> tuple[str, ...]:
+    """The runs under a project root, by name."""
+    try:
+        found = [entry.name for entry in (root / RUNS).iterdir()]
+    except OSError:
+        return ()
+    return tuple(sorted(name for name in found if is_run_id(name)))
+
+
+def summaries(root: Path, pack_hash: str | None = None) -> Iterator[RunSummary]:
+    """What is known of each run, or of those of one pack."""
+    for run_id in run_ids(root):
+        if pack_hash is None or hash_in(run_id) == pack_hash[:8]:
+            yield summary(RunDir(root, run_id))
+
+
+def summary(run: RunDir) -> RunSummary:
+    """What is known of one run; a journal that cannot be read is damage, not an error."""
+    try:
+        reading = journal_file.load(run.journal)
+    except InputError as trouble:
+        return RunSummary(run.run_id, "", damage=trouble.message)
+    return _summary(run, reading, fold(reading.events))
+
+
+def _summary(run: RunDir, reading: Reading, state: RunState) -> RunSummary:
+    damage = f"line {reading.damage.line}: {reading.damage.reason}" if reading.damage else None
+    created = state.created
+    if created is None:
+        return RunSummary(run.run_id, "", damage=damage)
+    return RunSummary(
+        run_id=run.run_id,
+        pack_hash=created.pack_hash,
+        git_sha=created.git_sha,
+        heads=state.heads,
+        created_at=created.at,
+        finished=state.finished_at is not None,
+        mutating=created.mutating,
+        damage=damage,
+    )

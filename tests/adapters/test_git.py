@@ -1,0 +1,122 @@
+"""What git tells of a work tree."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.git import WorkTree, look, top_level
+
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_DIR": "/nonexistent",
+}
+AUTHOR = {
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.org",
+    "GIT_CEILING_DIRECTORIES": "/",
+}
+
+
+def git(root: Path, *words: str) -> str:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(root), **AUTHOR}
+    ran = subprocess.run(
+        ["git", *words], cwd=root, env=environment, check=True, capture_output=True, text=True
+    )
+    return ran.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "a project"
+    root.mkdir()
+    git(root, "init", "-q")
+    (root / "tracked").write_text("1")
+    git(root, "add", "tracked")
+    git(root, "commit", "-q", "-m", "first")
+    return root
+
+
+def test_a_clean_tree(repository: Path) -> None:
+    assert look(repository, ENVIRONMENT) == WorkTree(git(repository, "rev-parse", "HEAD"), False)
+
+
+def test_untracked_files_do_not_make_it_dirty(repository: Path) -> None:
+    (repository / "new").write_text("1")
+
+    assert look(repository, ENVIRONMENT).dirty is False
+
+
+def test_a_changed_file_makes_it_dirty(repository: Path) -> None:
+    (repository / "tracked").write_text("2")
+
+    assert look(repository, ENVIRONMENT).dirty is True
+
+
+def test_a_staged_file_makes_it_dirty(repository: Path) -> None:
+    (repository / "new").write_text("1")
+    git(repository, "add", "new")
+
+    assert look(repository, ENVIRONMENT).dirty is True
+
+
+def test_no_commit_yet(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+
+    assert look(tmp_path, ENVIRONMENT) == WorkTree(None, False, "the repository has no commit yet")
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    assert look(tmp_path, ENVIRONMENT) == WorkTree(reason="not in a git repository")
+    assert top_level(tmp_path, ENVIRONMENT) is None
+
+
+def test_the_top_level_of_a_directory_below(repository: Path) -> None:
+    (repository / "below").mkdir()
+
+    assert top_level(repository / "below", ENVIRONMENT) == repository.resolve()
+
+
+def test_no_git(tmp_path: Path) -> None:
+    environment = {"PATH": str(tmp_path)}
+
+    assert look(tmp_path, environment) == WorkTree(reason="git is not installed")
+
+
+def test_no_directory(tmp_path: Path) -> None:
+    assert "no directory" in look(tmp_path / "gone", ENVIRONMENT).reason
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("#!/bin/sh\nexec /bin/sleep 60\n", "git did not answer within 0.1 s"),
+        ("#!/bin/sh\necho 'fatal: broken' >&2\nexit 128\n", "fatal: broken"),
+        ("#!/bin/sh\nexit 1\n", "git failed without a word"),
+        ("no script", "git cannot be run: Exec format error"),
+    ],
+    ids=["it hangs", "it complains", "it fails silently", "it is no program"],
+)
+def test_a_git_that_does_not_work(tmp_path: Path, script: str, reason: str) -> None:
+    (tmp_path / "git").write_text(script)
+    (tmp_path / "git").chmod(0o755)
+    environment = {"PATH": str(tmp_path)}
+
+    timeout = 0.1 if "sleep" in script else 20
+    assert look(tmp_path, environment, timeout).reason == reason
+
+
+def test_looking_runs_no_program_of_the_repository(repository: Path) -> None:
+    hook = repository / "hook"
+    hook.write_text("#!/bin/sh\ntouch ran\n")
+    hook.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(hook))
+
+    look(repository, ENVIRONMENT)
+
+    assert not (repository / "ran").exists()

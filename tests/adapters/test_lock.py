@@ -1,0 +1,98 @@
+"""The lock of a run directory."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.lock import NAME, Holder, RunLock, acquire, holder_of
+from oraclepack.core.errors import WorldError
+from tests.faults import failing
+
+ME = Holder(pid=os.getpid(), host="box", started_at="2026-03-01T10:00:00Z", command="run pack.md")
+
+
+def locked(directory: Path) -> RunLock:
+    lock = acquire(directory, ME)
+    assert isinstance(lock, RunLock)
+    return lock
+
+
+HOLD = """
+import subprocess, sys
+from pathlib import Path
+from oraclepack.adapters.lock import Holder, acquire
+lock = acquire(Path(sys.argv[1]), Holder(pid=1, host="h", started_at="t", command="run"))
+null = subprocess.DEVNULL
+orphan = subprocess.Popen(["sleep", "60"], stdin=null, stdout=null, close_fds=False)
+print(type(lock).__name__, orphan.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_holder_is_told_the_first(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        assert acquire(tmp_path, Holder(pid=2)) == ME
+        assert holder_of(tmp_path) == ME
+
+
+def test_a_released_lock_can_be_taken(tmp_path: Path) -> None:
+    first = acquire(tmp_path, ME)
+    assert isinstance(first, RunLock)
+    first.release()
+    first.release()
+
+    assert holder_of(tmp_path) is None
+    assert isinstance(acquire(tmp_path, ME), RunLock)
+    assert (tmp_path / NAME).exists()
+
+
+def test_nobody_holds_a_lock_that_was_never_taken(tmp_path: Path) -> None:
+    assert holder_of(tmp_path) is None
+
+
+def test_death_frees_the_lock_also_when_a_child_lives_on(tmp_path: Path) -> None:
+    runner = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert runner.stdout is not None
+    kind, orphan = runner.stdout.readline().split()
+    try:
+        assert kind == "RunLock"
+        assert acquire(tmp_path, ME) == Holder(pid=1, host="h", started_at="t", command="run")
+        runner.kill()
+        runner.communicate()
+        os.kill(int(orphan), 0)
+
+        assert isinstance(acquire(tmp_path, ME), RunLock)
+    finally:
+        os.kill(int(orphan), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("content", [b"", b"half a no", b'{"pid":"x"}', b"\xff"])
+def test_an_unreadable_note_still_means_locked(tmp_path: Path, content: bytes) -> None:
+    with locked(tmp_path):
+        (tmp_path / NAME).write_bytes(content)
+
+        assert acquire(tmp_path, ME) == Holder()
+        assert str(Holder()) == "another process"
+
+
+def test_a_holder_as_people_read_it() -> None:
+    said = f"process {os.getpid()} on box since 2026-03-01T10:00:00Z (run pack.md)"
+
+    assert str(ME) == said
+
+
+@pytest.mark.parametrize("number", [1, 2, 3], ids=["open", "truncate", "write"])
+def test_a_refusing_disk_is_told_and_leaves_no_lock(tmp_path: Path, number: int) -> None:
+    with failing(number), pytest.raises(WorldError, match="lock"):
+        acquire(tmp_path, ME)
+
+    assert isinstance(acquire(tmp_path, ME), RunLock)

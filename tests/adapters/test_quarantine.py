@@ -1,0 +1,166 @@
+"""The quarantine: moved, never lost, and brought back."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters import disk, relocate
+from oraclepack.adapters.jail import Refused
+from oraclepack.adapters.quarantine import failed_folder, listed, put_aside, restore
+from oraclepack.core.errors import WorldError
+from oraclepack.core.result import Move
+from tests.faults import failing
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "out").mkdir()
+    write(tmp_path, "out/05-a.md", b"first")
+    return tmp_path
+
+
+@pytest.fixture(params=["hard links", "no hard links"])
+def any_disk(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The same on a disk that only copies: another file system, or one without links."""
+
+    def refuse_links(operation: str, path: str) -> None:
+        if operation == "link":
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
+
+    disk.set_hook(refuse_links if request.param == "no hard links" else None)
+    yield
+    disk.set_hook(None)
+
+
+def write(root: Path, path: str, data: bytes) -> Path:
+    place = root / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(data)
+    place.chmod(0o640)
+    os.utime(place, ns=(1_000_000_001, 2_000_000_002))
+    return place
+
+
+def aside(root: Path, *paths: str, attempt: int = 1) -> tuple[Move, ...]:
+    return put_aside(root, root / "out/_failed", "run-x", "05", attempt, paths)
+
+
+@pytest.mark.usefixtures("any_disk")
+def test_outputs_move_with_mode_and_times(project: Path) -> None:
+    moves = aside(project, "out/05-a.md", "out/not-there.md")
+
+    target = "out/_failed/run-x/step-05/1/out/05-a.md"
+    assert moves == (Move(source="out/05-a.md", target=target),)
+    assert not (project / "out/05-a.md").exists()
+    found = (project / target).stat()
+    assert (found.st_mode & 0o777, found.st_mtime_ns) == (0o640, 2_000_000_002)
+    assert (project / target).read_bytes() == b"first"
+
+
+@pytest.mark.usefixtures("any_disk")
+def test_nothing_in_quarantine_is_overwritten(project: Path) -> None:
+    aside(project, "out/05-a.md")
+    write(project, "out/05-a.md", b"second")
+    aside(project, "out/05-a.md")
+
+    assert [(kept.attempt, kept.path.read_bytes()) for kept in listed(project / "out/_failed")] == [
+        ("1", b"first"),
+        ("1-2", b"second"),
+    ]
+
+
+def test_links_are_moved_not_followed(project: Path) -> None:
+    (project / "out/link.md").symlink_to("05-a.md")
+    aside(project, "out/link.md")
+
+    moved = project / "out/_failed/run-x/step-05/1/out/link.md"
+    assert os.readlink(moved) == "05-a.md"  # noqa: PTH115 - the text, not the place
+    assert (project / "out/05-a.md").exists()
+
+
+def test_nothing_to_move_makes_no_directory(project: Path) -> None:
+    assert aside(project, "gone.md", "out") == ()
+    assert not (project / "out/_failed").exists()
+
+
+def test_a_list_tells_where_everything_came_from(project: Path) -> None:
+    write(project, "elsewhere/b.json", b"{}")
+    aside(project, "out/05-a.md", "elsewhere/b.json", attempt=3)
+    write(project, "out/_failed/notes.txt", b"mine")
+    write(project, "out/_failed/run-x/step-5/1/x", b"mine")
+
+    told = [(kept.step, kept.attempt, kept.original) for kept in listed(project / "out/_failed")]
+    assert told == [("05", "3", "elsewhere/b.json"), ("05", "3", "out/05-a.md")]
+    assert listed(project / "gone") == ()
+
+
+@pytest.mark.usefixtures("any_disk")
+def test_a_file_comes_back(project: Path) -> None:
+    aside(project, "out/05-a.md")
+    (kept,) = listed(project / "out/_failed")
+    restore(project, kept)
+
+    back = (project / "out/05-a.md").stat()
+    assert (back.st_mode & 0o777, back.st_mtime_ns) == (0o640, 2_000_000_002)
+    assert listed(project / "out/_failed") == ()
+
+
+def test_coming_back_overwrites_nothing(project: Path) -> None:
+    aside(project, "out/05-a.md")
+    write(project, "out/05-a.md", b"newer")
+    (kept,) = listed(project / "out/_failed")
+    verdict = restore(project, kept)
+
+    assert isinstance(verdict, Refused)
+    assert (project / "out/05-a.md").read_bytes() == b"newer"
+    assert kept.path.read_bytes() == b"first"
+
+
+def test_by_force_the_two_change_places(project: Path) -> None:
+    aside(project, "out/05-a.md")
+    write(project, "out/05-a.md", b"newer")
+    (kept,) = listed(project / "out/_failed")
+    restore(project, kept, force=True)
+
+    assert (project / "out/05-a.md").read_bytes() == b"first"
+    (other,) = listed(project / "out/_failed")
+    assert (other.attempt, other.path.read_bytes()) == ("1-2", b"newer")
+
+
+def test_a_forged_quarantine_restores_nothing_outside(project: Path) -> None:
+    (project / "leaves").symlink_to("/")
+    write(project, "out/_failed/run-x/step-05/1/leaves/tmp/x", b"evil")
+    write(project, "out/_failed/run-x/step-05/1/.git/hooks/post-commit", b"evil")
+
+    verdicts = [restore(project, kept) for kept in listed(project / "out/_failed")]
+    assert [type(verdict) for verdict in verdicts] == [Refused, Refused]
+
+
+@pytest.mark.parametrize("number", range(1, 12))
+def test_a_refusing_disk_loses_nothing(project: Path, number: int) -> None:
+    with failing(number), suppress(WorldError):
+        aside(project, "out/05-a.md")
+
+    copies = [project / "out/05-a.md", *(kept.path for kept in listed(project / "out/_failed"))]
+    assert any(copy.exists() and copy.read_bytes() == b"first" for copy in copies)
+
+
+def test_copies_do_not_overwrite(project: Path) -> None:
+    write(project, "b.md", b"other")
+
+    with pytest.raises(FileExistsError):
+        relocate.copy(project / "out/05-a.md", project / "b.md")
+    assert sorted(path.name for path in project.iterdir()) == ["b.md", "out"]
+
+
+def test_where_the_quarantine_is(project: Path) -> None:
+    run_dir = project / ".oraclepack/runs/x"
+
+    assert failed_folder(project, None, run_dir) == run_dir / "_failed"
+    assert failed_folder(project, "out/", run_dir) == project.resolve() / "out/_failed"
+    with pytest.raises(WorldError, match="leads out"):
+        failed_folder(project, "../elsewhere", run_dir)
