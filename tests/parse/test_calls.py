@@ -78,6 +78,7 @@ def test_the_prompt_of_a_call(body: str, text: str, line: int) -> None:
         ("oracle -p x --file='src/**/*.py'", ["glob src/**/*.py"]),
         ("oracle -p x -f '!src/gen'", ["exclusion !src/gen"]),
         ('oracle -p x -f "$f"', ["unknown $f"]),
+        ('oracle -p x --file="$d/a.py"', ["unknown $d/a.py"]),
         ('oracle -p x "${args[@]}"', []),
     ],
 )

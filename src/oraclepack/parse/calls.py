@@ -1,8 +1,10 @@
 """The calls of known tools in a script."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from oraclepack.core.argv import ArgvWord, Begun
 from oraclepack.core.call import (
     ORACLE,
     SPELLINGS,
@@ -22,6 +24,7 @@ from oraclepack.parse.prompt import prompt_of
 from oraclepack.parse.variables import Variables
 
 _GLOB_SIGNS = frozenset("*?[{")
+_UNTOLD = re.compile(r"[$`<>]")
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
 
 
@@ -68,7 +71,7 @@ def _calls_of(
             replace(call, span=command.span, wrappers=(via, *call.wrappers))
             for call in functions[command.name]
         ]
-    found = unwrap([word.value for word in command.words])
+    found = unwrap([_as_told(word) for word in command.words])
     if found is None:
         return []
     if found.tool is not None and found.at is not None:
@@ -108,7 +111,7 @@ def _inner_calls(
 def _call(command: Command, tool: str, at: int, found: Unwrapped, guarded: set[str]) -> ToolCall:
     argv = command.words[at + 1 :]
     loose = [index for index, word in enumerate(argv) if word.splits]
-    parsed = parse_argv(table_of(tool), [word.value for word in argv], loose)
+    parsed = parse_argv(table_of(tool), [_as_told(word) for word in argv], loose)
     operands = tuple(argv[index] for index in parsed.operands)
     flags = _flags(parsed, argv)
     prompt = None
@@ -151,8 +154,15 @@ def _value(use: FlagUse, argv: Sequence[Word]) -> Word | None:
     if use.value_at != use.at:
         return word
     # `--file=a.md`: the value is a part of the flag's own word.
-    text = word.template if use.value is None else use.value
-    return replace(word, value=use.value, template=text)
+    return replace(word, value=use.value, template=word.template[use.value_offset :])
+
+
+def _as_told(word: Word) -> ArgvWord:
+    """The word as far as the text tells it: whole, its beginning, or not at all."""
+    if word.value is not None:
+        return word.value
+    beginning = _UNTOLD.split(word.template, maxsplit=1)[0]
+    return Begun(beginning) if beginning else None
 
 
 def _problems(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[FlagProblem, ...]:
