@@ -5,7 +5,6 @@ import click
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.tables import columns
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.schemas import schema_names, schema_of
 
 
@@ -24,5 +23,7 @@ def schema(name: str | None) -> Reply:
     if name is None:
         names = schema_names()
         return Reply(data=names, text=columns(("name", "id"), names.items()))
+    from oraclepack.core.digest import canonical_file  # noqa: PLC0415 - the list needs no JSON
+
     found = schema_of(name)
     return Reply(data=found, text=canonical_file(found).decode())
