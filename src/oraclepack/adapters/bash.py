@@ -35,12 +35,17 @@ class _Running:
     exit_fd: int
 
 
-def run_attempt(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Outcome:
-    """Run a body once. Whatever happens to it is in the outcome; safe in several threads."""
+def run_attempt(
+    attempt: Attempt, stop: Stop, watch: Watch, clock: Clock, *, records_fd: int | None = None
+) -> Outcome:
+    """Run a body once. Whatever happens to it is in the outcome; safe in several threads.
+
+    `records_fd` is for the prelude: where its shell tells what it holds.
+    """
     started_at, begun = clock.now(), clock.monotonic_ns()
     with ExitStack() as stack:
         try:
-            running = _start(attempt, stack)
+            running = _start(attempt, stack, records_fd)
         except OSError as trouble:
             message = f"cannot start bash for {attempt.step}: {_reason(trouble)}"
             return _outcome(Ending.SPAWN_FAILED, None, (started_at, begun), clock, message=message)
@@ -53,8 +58,8 @@ def run_attempt(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Out
     return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)
 
 
-def _start(attempt: Attempt, stack: ExitStack) -> _Running:
-    call = shell.prepare(attempt)
+def _start(attempt: Attempt, stack: ExitStack, records_fd: int | None) -> _Running:
+    call = shell.prepare(attempt, records_fd)
     if call.entrance:
         stack.callback(_remove, call.entrance)
     orphans.become_subreaper()
@@ -69,6 +74,7 @@ def _start(attempt: Attempt, stack: ExitStack) -> _Running:
             cwd=attempt.cwd,
             env=call.env,
             start_new_session=True,
+            pass_fds=() if records_fd is None else (records_fd,),
         )
     orphans.await_child(process.pid)
     stack.callback(orphans.forget_child, process.pid)

@@ -9,10 +9,11 @@ stranger and is left alone.
 import os
 import select
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from oraclepack.adapters import processes
 from oraclepack.adapters.processes import Process
@@ -28,9 +29,6 @@ _awaited: set[int] = set()
 
 _strangers: set[int] = set()
 """Dead children that cannot be told to be anyone's; seen once, they cost no second look."""
-
-_subreaper = threading.Lock()
-_is_subreaper: list[bool] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,9 @@ def forget_child(pid: int) -> None:
     _awaited.discard(pid)
 
 
+@cache
 def become_subreaper() -> bool:
     """Have orphans of our descendants handed to us instead of to init (Linux); asked once."""
-    with _subreaper:
-        if not _is_subreaper:
-            _is_subreaper.append(_ask_to_be_subreaper())
-        return _is_subreaper[0]
-
-
-def _ask_to_be_subreaper() -> bool:
     if not processes.has_proc():
         return False
     import ctypes  # noqa: PLC0415  costs milliseconds, and only a run needs it
@@ -80,8 +72,6 @@ def may_have_left(started: Started) -> bool:
     Orphans become our children, so a list of children that holds only those that are waited
     for says that there are none.
     """
-    if not processes.has_proc():
-        return True
     if not become_subreaper():
         return True
     children = processes.children_of_ours()
@@ -229,6 +219,9 @@ def _end_group(group: int, patience: Patience) -> tuple[Orphan, ...]:
 def _await_group(group: int, seconds: float, hurry: Callable[[], bool]) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not hurry():
+        # Where orphans come to us, the dead ones would make the group look alive for ever.
+        with suppress(ChildProcessError):
+            os.waitpid(-group, os.WNOHANG)
         try:
             os.killpg(group, 0)
         except OSError:

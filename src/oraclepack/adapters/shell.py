@@ -14,23 +14,14 @@ from pathlib import Path
 from shlex import quote as _quote
 
 from oraclepack.adapters import disk
+from oraclepack.adapters.snapshot import LAST_PART
 from oraclepack.core.attempt import MARKER_VARIABLE, Attempt
 
 LONGEST_ARGUMENT = 120_000
 """Linux takes 131,071 bytes in one argument; longer bodies take the other way."""
 
-LAST_PART = "# oraclepack: last\n"
-"""The line of a snapshot after which options and traps begin to show."""
-
 _HERE = Path(__file__).parent
 _PROFILES = ("~/.bash_profile", "~/.bash_login", "~/.profile")
-
-_OLD_BASH = """\
-if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404)); then
-  printf 'oraclepack: bash %s cannot carry the state of a prelude; 4.4 can\\n' "$BASH_VERSION" >&2
-  exit 2
-fi
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +34,20 @@ class ShellCall:
     """A file of this attempt alone, to be removed at its end."""
 
 
-def prepare(attempt: Attempt) -> ShellCall:
-    """Read the body, write the entrance if one is needed. Raises OSError."""
+def prepare(attempt: Attempt, records_fd: int | None = None) -> ShellCall:
+    """Read the body, write the entrance if one is needed. Raises OSError.
+
+    With a descriptor for records, the shell says there what it holds before and after the body.
+    """
     body = Path(attempt.body).read_bytes()
-    tail = _capture_tail() if attempt.capture else b""
+    tail = b"" if records_fd is None else _after(attempt, records_fd)
     is_long = len(body) + len(tail) > LONGEST_ARGUMENT
     env = {**attempt.env, MARKER_VARIABLE: attempt.token}
-    text = _entrance(attempt, read_body=is_long)
+    text = _entrance(attempt, records_fd, read_body=is_long)
     entrance = None
     if text:
         entrance = Path(f"{attempt.body}.{attempt.token}.enter")
-        _write_private(entrance, os.fsencode(text))
+        write_private(entrance, text)
         env["BASH_ENV"] = str(entrance)
     code = _eval_string(tail) if is_long else body + tail
     return ShellCall((b"bash", b"-lc" if attempt.login else b"-c", code), env, entrance)
@@ -62,30 +56,25 @@ def prepare(attempt: Attempt) -> ShellCall:
 def _eval_string(tail: bytes) -> bytes:
     # The last line leaves the shell from inside `eval`, so that `eval` itself never fails and
     # an ERR trap of the body fires no more often than it should.
-    end = tail.decode() or "\nexit"
-    return f'eval "$BASH_EXECUTION_STRING"{_quote(end)}'.encode()
+    end = os.fsdecode(tail) or "\nexit"
+    # On one line, because the body's line numbers count from the last line of this command.
+    on_one_line = end.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return os.fsencode(f"eval \"$BASH_EXECUTION_STRING\"$'{on_one_line}'")
 
 
-def _capture_tail() -> bytes:
-    # `.` suspends a DEBUG trap, so that one is looked up outside. Stderr is silent, because the
-    # prelude may have switched on xtrace.
-    file = _quote(str(_HERE / "capture.sh"))
-    look = "__oraclepack_debug=$(builtin trap -p DEBUG)"
-    return f"\n\n{{ {look}; builtin . {file}; }} 2>/dev/null\n".encode()
-
-
-def _entrance(attempt: Attempt, *, read_body: bool) -> str:
+def _entrance(attempt: Attempt, records_fd: int | None, *, read_body: bool) -> bytes:
     """The text between profile and body, or nothing. What can be seen at work comes last."""
     body = f"IFS= read -rd '' BASH_EXECUTION_STRING <{_quote(attempt.body)} || :\n"
     state, last = _restored(attempt.restore)
+    before = "" if records_fd is None else _before(attempt, records_fd)
     parts = (
-        body if read_body else "",
+        os.fsencode(body) if read_body else b"",
         state,
-        _path_fix(attempt.first_on_path),
-        _before(attempt) if attempt.capture else "",
+        os.fsencode(_path_fix(attempt.first_on_path)),
+        os.fsencode(before),
         last,
     )
-    return _header(attempt) + "".join(parts) if any(parts) else ""
+    return os.fsencode(_header(attempt)) + b"".join(parts) if any(parts) else b""
 
 
 def _header(attempt: Attempt) -> str:
@@ -105,12 +94,11 @@ def _header(attempt: Attempt) -> str:
     return f"{undo}[[ $PPID == {os.getpid()} ]] || return 0\n"
 
 
-def _restored(snapshot: str | None) -> tuple[str, str]:
+def _restored(snapshot: str | None) -> tuple[bytes, bytes]:
     # Copied, not sourced: the end of a sourced file would set off a RETURN trap.
     if not snapshot:
-        return "", ""
-    text = Path(snapshot).read_bytes().decode("utf-8", "surrogateescape")
-    state, _, last = text.rpartition(LAST_PART)
+        return b"", b""
+    state, _, last = Path(snapshot).read_bytes().rpartition(LAST_PART)
     return state, last
 
 
@@ -121,18 +109,33 @@ def _path_fix(directory: str | None) -> str:
     return f'case "${{PATH-}}" in {first} | {first}:*) ;; *) PATH={first}:"${{PATH-}}" ;; esac\n'
 
 
-def _before(attempt: Attempt) -> str:
-    """Take down what the prelude finds; with `login` off, the profile is part of the prelude."""
-    records = _quote(str(_HERE / "records.sh"))
-    profile = "" if attempt.login else _profile()
-    return f"""{_OLD_BASH}\
-__oraclepack_records={records}
-__oraclepack_snapshot={_quote(attempt.capture or "")}
-__oraclepack_log={_quote(attempt.stdout_log)}
-__oraclepack_cwd=$PWD
-__oraclepack_options="$SHELLOPTS:/:$BASHOPTS"
-mapfile -d '' -t __oraclepack_before < <(. {records})
-{profile}"""
+def _before(attempt: Attempt, records_fd: int) -> str:
+    """Say what the prelude finds; with `login` off, the profile is part of the prelude."""
+    return f"""\
+__oraclepack_records={_quote(str(_HERE / "records.sh"))}
+{{
+  (. "$__oraclepack_records")
+  printf 's\\0%s\\0b\\0%s\\0d\\0%s\\0after\\0\\0' "$SHELLOPTS" "$BASHOPTS" "$PWD"
+}} >&{records_fd}
+{"" if attempt.login else _profile()}"""
+
+
+def _after(attempt: Attempt, records_fd: int) -> bytes:
+    """The lines behind the prelude's last one: say what it leaves, and leave."""
+    capture, log = _quote(str(_HERE / "capture.sh")), _quote(attempt.stdout_log)
+    # Stderr is silent, because the prelude may have switched on xtrace. A DEBUG trap is looked up
+    # here, because `.` suspends it, and removed, because its output would get into the records.
+    return os.fsencode(f"""
+
+{{
+  [[ /dev/fd/1 -ef {log} ]] || builtin printf 'redirected\\0yes\\0' >&{records_fd}
+  builtin printf 'tDEBUG\\0' >&{records_fd}
+  builtin trap -p DEBUG >&{records_fd}
+  builtin trap - DEBUG
+  builtin printf '\\0' >&{records_fd}
+  builtin . {capture} >&{records_fd}
+}} 2>/dev/null
+""")
 
 
 def _profile() -> str:
@@ -146,7 +149,8 @@ done
 """
 
 
-def _write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes) -> None:
+    """A new file that only its owner may read."""
     descriptor = disk.create(path, 0o600)
     try:
         disk.write(descriptor, data, path)

@@ -1,0 +1,121 @@
+"""The state that a prelude leaves: the difference between two records of its shell, as bash text.
+
+Only what the prelude changed is in it. What it found (the environment may hold secrets) is
+compared in memory and goes nowhere.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+LAST_PART = b"# oraclepack: last\n"
+"""The line of a snapshot after which options and traps begin to show."""
+
+BETWEEN = b"\0after\0\0"
+"""Stands between the two records: the end of the last text, and a key that is none."""
+
+VOLATILE = frozenset(
+    b"_ BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND "
+    b"BASH_EXECUTION_STRING BASH_LINENO BASH_MONOSECONDS BASH_REMATCH BASH_SOURCE BASH_SUBSHELL "
+    b"BASH_TRAPSIG BASH_VERSINFO BASH_VERSION BASH_XTRACEFD COLUMNS COMP_WORDBREAKS COPROC "
+    b"COPROC_PID DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO LINES "
+    b"OLDPWD OPTARG OPTERR OPTIND ORACLEPACK_ATTEMPT PIPESTATUS PPID PWD RANDOM SECONDS SHELLOPTS "
+    b"SHLVL SRANDOM UID".split()
+)
+"""Variables that bash changes by itself, or that belong to one process only."""
+
+_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_FIXED_OPTIONS = frozenset((b"", b"login_shell", b"restricted_shell", b"interactive"))
+_TRAPS_LAST = (b"tERR", b"tRETURN", b"tDEBUG")
+
+Records = Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a step's shell needs to look as if the prelude had run in it."""
+
+    text: bytes
+    exit_trap: bytes
+    """The command that sets the prelude's EXIT trap; empty when it has none."""
+    warnings: tuple[str, ...]
+
+
+def take_snapshot(stream: bytes) -> Snapshot | None:
+    """The difference between a shell's two records; None when the second one was cut short."""
+    before, _, after = stream.partition(BETWEEN)
+    was, now = _records(before), _records(after)
+    if b"complete" not in now:
+        return None
+    changed = {key: text for key, text in now.items() if was.get(key) != text and _lasts(key)}
+    gone = [key for key in was if key not in now and _lasts(key)]
+    state = (
+        *(_forget(key) for key in (*changed, *gone)),
+        *_switched(was, now, b"b", (b"shopt -u ", b"shopt -s ")),
+        # Functions before aliases: their text is already expanded.
+        *_of_kinds(changed, b"vfaup"),
+    )
+    last = (
+        *(text for key, text in now.items() if key[:1] == b"t" and key not in _UNUSUAL_TRAPS),
+        # In one group, so that neither xtrace nor verbose nor a DEBUG trap shows the rest of it.
+        b"{ :\n",
+        *(now.get(key, b"") for key in _TRAPS_LAST[:2]),
+        *_switched(was, now, b"s", (b"set +o ", b"set -o ")),
+        now.get(b"tDEBUG", b""),
+        b"} 2>/dev/null\n",
+    )
+    warnings = _warnings(was, now)
+    return Snapshot(b"".join((*state, LAST_PART, *last)), now.get(b"tEXIT", b""), warnings)
+
+
+_UNUSUAL_TRAPS = frozenset((*_TRAPS_LAST, b"tEXIT"))
+
+
+def _records(stream: bytes) -> dict[bytes, bytes]:
+    parts = stream.split(b"\0")
+    return dict(zip(parts[::2], parts[1::2], strict=False))
+
+
+def _lasts(key: bytes) -> bool:
+    if key[:1] == b"v":
+        return key[1:] not in VOLATILE and _NAME.fullmatch(key[1:]) is not None
+    return key[:1] in (b"f", b"a") or key in (b"u", b"p")
+
+
+def _of_kinds(changed: Records, kinds: bytes) -> Iterable[bytes]:
+    for kind in kinds:
+        yield from (text for key, text in changed.items() if key[0] == kind)
+
+
+def _forget(key: bytes) -> bytes:
+    """Remove a thing, because the prelude did, or because it would colour its new definition."""
+    kind, name = key[:1], key[1:]
+    if kind == b"v":
+        return b"unset -n %b; unset -v %b\n" % (name, name)
+    if kind == b"f":
+        return b"unset -f -- %b\n" % _quoted(name)
+    if kind == b"a":
+        return b"unalias -- %b 2>/dev/null || :\n" % _quoted(name)
+    return b""
+
+
+def _quoted(name: bytes) -> bytes:
+    return b"'" + name.replace(b"'", b"'\\''") + b"'"
+
+
+def _switched(
+    was: Records, now: Records, key: bytes, commands: tuple[bytes, bytes]
+) -> Iterable[bytes]:
+    """The commands that switch options as the prelude did."""
+    old, new = (set(side.get(key, b"").split(b":")) - _FIXED_OPTIONS for side in (was, now))
+    yield from (commands[0] + name + b"\n" for name in sorted(old - new))
+    yield from (commands[1] + name + b"\n" for name in sorted(new - old))
+
+
+def _warnings(was: Records, now: Records) -> tuple[str, ...]:
+    found = []
+    if was.get(b"d") != now.get(b"d"):
+        found.append("the prelude changes the directory; every step starts where it would anyway")
+    if now.get(b"redirected"):
+        found.append("the prelude redirects its output; each step writes to its own log anyway")
+    return tuple(found)

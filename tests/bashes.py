@@ -1,0 +1,80 @@
+"""A bench for attempts: a directory, bodies by the line, a clean environment."""
+
+import itertools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oraclepack.adapters.bash import run_attempt
+from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.prelude import run_prelude
+from oraclepack.adapters.processes import all_processes, carries
+from oraclepack.adapters.stop import Stop
+from oraclepack.core.attempt import Attempt, Grace, Outcome, Watch
+
+QUICK = Grace(interrupt=0.2, terminate=0.2, linger=0.05, orphan=0.2)
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where attempts are built and run."""
+
+    root: Path
+    stop: Stop = field(default_factory=Stop)
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    def attempt(self, body: str | bytes, **parts: Any) -> Attempt:
+        number = next(_numbers)
+        self.home.mkdir(exist_ok=True)
+        script = self.root / f"{number}.sh"
+        script.write_bytes(body if isinstance(body, bytes) else body.encode())
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **self.extra}
+        made: dict[str, Any] = {
+            "step": "01",
+            "number": number,
+            "body": str(script),
+            "cwd": str(self.root),
+            "env": env,
+            "stdout_log": str(self.root / f"{number}.stdout.log"),
+            "stderr_log": str(self.root / f"{number}.stderr.log"),
+            "token": f"token-{os.getpid()}-{number}",
+            "grace": QUICK,
+        }
+        return Attempt(**(made | parts))
+
+    def run(self, attempt: Attempt, watch: Watch | None = None) -> Outcome:
+        return run_attempt(attempt, self.stop, watch or Watch(), SystemClock())
+
+    def out(self, body: str | bytes, **parts: Any) -> str:
+        """What a body prints, errors and exit code behind it."""
+        attempt = self.attempt(body, **parts)
+        outcome = self.run(attempt)
+        said = Path(attempt.stdout_log).read_text() + Path(attempt.stderr_log).read_text()
+        return said if outcome.exit_code == 0 else f"{said}exit {outcome.exit_code}\n"
+
+    def prelude(self, body: str | bytes, **parts: Any) -> tuple[Outcome, Path]:
+        """Run a prelude; its outcome, and the snapshot."""
+        attempt = self.attempt(body, **parts)
+        snapshot = Path(f"{attempt.body}.snapshot")
+        made = {"step": "prelude", "capture": str(snapshot)}
+        attempt = self.attempt(body, **(made | parts))
+        return run_prelude(attempt, self.stop, Watch(), SystemClock()), snapshot
+
+    def after(self, prelude: str | bytes, body: str | bytes, **parts: Any) -> str:
+        """What a step prints when that prelude ran before it."""
+        outcome, snapshot = self.prelude(prelude, **parts)
+        assert outcome.ok, outcome
+        return self.out(body, restore=str(snapshot), **parts)
+
+
+def alive(token: str) -> list[str]:
+    """The commands of the living processes that carry a token."""
+    found = (one for one in all_processes() if not one.is_dead and carries(one.pid, token))
+    return [one.command for one in found]
