@@ -197,3 +197,20 @@ def test_colour_on_a_terminal(args: list[str], variables: dict[str, str], colore
 def test_no_colour_without_a_terminal() -> None:
     assert b"\x1b[" not in ran("schema", "none-such").stderr
     assert b"\x1b[" in ran("schema", "none-such", "--color=always").stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "word"), [("INT", 130, "INTERRUPTED"), ("TERM", 143, "TERMINATED")]
+)
+def test_a_signal_is_answered_with_an_envelope(
+    tmp_path: Path, name: str, code: int, word: str
+) -> None:
+    bash = tmp_path / "bash"
+    bash.write_text(f"#!/bin/sh\nkill -{name} $PPID\nexec /bin/sleep 30\n", encoding="utf-8")
+    bash.chmod(0o755)
+
+    done = ran("doctor", "--json", PATH=str(tmp_path))
+
+    assert done.returncode == code
+    assert json.loads(done.stdout)["error"]["code"] == word
+    assert done.stderr == b""

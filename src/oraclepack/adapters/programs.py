@@ -54,6 +54,10 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
             _end_group(process)
             elapsed = time.monotonic_ns() - started
             return Probe(None, "", elapsed, f"no answer in {timeout:g} s")
+        except BaseException:
+            # Ctrl-C: whoever asked is gone, and leaving the block would wait for the answer.
+            _end_group(process)
+            raise
     answer = said[:MOST_BYTES].decode("utf-8", "replace")
     code = process.returncode
     problem = "" if code == 0 else f"exit code {code}"

@@ -10,7 +10,10 @@ COMMANDS = {
     "validate": Entry(
         f"{_PLACE}.validate:validate", "Check packs against every rule. Runs nothing of them."
     ),
-    "explain": Entry(f"{_PLACE}.explain:explain", "Tell what a rule means and how to mend it."),
+    "explain": Entry(
+        f"{_PLACE}.explain:explain",
+        "Tell what RULE (an id or a name) means, with a bad and a good example.",
+    ),
     "list": Entry(
         f"{_PLACE}.list:list_steps",
         "List the steps of PACK with score, category, tools and outputs.",
