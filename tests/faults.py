@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -66,20 +65,21 @@ def short_write(taken: int) -> Iterator[None]:
         disk.set_hook(None)
 
 
-def die_at(number: int) -> None:
-    """Kill this very process right before the n-th operation; for child processes of tests."""
+def die_at(number: int, *, torn: int | None = None) -> None:
+    """Kill this very process at the n-th operation; for child processes of tests.
+
+    It dies right before the operation or, when that is a write and `torn` is given,
+    after so many of its bytes.
+    """
     count = 0
 
-    def kill(operation: str, path: str) -> int | None:
+    def kill(operation: str, _path: str) -> int | None:
         nonlocal count
         count += 1
-        if count < number:
-            return None
-        if operation == "write" and count == number and number % 2:
-            return 7  # an odd write is torn, and the process dies before it goes on
-        sys.stdout.write(f"{operation} {path}\n")
-        sys.stdout.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
+        if count == number and operation == "write" and torn is not None:
+            return torn
+        if count >= number:
+            os.kill(os.getpid(), signal.SIGKILL)
         return None
 
     disk.set_hook(kill)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -158,24 +159,26 @@ import sys
 from pathlib import Path
 from tests.faults import die_at
 from oraclepack.adapters.files import write_atomic
-die_at(int(sys.argv[2]))
+die_at(int(sys.argv[2]), torn=7)
 write_atomic(Path(sys.argv[1]), b"new" * 100)
 """
 
 
-@pytest.mark.parametrize("moment", range(1, len(WHOLE) + 2))
+@pytest.mark.parametrize("moment", range(1, len(WHOLE) + 3))
 def test_a_process_killed_while_writing_leaves_the_old_or_the_new_file(
     tmp_path: Path, moment: int
 ) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"old")
-    subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", KILLED, str(path), str(moment)],
         cwd=Path(__file__).parents[2],
         check=False,
         capture_output=True,
     )
 
+    # One operation more than for a new file: the old one's mode is kept.
+    assert ran.returncode == (0 if moment > len(WHOLE) + 1 else -signal.SIGKILL)
     assert path.read_bytes() in {b"old", b"new" * 100}
     files.sweep(tmp_path)
     assert names(tmp_path) == ["a.md"]

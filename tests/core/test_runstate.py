@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Unknown
-from oraclepack.core.result import Process, RollbackStatus, Status, Usage
+from oraclepack.core.result import Process, RollbackStatus, Status, StepError, Usage
 from oraclepack.core.runstate import EMPTY, apply, fold
 from tests import events as e
 
@@ -110,10 +110,30 @@ def test_only_the_last_command_is_rolled_back() -> None:
 def test_an_interrupted_rollback_shows() -> None:
     begun = j.RollbackStarted(steps=("01",))
     undone = j.FileUndone(step="01", path="out/01-answer.md")
-    rollback = fold(e.numbered(*e.a_step("01"), begun, undone)).rollback
+    killed = fold(e.numbered(*e.a_step("01"), begun, undone))
+    rollback = apply(killed, e.session()).rollback
 
     assert rollback is not None
     assert (rollback.status, rollback.undone[0].path) == (RollbackStatus.STARTED, undone.path)
+    assert [file.path for file in rollback.files] == ["outputs/01-answer.md"]
+
+
+def test_a_finished_rollback_tells_how_it_ended() -> None:
+    failed = j.RollbackFinished(status=RollbackStatus.FAILED, error="disk full")
+    rollback = fold(e.numbered(j.RollbackStarted(steps=("01",)), failed)).rollback
+
+    assert rollback is not None
+    assert (rollback.status, rollback.error) == (RollbackStatus.FAILED, "disk full")
+
+
+def test_a_failed_prelude_fails_the_run_until_the_next_command() -> None:
+    error = StepError(code="EXIT", message="it ended with 1")
+    began = j.PreludeStarted(attempt=1, process=Process(pid=7))
+    failed = [e.created("01"), e.session(), began, j.PreludeFinished(attempt=1, error=error)]
+    state = fold(e.numbered(*failed, j.SessionFinished(exit_code=3)))
+
+    assert (state.status, state.prelude_attempts, state.prelude_process) == ("failed", 1, None)
+    assert apply(state, e.session()).prelude_error is None
 
 
 def test_a_spawned_step_is_known_until_it_ends() -> None:

@@ -10,10 +10,11 @@ from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.legacy import file_names, legacy_report, legacy_state
-from oraclepack.core.manifest import run_manifest, steps_manifest
+from oraclepack.core.manifest import RunManifest, StepsManifest, run_manifest, steps_manifest
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_run_id
 from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
 RUNS = ".oraclepack/runs"
 """Under the project root."""
@@ -67,7 +68,8 @@ class RunDir:
 
     def sweep(self) -> None:
         """Remove what a killed command left half written. Needs the run's lock."""
-        for directory in (self.path, self.outputs, self.backups):
+        # The root too: the files of the older tool are written there.
+        for directory in (self.root, self.path, self.outputs, self.backups):
             files.sweep(directory)
 
 
@@ -77,23 +79,34 @@ def log_names(name: str, attempt: int) -> tuple[str, str]:
 
 
 def write_manifests(
-    run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool, durable: bool = True
+    run: RunDir,
+    pack: Pack | None,
+    state: RunState,
+    *,
+    legacy: bool,
+    durable: bool = True,
+    redactor: Redactor = NOTHING_SECRET,
 ) -> None:
-    """Bring the files that are folds over the journal up to date."""
-    steps = steps_manifest(pack, state)
+    """Bring the files that are folds over the journal up to date.
+
+    While a run goes on they need not be `durable`: after a power cut the journal
+    still knows everything, and the next command writes them again.
+    """
+    steps = redactor.clean_record(steps_manifest(pack, state))
     about_run = run_manifest(state)
     if about_run is not None:
-        data = canonical_file(about_run)
-        files.write_atomic(run.path / "run.json", data, mode=files.PRIVATE_FILE, durable=durable)
-    data = canonical_file(steps)
-    files.write_atomic(run.path / "steps.json", data, mode=files.PRIVATE_FILE, durable=durable)
+        _put(run.path / "run.json", redactor.clean_record(about_run), durable=durable)
+    _put(run.path / "steps.json", steps, durable=durable)
     if legacy and state.created is not None:
         state_name, report_name = file_names(state.created.pack_path)
-        for name, value in (
-            (state_name, legacy_state(steps, state, run.relative)),
-            (report_name, legacy_report(steps, state, run.relative)),
-        ):
-            files.write_atomic(run.root / name, canonical_file(value), durable=durable)
+        state_file = canonical_file(legacy_state(steps, state, run.relative))
+        files.write_atomic(run.root / state_name, state_file, durable=durable)
+        report_file = canonical_file(legacy_report(steps, state, run.relative))
+        files.write_atomic(run.root / report_name, report_file, durable=durable)
+
+
+def _put(path: Path, record: RunManifest | StepsManifest, *, durable: bool) -> None:
+    files.write_atomic(path, canonical_file(record), mode=files.PRIVATE_FILE, durable=durable)
 
 
 def run_ids(root: Path) -> tuple[str, ...]:

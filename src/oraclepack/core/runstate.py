@@ -31,6 +31,8 @@ class Rollback(msgspec.Struct, frozen=True):
 
     status: RollbackStatus
     steps: tuple[str, ...] = ()
+    files: tuple[j.SetAside | j.OutputRecorded, ...] = ()
+    """What there was to take back; kept for the command that finishes an interrupted one."""
     undone: tuple[j.FileUndone, ...] = ()
     error: str | None = None
 
@@ -191,7 +193,8 @@ def _apply_rollback(
     now = state.rollback or Rollback(RollbackStatus.STARTED)
     match event:
         case j.RollbackStarted():
-            return replace(state, rollback=Rollback(RollbackStatus.STARTED, event.steps))
+            begun = Rollback(RollbackStatus.STARTED, event.steps, state.session_files)
+            return replace(state, rollback=begun)
         case j.FileUndone():
             return replace(state, rollback=replace(now, undone=(*now.undone, event)))
         case j.RolledBack():

@@ -1,0 +1,74 @@
+"""A run killed at any operation on the disk, then continued, ends as one that was not."""
+
+import json
+import os
+import signal
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from oraclepack.adapters.journal import load
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.core.journal import StepFinished
+from tests.adapters.scripted_run import RUN_ID, STEPS, run
+from tests.faults import die_at, watched
+
+TEARS = (0, 1, 50)
+"""How much of a write the disk takes before the kill; each n-th operation gets one of them."""
+
+
+def run_and_die(root: Path, number: int) -> int:
+    """Run in a child that kills itself at an operation; the signal that ended it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the child never returns to threads
+        child = os.fork()
+    if child == 0:
+        die_at(number, torn=TEARS[number % len(TEARS)])
+        run(root)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def a_project(parent: Path, name: str) -> Path:
+    root = parent / name
+    (root / "out").mkdir(parents=True)
+    (root / "out" / "02.md").write_bytes(b"older\n")
+    return root
+
+
+def what_remains(root: Path) -> dict[str, Any]:
+    """Everything on the disk that must not depend on having been killed."""
+    directory = RunDir(root, RUN_ID)
+    steps = json.loads((directory.path / "steps.json").read_bytes())["steps"]
+    told = ("step_id", "status", "output_path", "output_hash", "outputs", "exit_code", "last_error")
+    return {
+        "steps": [{name: step[name] for name in told} for step in steps],
+        "status": json.loads((directory.path / "run.json").read_bytes())["status"],
+        "files": {
+            path.relative_to(root).as_posix(): path.read_bytes()
+            for folder in (root / "out", directory.outputs, directory.backups)
+            for path in sorted(folder.iterdir())
+        },
+        "beside": sorted(path.name for path in root.iterdir()),
+    }
+
+
+def test_a_run_killed_anywhere_ends_the_same(tmp_path: Path) -> None:
+    undisturbed = a_project(tmp_path, "undisturbed")
+    with watched() as operations:
+        run(undisturbed)
+    expected = what_remains(undisturbed)
+
+    for number, operation in enumerate(operations, start=1):
+        root = a_project(tmp_path, f"killed-{number}")
+        assert run_and_die(root, number) == -signal.SIGKILL
+        for path in root.rglob("*.json"):
+            json.loads(path.read_bytes())
+        run(root)
+
+        assert what_remains(root) == expected, (number, operation)
+        events = load(RunDir(root, RUN_ID).journal).events
+        finished = [event.step for event in events if isinstance(event, StepFinished)]
+        assert finished == list(STEPS), (number, operation)
+    print(Counter(operations))  # noqa: T201 - where it was killed, for `pytest -s`
