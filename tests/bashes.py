@@ -33,13 +33,11 @@ class Bench:
     def attempt(self, body: str | bytes, **parts: Any) -> Attempt:
         number = next(_numbers)
         self.home.mkdir(exist_ok=True)
-        script = self.root / f"{number}.sh"
-        script.write_bytes(body if isinstance(body, bytes) else body.encode())
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **self.extra}
         made: dict[str, Any] = {
             "step": "01",
             "number": number,
-            "body": str(script),
+            "code": body if isinstance(body, str) else body.decode("utf-8", "surrogateescape"),
             "cwd": str(self.root),
             "env": env,
             "stdout_log": str(self.root / f"{number}.stdout.log"),
@@ -61,8 +59,7 @@ class Bench:
 
     def prelude(self, body: str | bytes, **parts: Any) -> tuple[Outcome, Path]:
         """Run a prelude; its outcome, and the snapshot."""
-        attempt = self.attempt(body, **parts)
-        snapshot = Path(f"{attempt.body}.snapshot")
+        snapshot = self.root / f"{next(_numbers)}.snapshot"
         made = {"step": "prelude", "capture": str(snapshot)}
         attempt = self.attempt(body, **(made | parts))
         return run_prelude(attempt, self.stop, Watch(), SystemClock()), snapshot

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shlex
 import threading
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from oraclepack.adapters import orphans, processes
 from oraclepack.adapters.shell import LONGEST_ARGUMENT
 from oraclepack.core.attempt import Ending, Started, StopLevel, Watch
+from oraclepack.core.errors import WorldError
 from tests.bashes import QUICK, Bench, alive
 
 
@@ -50,8 +52,7 @@ STUBBORN = "trap '' INT TERM; echo ready; while :; do sleep 0.1 </dev/null; done
 )
 def test_a_body_runs_as_under_bash_lc(bench: Bench, body: str, expected: str | None) -> None:
     if expected is None:
-        quoted = bench.attempt(body).body
-        expected = bench.out(f'cd {bench.root}; bash -lc "$(cat {quoted})"')
+        expected = bench.out(f"cd {bench.root}; bash -lc {shlex.quote(body)}")
 
     assert bench.out(body, first_on_path="/first") == expected
     assert bench.out(body) == expected
@@ -92,10 +93,11 @@ def test_what_cannot_start_says_why(bench: Bench, parts: dict[str, object], name
     assert named in outcome.message
 
 
-def test_nothing_of_the_entrance_is_left(bench: Bench) -> None:
-    bench.out("true", first_on_path="/first")
+@pytest.mark.parametrize("extra", ["", "#" + "x" * LONGEST_ARGUMENT])
+def test_a_step_gets_no_descriptors_of_ours(bench: Bench, extra: str) -> None:
+    said = bench.out(f"ls /proc/$$/fd | sort -n | xargs\n{extra}", first_on_path="/first")
 
-    assert not list(bench.root.glob("*.enter"))
+    assert set(said.split()) <= {"0", "1", "2", "255"}
 
 
 def test_only_the_given_environment_is_inherited(
@@ -167,6 +169,18 @@ def test_it_says_who_runs(bench: Bench) -> None:
     assert heard[0].pgid == heard[0].pid
     assert heard[0].token == attempt.token
     assert heard[0].start_time
+
+
+def test_an_error_of_ours_leaves_no_shell_behind(bench: Bench) -> None:
+    attempt = bench.attempt("sleep 30")
+
+    def disk_full(_: Started) -> None:
+        raise WorldError("the journal cannot be written")
+
+    with pytest.raises(WorldError):
+        bench.run(attempt, Watch(on_started=disk_full))
+
+    assert alive(attempt.token) == []
 
 
 def test_silence_is_told_once_and_stops_nothing(bench: Bench) -> None:

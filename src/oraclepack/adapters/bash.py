@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from oraclepack.adapters import disk, orphans, processes, shell
+from oraclepack.adapters.nameless import Nameless
 from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
@@ -36,16 +37,16 @@ class _Running:
 
 
 def run_attempt(
-    attempt: Attempt, stop: Stop, watch: Watch, clock: Clock, *, records_fd: int | None = None
+    attempt: Attempt, stop: Stop, watch: Watch, clock: Clock, *, records: Nameless | None = None
 ) -> Outcome:
     """Run a body once. Whatever happens to it is in the outcome; safe in several threads.
 
-    `records_fd` is for the prelude: where its shell tells what it holds.
+    `records` is for the prelude: where its shell tells what it holds.
     """
     started_at, begun = clock.now(), clock.monotonic_ns()
     with ExitStack() as stack:
         try:
-            running = _start(attempt, stack, records_fd)
+            running = _start(attempt, stack, records)
         except OSError as trouble:
             message = f"cannot start bash for {attempt.step}: {_reason(trouble)}"
             return _outcome(Ending.SPAWN_FAILED, None, (started_at, begun), clock, message=message)
@@ -58,10 +59,8 @@ def run_attempt(
     return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)
 
 
-def _start(attempt: Attempt, stack: ExitStack, records_fd: int | None) -> _Running:
-    call = shell.prepare(attempt, records_fd)
-    if call.entrance:
-        stack.callback(_remove, call.entrance)
+def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Running:
+    call = shell.prepare(attempt, stack, records)
     orphans.become_subreaper()
     with _log(attempt.stdout_log) as stdout, _log(attempt.stderr_log) as stderr:
         # A session of its own: the terminal's Ctrl-C does not reach it past us, a program that
@@ -74,13 +73,21 @@ def _start(attempt: Attempt, stack: ExitStack, records_fd: int | None) -> _Runni
             cwd=attempt.cwd,
             env=call.env,
             start_new_session=True,
-            pass_fds=() if records_fd is None else (records_fd,),
+            pass_fds=call.fds,
         )
     orphans.await_child(process.pid)
     stack.callback(orphans.forget_child, process.pid)
     begun = processes.start_time(process.pid)
     started = Started(process.pid, process.pid, begun, attempt.token)
+    stack.callback(_abandon, process, started)
     return _Running(process, started, _exit_fd(process, stack))
+
+
+def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
+    """Nothing to do after a regular end. After an error of ours: no shell without a keeper."""
+    if process.returncode is None:
+        orphans.end_leftovers(started, orphans.Patience(hurry=lambda: True))
+        _exit_code(process)
 
 
 @contextmanager
@@ -226,11 +233,6 @@ def _soonest(*seconds: float | None) -> float | None:
     """The nearest of several waits in milliseconds, rounded up so that it is over on waking."""
     known = [one for one in seconds if one is not None]
     return int(min(known) * 1000) + 1 if known else None
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        disk.remove(path)
 
 
 def _reason(trouble: OSError) -> str:

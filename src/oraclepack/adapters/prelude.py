@@ -1,23 +1,18 @@
 """The prelude: run once, its state kept in a snapshot that every step restores."""
 
-import fcntl
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from oraclepack.adapters import disk
 from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.files import cannot
-from oraclepack.adapters.shell import write_private
+from oraclepack.adapters.files import cannot, read
+from oraclepack.adapters.nameless import make_nameless
 from oraclepack.adapters.snapshot import Snapshot, take_snapshot
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Watch
 from oraclepack.core.ports import Clock
-
-_LOWEST_FD = 200
-"""Scripts use the small numbers for themselves, bash 255."""
 
 
 def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Outcome:
@@ -28,33 +23,36 @@ def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Out
     steps would run without what they need, or although the author wanted nothing to run.
     Raises WorldError when the snapshot cannot be written.
     """
-    with _records() as descriptor:
-        outcome = run_attempt(attempt, stop, watch, clock, records_fd=descriptor)
+    with ExitStack() as stack:
+        # Without a name, because they hold the whole environment, secrets too.
+        records = make_nameless(stack)
+        outcome = run_attempt(attempt, stop, watch, clock, records=records)
         if not outcome.ok:
             return outcome
-        snapshot = take_snapshot(_read_all(descriptor))
+        snapshot = take_snapshot(records.read_all())
     if snapshot is None:
         message = "the prelude left its shell (exit or exec) before its last line"
         return replace(outcome, reason=Ending.INCOMPLETE, message=message)
-    _keep(snapshot, Path(attempt.capture or f"{attempt.body}.snapshot"))
+    if attempt.capture:
+        _keep(snapshot, Path(attempt.capture))
     return replace(outcome, warnings=(*outcome.warnings, *snapshot.warnings))
 
 
-def exit_trap(snapshot: Path) -> Path | None:
-    """The script that sets the prelude's EXIT trap, if it has one.
+def exit_trap(snapshot: Path) -> str | None:
+    """The code that sets the prelude's EXIT trap, if it has one.
 
-    The trap tidies up after the whole pack: to be run as the body of a last attempt that
+    The trap tidies up after the whole pack: to be run as the code of a last attempt that
     restores the snapshot, when no step needs the prelude any more.
     """
-    kept = _exit_place(snapshot)
-    return kept if kept.exists() else None
+    kept = read(_exit_place(snapshot))
+    return None if kept is None else kept.decode("utf-8", "surrogateescape")
 
 
 def _keep(snapshot: Snapshot, place: Path) -> None:
     try:
-        write_private(place, snapshot.text)
+        _write_private(place, snapshot.text)
         if snapshot.exit_trap:
-            write_private(_exit_place(place), snapshot.exit_trap)
+            _write_private(_exit_place(place), snapshot.exit_trap)
     except OSError as trouble:
         raise cannot("write", place, trouble) from trouble
 
@@ -63,27 +61,9 @@ def _exit_place(snapshot: Path) -> Path:
     return Path(f"{snapshot}.exit")
 
 
-@contextmanager
-def _records() -> Iterator[int]:
-    """A file without a name for the shell's records: they hold the environment, secrets too."""
-    low = _nameless()
-    descriptor = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FD)
-    os.close(low)
+def _write_private(path: Path, data: bytes) -> None:
+    descriptor = disk.create(path, 0o600)
     try:
-        yield descriptor
+        disk.write(descriptor, data, path)
     finally:
         os.close(descriptor)
-
-
-def _nameless() -> int:
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("records")
-    descriptor, name = tempfile.mkstemp()
-    Path(name).unlink()
-    return descriptor
-
-
-def _read_all(descriptor: int) -> bytes:
-    with os.fdopen(os.dup(descriptor), "rb") as records:
-        records.seek(0)
-        return records.read()

@@ -2,18 +2,19 @@
 
 The body itself is the argument of `bash -lc`, so everything a body can notice is exactly
 what that gives: `$0`, `$-`, `$LINENO`, `BASH_SOURCE`, `return`, traps, messages. Whatever must
-happen between the login profile and the body stands in a small file that bash reads through
-BASH_ENV, the entrance. It puts BASH_ENV back first, so no shell below reads it.
+happen between the login profile and the body stands in a small nameless file that bash reads
+through BASH_ENV, the entrance. It puts BASH_ENV back first, so no shell below reads it.
 
-Only a body too long for one argument is read from its file and run with `eval`.
+Only a body too long for one argument is read from such a file too, and run with `eval`.
 """
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote as _quote
 
-from oraclepack.adapters import disk
+from oraclepack.adapters.nameless import Nameless, make_nameless
 from oraclepack.adapters.snapshot import LAST_PART
 from oraclepack.core.attempt import MARKER_VARIABLE, Attempt
 
@@ -30,27 +31,34 @@ class ShellCall:
 
     argv: tuple[bytes, ...]
     env: dict[str, str]
-    entrance: Path | None
-    """A file of this attempt alone, to be removed at its end."""
+    fds: tuple[int, ...]
+    """The descriptors to hand down."""
 
 
-def prepare(attempt: Attempt, records_fd: int | None = None) -> ShellCall:
-    """Read the body, write the entrance if one is needed. Raises OSError.
+def prepare(attempt: Attempt, stack: ExitStack, records: Nameless | None = None) -> ShellCall:
+    """Decide how bash is called; the stack closes what that needs. Raises OSError.
 
-    With a descriptor for records, the shell says there what it holds before and after the body.
+    With a file for records, the shell says there what it holds before and after the body.
     """
-    body = Path(attempt.body).read_bytes()
-    tail = b"" if records_fd is None else _after(attempt, records_fd)
-    is_long = len(body) + len(tail) > LONGEST_ARGUMENT
+    code = attempt.code.encode("utf-8", "surrogateescape")
+    tail = _after(attempt, records) if records else b""
     env = {**attempt.env, MARKER_VARIABLE: attempt.token}
-    text = _entrance(attempt, records_fd, read_body=is_long)
-    entrance = None
-    if text:
-        entrance = Path(f"{attempt.body}.{attempt.token}.enter")
-        write_private(entrance, text)
-        env["BASH_ENV"] = str(entrance)
-    code = _eval_string(tail) if is_long else body + tail
-    return ShellCall((b"bash", b"-lc" if attempt.login else b"-c", code), env, entrance)
+    handed = [records.fd] if records else []
+    loading = b""
+    if len(code) + len(tail) > LONGEST_ARGUMENT:
+        body = make_nameless(stack, code)
+        handed.append(body.fd)
+        loading = _loading(body)
+        code = _eval_string(tail)
+    else:
+        code += tail
+    if inside := _inside(attempt, records, loading):
+        entrance = make_nameless(stack)
+        entrance.write(os.fsencode(_header(attempt, entrance)) + inside)
+        handed.append(entrance.fd)
+        env["BASH_ENV"] = entrance.path
+    argv = (b"bash", b"-lc" if attempt.login else b"-c", code)
+    return ShellCall(argv, env, tuple(handed))
 
 
 def _eval_string(tail: bytes) -> bytes:
@@ -62,22 +70,26 @@ def _eval_string(tail: bytes) -> bytes:
     return os.fsencode(f"eval \"$BASH_EXECUTION_STRING\"$'{on_one_line}'")
 
 
-def _entrance(attempt: Attempt, records_fd: int | None, *, read_body: bool) -> bytes:
-    """The text between profile and body, or nothing. What can be seen at work comes last."""
-    body = f"IFS= read -rd '' BASH_EXECUTION_STRING <{_quote(attempt.body)} || :\n"
+def _loading(body: Nameless) -> bytes:
+    line = f"IFS= read -rd '' BASH_EXECUTION_STRING <{_quote(body.path)} || :\n"
+    return os.fsencode(f"{line}exec {body.fd}<&-\n")
+
+
+def _inside(attempt: Attempt, records: Nameless | None, loading: bytes) -> bytes:
+    """The entrance without its door; nothing when bash needs none. What shows at work is last."""
     state, last = _restored(attempt.restore)
-    before = "" if records_fd is None else _before(attempt, records_fd)
-    parts = (
-        os.fsencode(body) if read_body else b"",
-        state,
-        os.fsencode(_path_fix(attempt.first_on_path)),
-        os.fsencode(before),
-        last,
+    return b"".join(
+        (
+            loading,
+            state,
+            os.fsencode(_path_fix(attempt.first_on_path)),
+            os.fsencode(_before(attempt, records)) if records else b"",
+            last,
+        )
     )
-    return os.fsencode(_header(attempt)) + b"".join(parts) if any(parts) else b""
 
 
-def _header(attempt: Attempt) -> str:
+def _header(attempt: Attempt, entrance: Nameless) -> str:
     """Undo our use of BASH_ENV, do what it was there for, and let other shells go.
 
     The login profile may start shells of its own while BASH_ENV still points here; only the
@@ -91,7 +103,7 @@ def _header(attempt: Attempt) -> str:
     else:
         file = _quote(theirs if "/" in theirs else f"./{theirs}")
         undo = f"BASH_ENV={_quote(theirs)}\n[[ -r {file} ]] && . {file}\n"
-    return f"{undo}[[ $PPID == {os.getpid()} ]] || return 0\n"
+    return f"{undo}exec {entrance.fd}<&-\n[[ $PPID == {os.getpid()} ]] || return 0\n"
 
 
 def _restored(snapshot: str | None) -> tuple[bytes, bytes]:
@@ -109,18 +121,18 @@ def _path_fix(directory: str | None) -> str:
     return f'case "${{PATH-}}" in {first} | {first}:*) ;; *) PATH={first}:"${{PATH-}}" ;; esac\n'
 
 
-def _before(attempt: Attempt, records_fd: int) -> str:
+def _before(attempt: Attempt, records: Nameless) -> str:
     """Say what the prelude finds; with `login` off, the profile is part of the prelude."""
     return f"""\
 __oraclepack_records={_quote(str(_HERE / "records.sh"))}
 {{
   (. "$__oraclepack_records")
   printf 's\\0%s\\0b\\0%s\\0d\\0%s\\0after\\0\\0' "$SHELLOPTS" "$BASHOPTS" "$PWD"
-}} >&{records_fd}
+}} >&{records.fd}
 {"" if attempt.login else _profile()}"""
 
 
-def _after(attempt: Attempt, records_fd: int) -> bytes:
+def _after(attempt: Attempt, records: Nameless) -> bytes:
     """The lines behind the prelude's last one: say what it leaves, and leave."""
     capture, log = _quote(str(_HERE / "capture.sh")), _quote(attempt.stdout_log)
     # Stderr is silent, because the prelude may have switched on xtrace. A DEBUG trap is looked up
@@ -128,12 +140,12 @@ def _after(attempt: Attempt, records_fd: int) -> bytes:
     return os.fsencode(f"""
 
 {{
-  [[ /dev/fd/1 -ef {log} ]] || builtin printf 'redirected\\0yes\\0' >&{records_fd}
-  builtin printf 'tDEBUG\\0' >&{records_fd}
-  builtin trap -p DEBUG >&{records_fd}
+  [[ /dev/fd/1 -ef {log} ]] || builtin printf 'redirected\\0yes\\0' >&{records.fd}
+  builtin printf 'tDEBUG\\0' >&{records.fd}
+  builtin trap -p DEBUG >&{records.fd}
   builtin trap - DEBUG
-  builtin printf '\\0' >&{records_fd}
-  builtin . {capture} >&{records_fd}
+  builtin printf '\\0' >&{records.fd}
+  builtin . {capture} >&{records.fd}
 }} 2>/dev/null
 """)
 
@@ -147,12 +159,3 @@ for __oraclepack_file in {personal}; do
   if [[ -r $__oraclepack_file ]]; then . "$__oraclepack_file"; break; fi
 done
 """
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """A new file that only its owner may read."""
-    descriptor = disk.create(path, 0o600)
-    try:
-        disk.write(descriptor, data, path)
-    finally:
-        os.close(descriptor)

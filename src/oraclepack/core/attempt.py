@@ -24,14 +24,14 @@ class Grace:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Everything bash needs to run one body once. Paths are absolute."""
+    """Everything bash needs to run one body of code once. Paths are absolute."""
 
     step: str
     """The step's id, or `prelude`."""
     number: int
     """Counts from 1; part of the log names."""
-    body: str
-    """The script file that holds the text to run."""
+    code: str
+    """The text to run, of any length; bytes that are no UTF-8 as surrogate escapes."""
     cwd: str
     env: Mapping[str, str]
     """The whole environment; nothing else is inherited. The token is added to it."""
