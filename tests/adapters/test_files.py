@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import files
+from oraclepack.adapters import disk, files
 from oraclepack.core.errors import InputError, WorldError
 from tests.faults import failing, watched
 
@@ -104,6 +104,21 @@ def test_one_failure_leaves_no_temporary_file(tmp_path: Path) -> None:
         files.write_atomic(tmp_path / "a", b"new")
 
     assert names(tmp_path) == ["a"]
+
+
+def test_an_interrupted_write_leaves_no_temporary_file(tmp_path: Path) -> None:
+    def interrupt(operation: str, _path: str) -> None:
+        if operation == "sync":
+            raise KeyboardInterrupt
+
+    disk.set_hook(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            files.write_atomic(tmp_path / "a.md", b"new")
+    finally:
+        disk.set_hook(None)
+
+    assert names(tmp_path) == []
 
 
 def test_a_missing_directory_is_told(tmp_path: Path) -> None:

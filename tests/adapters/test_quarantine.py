@@ -73,6 +73,7 @@ def test_nothing_in_quarantine_is_overwritten(project: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("any_disk")
 def test_links_are_moved_not_followed(project: Path) -> None:
     (project / "out/link.md").symlink_to("05-a.md")
     aside(project, "out/link.md")

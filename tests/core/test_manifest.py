@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_file, sha256_text
+from oraclepack.core.journal_line import Unknown
 from oraclepack.core.legacy import LegacyReport, LegacyState, legacy_report, legacy_state
 from oraclepack.core.manifest import (
     RunManifest,
@@ -118,6 +119,14 @@ def test_run_json() -> None:
             {"code": None, "message": "slow", "step_id": "03"},
         ],
     }
+
+
+def test_events_of_a_newer_program_are_told() -> None:
+    manifest = run_manifest(fold([*e.numbered(e.created("01")), Unknown(kind="dreamt", seq=2)]))
+
+    assert manifest is not None
+    assert [notice.code for notice in manifest.warnings] == ["unknown_value", "unknown_event"]
+    assert "dreamt" in manifest.warnings[-1].message
 
 
 def test_a_journal_without_a_beginning_has_no_run_json() -> None:

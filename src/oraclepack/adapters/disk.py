@@ -112,9 +112,3 @@ def remove(path: Path) -> None:
 def make_directory(path: Path, mode: int = 0o777) -> None:
     _pass("mkdir", path)
     path.mkdir(mode=mode)
-
-
-def remove_directory(path: Path) -> None:
-    """Remove an empty directory."""
-    _pass("rmdir", path)
-    path.rmdir()

@@ -201,5 +201,5 @@ def _apply_rollback(
             back = {step_id: taken_back(state.step(step_id)) for step_id in event.steps}
             steps = MappingProxyType({**state.steps, **back})
             return replace(state, steps=steps, finished_at=None)
-        case j.RollbackFinished():
+        case _:
             return replace(state, rollback=replace(now, status=event.status, error=event.error))

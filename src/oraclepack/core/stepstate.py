@@ -87,7 +87,7 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:
         case j.OutputRecorded():
             others = (output for output in step.outputs if output.path != event.path)
             return replace(step, outputs=(*others, event))
-        case j.Quarantined():
+        case _:
             return replace(step, quarantined=(*step.quarantined, event))
 
 
