@@ -1,0 +1,110 @@
+"""A plan: for every step of a pack, what a command does with it and why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.digest import canonical_line, sha256_bytes
+from oraclepack.core.errors import OraclePackError, UsageError
+from oraclepack.core.pack import Pack
+from oraclepack.core.step import Step, StepId
+
+
+class Decision(StrEnum):
+    """What a command does with a step."""
+
+    RUN = "run"
+    DONE = "done"
+    """It went well before, and nothing it stands on has changed."""
+    SKIPPED = "skipped"
+    """It was to run and cannot here: a tool is missing."""
+    NOT_SELECTED = "not_selected"
+
+
+_SAID = {
+    Decision.RUN: "runs",
+    Decision.DONE: "is done",
+    Decision.SKIPPED: "is skipped",
+    Decision.NOT_SELECTED: "is not selected",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing can run: what is wrong, then what to do. Nothing was touched."""
+
+    message: str
+    hint: str = ""
+    kind: type[OraclePackError] = UsageError
+
+    def error(self) -> OraclePackError:
+        return self.kind(self.message, hint=self.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One step of a plan."""
+
+    step_id: StepId
+    decision: Decision
+    reason: str
+    """A clause a user understands: `its output out/03.md is gone`."""
+    command_hash: str
+    needs: tuple[StepId, ...] = ()
+    """Earlier steps that write what it reads: without them it does not run."""
+    after: tuple[StepId, ...] = ()
+    """Earlier steps it must not overtake, whatever becomes of them."""
+    barrier: bool = False
+    """Nothing runs beside it."""
+    skip_reason: str | None = None
+    """For the journal, when it is skipped: `tool_missing: codex`."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> bool:
+        return self.decision is Decision.RUN
+
+    @property
+    def sentence(self) -> str:
+        return f"step {self.step_id} {_SAID[self.decision]}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a command does with the steps of a pack, ordered by their ids."""
+
+    steps: tuple[PlannedStep, ...]
+    warnings: tuple[str, ...] = ()
+    """What concerns no single step."""
+    refusal: Refusal | None = None
+    """Why the plan can be looked at but not carried out: oracle is missing."""
+
+    @property
+    def to_run(self) -> tuple[PlannedStep, ...]:
+        return self.of(Decision.RUN)
+
+    def of(self, decision: Decision) -> tuple[PlannedStep, ...]:
+        return tuple(step for step in self.steps if step.decision is decision)
+
+    def step(self, step_id: str) -> PlannedStep | None:
+        return next((step for step in self.steps if step.step_id == step_id), None)
+
+    def why(self, step_id: str) -> str | None:
+        """Why a step runs or does not; None when the pack has no such step."""
+        found = self.step(step_id)
+        return found.sentence if found else None
+
+
+def command_hash(pack: Pack, step: Step) -> str:
+    """What a step executes, as one hash: the code of the prelude and its own.
+
+    The prelude's variables and functions reach every step, so a change in it makes
+    every step another one. Headers and the text around the block play no part.
+    """
+    prelude = pack.prelude.code if pack.prelude else ""
+    return sha256_bytes(canonical_line({"prelude": prelude, "step": step.code}))
+
+
+def listed(ids: Iterable[str]) -> str:
+    """Step ids as people write them: `01, 03, 07`."""
+    return ", ".join(ids)

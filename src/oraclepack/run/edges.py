@@ -1,0 +1,109 @@
+"""Which steps must wait for which: what they read and write, as far as their text tells.
+
+Edges only ever lead from a smaller step id to a larger one, so there are no circles.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from posixpath import normpath
+
+from oraclepack.core.call import ORACLE
+from oraclepack.core.step import Step, StepId
+
+_EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\})")
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
+_SIGNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What one step waits for."""
+
+    needs: tuple[StepId, ...]
+    """It reads what these write."""
+    after: tuple[StepId, ...]
+    """They write the same, or read what it writes: overtaking them would change results."""
+
+
+def edges_of(steps: Sequence[Step]) -> dict[StepId, Edges]:
+    """The edges of each step; the steps are ordered by id."""
+    reads = [Paths.of(_named(step.reads)) for step in steps]
+    writes = [Paths.of(step.writes) for step in steps]
+    found: dict[StepId, Edges] = {}
+    for place, step in enumerate(steps):
+        needs = [at for at in range(place) if reads[place].touch(writes[at])]
+        after = [
+            at
+            for at in range(place)
+            if at not in needs
+            and (writes[place].touch(writes[at]) or reads[at].touch(writes[place]))
+        ]
+        found[step.id] = Edges(
+            tuple(steps[at].id for at in needs), tuple(steps[at].id for at in after)
+        )
+    return found
+
+
+def is_barrier(step: Step) -> bool:
+    """Nothing may run beside it: it calls a tool that may change anything, or hides its writes."""
+    return step.writes_unknown or any(tool != ORACLE for tool in step.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """A set of paths and patterns that can tell whether it meets another one."""
+
+    exact: frozenset[str]
+    above: frozenset[str]
+    """Every directory above an exact path."""
+    pattern: re.Pattern[str] | None
+    """All patterns as one: it matches what they name and everything below."""
+
+    @classmethod
+    def of(cls, paths: AbstractSet[str]) -> "Paths":
+        patterns = {path for path in paths if _GLOB.search(path) or _EXPANSION.search(path)}
+        exact = frozenset(map(normpath, paths - patterns))
+        above = frozenset(folder for path in exact for folder in _folders(path))
+        return cls(exact, above, _compiled(sorted(patterns)) if patterns else None)
+
+    def touch(self, other: "Paths") -> bool:
+        """Some path is the same, or stands above or below one of the others."""
+        if self.exact & other.exact or self.exact & other.above or self.above & other.exact:
+            return True
+        if self.pattern is not None and other.pattern is not None:
+            return True  # two patterns: nobody knows, and waiting is safe
+        return self.matches(other.exact) or other.matches(self.exact)
+
+    def matches(self, paths: Iterable[str]) -> bool:
+        return self.pattern is not None and any(map(self.pattern.fullmatch, paths))
+
+
+def _named(reads: Iterable[str]) -> set[str]:
+    """The paths in the words of a step: lists are split, exclusions left out."""
+    parts = (part for word in reads for part in ([word] if "{" in word else word.split(",")))
+    return {part for part in parts if part and not part.startswith("!")}
+
+
+def _folders(path: str) -> set[str]:
+    """The directories above a path; for a relative one the project root is among them."""
+    names = path.split("/")
+    above = {"/".join(names[:end]) or "/" for end in range(1, len(names))}
+    return above if path.startswith("/") else above | {"."}
+
+
+def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{_translated(one)})(?:/.*)?" for one in patterns), re.DOTALL)
+
+
+def _translated(pattern: str) -> str:
+    # A variable that only the shell knows may hold any path.
+    text = _EXPANSION.sub("**", pattern)
+    told = text.removeprefix("./")
+    place, parts = 0, []
+    for sign in _GLOB.finditer(told):
+        parts.append(re.escape(told[place : sign.start()]))
+        parts.append(_SIGNS.get(sign[0], ".*" if sign[0].startswith("{") else "[^/]"))
+        place = sign.end()
+    return "".join([*parts, re.escape(told[place:])])

@@ -1,0 +1,271 @@
+"""What a command does with every step of a pack: run it, or leave it and why.
+
+Resume is not a mode: every command plans against the state of its run, and the state
+of a new run is merely empty. `why` and `run --dry-run` print the same plan.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from oraclepack.core.call import ORACLE
+from oraclepack.core.errors import WorldError
+from oraclepack.core.pack import Pack
+from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
+from oraclepack.core.result import Status
+from oraclepack.core.runstate import RunState
+from oraclepack.core.script import Place
+from oraclepack.core.step import Step
+from oraclepack.core.stepstate import StepState
+from oraclepack.run.edges import Edges, edges_of, is_barrier
+from oraclepack.run.selection import Chosen, Rerun, Selection, choose
+
+TOOL_MISSING = "tool_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the disk and the machine look like now.
+
+    Hashes are SHA-256 by the path the journal gives; a path that is not in the mapping,
+    or has None, is missing.
+    """
+
+    outputs: Mapping[str, str | None] = field(default_factory=dict)
+    """The copies in the run directory, by path relative to it."""
+    declared: Mapping[str, str | None] = field(default_factory=dict)
+    """Outputs where the pack asked for them, by path relative to the project root."""
+    attached: Mapping[str, str | None] = field(default_factory=dict)
+    missing_tools: frozenset[str] = frozenset()
+    """Tools that cannot be called here, by the names of `core/call.py`. Oracle is not one of
+    them while oraclepack itself answers for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The files whose hashes a plan asks for."""
+
+    outputs: tuple[str, ...]
+    declared: tuple[str, ...]
+    attached: tuple[str, ...]
+
+
+def wanted(state: RunState) -> Wanted:
+    """What to look at before planning: files of steps that went well, nothing else."""
+    steps = [step for step in state.steps.values() if step.status is Status.OK]
+    outputs = [output for step in steps for output in step.outputs]
+    return Wanted(
+        outputs=tuple(sorted({output.path for output in outputs})),
+        declared=tuple(sorted({o.declared_path for o in outputs if o.declared_path})),
+        attached=tuple(sorted({path for step in steps for path in step.attached})),
+    )
+
+
+def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan | Refusal:
+    """The decision about every step, with its reason, in the order of the ids."""
+    steps = sorted(pack.steps, key=lambda step: step.id)
+    ids = [step.id for step in steps]
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    if twice:
+        return Refusal(f"the pack has more than one step {listed(twice)}", hint="number them anew")
+    chosen = choose(selection, ids)
+    if isinstance(chosen, Refusal):
+        return chosen
+    edges = edges_of(steps)
+    planned = [
+        _planned(_Case(pack, step, state.step(step.id), seen), chosen, edges[step.id])
+        for step in steps
+    ]
+    return Plan(
+        steps=tuple(_with_neighbours(step, planned, state) for step in planned),
+        warnings=tuple(_warnings(pack, state, planned)),
+        refusal=_without_oracle(pack, planned, seen),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One step and everything that is known about it."""
+
+    pack: Pack
+    step: Step
+    state: StepState
+    seen: Seen
+
+    @property
+    def command_hash(self) -> str:
+        return command_hash(self.pack, self.step)
+
+
+def _planned(case: _Case, chosen: Chosen, edges: Edges) -> PlannedStep:
+    reason, decision, skip_reason = _decided(case, chosen)
+    warnings = [*_stale(case)] if decision is Decision.DONE else []
+    notice = chosen.notice(case.step)
+    if notice is not None and decision is not Decision.NOT_SELECTED:
+        warnings.append(notice)
+    return PlannedStep(
+        step_id=case.step.id,
+        decision=decision,
+        reason=reason,
+        command_hash=case.command_hash,
+        needs=edges.needs,
+        after=edges.after,
+        barrier=is_barrier(case.step),
+        skip_reason=skip_reason,
+        warnings=tuple(warnings),
+    )
+
+
+def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
+    left_out = chosen.against(case.step) or _not_rerun(case, chosen)
+    if left_out is not None:
+        return left_out, Decision.NOT_SELECTED, None
+    reason = _asked_for(case, chosen) or _due(case)
+    if reason is None:
+        return _done(case.state), Decision.DONE, None
+    missing = _missing_tools(case)
+    if missing:
+        names = listed(missing)
+        verb = "is" if len(missing) == 1 else "are"
+        return f"{names} {verb} not on PATH", Decision.SKIPPED, f"{TOOL_MISSING}: {names}"
+    return reason, Decision.RUN, None
+
+
+def _not_rerun(case: _Case, chosen: Chosen) -> str | None:
+    """Why `--rerun failed` or `--rerun changed` passes a step over."""
+    status = case.state.status
+    if chosen.rerun is Rerun.FAILED and status not in {Status.FAILED, Status.RUNNING}:
+        return f"--rerun failed passes over it: it is {status}"
+    if chosen.rerun is Rerun.CHANGED:
+        if status is not Status.OK:
+            return f"--rerun changed passes over it: it is {status}"
+        if not any((*_changed(case), *_changed_files(case))):
+            return "--rerun changed passes over it: nothing it stands on has changed"
+    return None
+
+
+def _asked_for(case: _Case, chosen: Chosen) -> str | None:
+    """Why a step runs although it may be done."""
+    if chosen.rerun is Rerun.ALL:
+        return "--rerun all asks for it"
+    if chosen.named is not None:
+        return "--rerun names it"
+    if chosen.rerun is Rerun.CHANGED:
+        return next(iter((*_changed(case), *_changed_files(case))))
+    return None
+
+
+def _due(case: _Case) -> str | None:
+    """Why a step is not done; None when it is."""
+    state = case.state
+    match state.status:
+        case Status.OK:
+            return next(iter(_changed(case)), None)
+        case Status.RUNNING:
+            return "it was running when the last command was ended"
+        case Status.FAILED:
+            told = f": {state.error.message}" if state.error else ""
+            return f"its last attempt failed{told}"
+        case Status.SKIPPED:
+            if (state.skip_reason or "").startswith(TOOL_MISSING):
+                return "a tool was missing when it was skipped, and none is now"
+            return "it skipped itself last time, and may not now"
+        case Status.PENDING:
+            return "its last run was taken back" if state.rolled_back else "it has not run yet"
+
+
+def _changed(case: _Case) -> Iterable[str]:
+    """What of a step that went well is no longer so: its command, its outputs."""
+    if case.state.command_hash != case.command_hash:
+        yield "its commands or the prelude have changed since it ran"
+    for output in case.state.outputs:
+        places = [(output.path, case.seen.outputs.get(output.path))]
+        if output.declared_path is not None:
+            now = case.seen.declared.get(output.declared_path)
+            # First: the declared path is the one that people know.
+            places.insert(0, (output.declared_path, now))
+        for path, now in places:
+            if now is None:
+                yield f"its output {path} is gone"
+            elif now != output.sha256:
+                yield f"its output {path} has changed since it was recorded"
+
+
+def _changed_files(case: _Case) -> Iterable[str]:
+    """What of the attached files is no longer as it was asked about."""
+    for path, was in sorted(case.state.attached.items()):
+        now = case.seen.attached.get(path)
+        if now is None:
+            yield f"its attached file {path} is gone"
+        elif now != was:
+            yield f"its attached file {path} has changed since it was asked about"
+
+
+def _stale(case: _Case) -> Iterable[str]:
+    return (f"{one}; --rerun changed asks again" for one in _changed_files(case))
+
+
+def _done(state: StepState) -> str:
+    how = "it was taken over from a state file" if state.imported else "it went well"
+    match len(state.outputs):
+        case 0:
+            return how
+        case 1:
+            return f"{how}, and its output is as recorded"
+        case count:
+            return f"{how}, and its {count} outputs are as recorded"
+
+
+def _missing_tools(case: _Case) -> list[str]:
+    """Tools other than oracle that the step surely calls and that are not there."""
+    sure = {
+        call.tool
+        for call in case.step.calls
+        if call.tool != ORACLE and not call.guarded and Place.CONDITION not in call.places
+    }
+    return sorted(sure & case.seen.missing_tools)
+
+
+def _with_neighbours(step: PlannedStep, planned: list[PlannedStep], state: RunState) -> PlannedStep:
+    """Add what a reader should know about the steps that a step needs."""
+    others = {other.step_id: other for other in planned}
+    notes = [
+        note
+        for one in step.needs
+        if (note := _note(step, others[one], state.step(one).status)) is not None
+    ]
+    return replace(step, warnings=(*step.warnings, *notes)) if notes else step
+
+
+def _note(step: PlannedStep, needed: PlannedStep, status: Status) -> str | None:
+    if step.decision is Decision.DONE and needed.runs:
+        return f"step {needed.step_id}, whose output it reads, runs again"
+    if not step.runs:
+        return None
+    reads = f"it reads what step {needed.step_id} writes, and that step"
+    if needed.decision is Decision.SKIPPED:
+        return f"{reads} is skipped"
+    if needed.decision is Decision.NOT_SELECTED and status is not Status.OK:
+        return f"{reads} is {status} and not selected"
+    return None
+
+
+def _warnings(pack: Pack, state: RunState, planned: list[PlannedStep]) -> Iterable[str]:
+    if state.created is not None and state.created.pack_hash != pack.pack_hash:
+        yield "the pack has changed since this run began; steps with other commands run again"
+    if planned and not any(step.decision is not Decision.NOT_SELECTED for step in planned):
+        yield "no step is selected"
+
+
+def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: Seen) -> Refusal | None:
+    if ORACLE not in seen.missing_tools:
+        return None
+    asking = {step.id for step in pack.steps if any(not call.guarded for call in step.oracle_calls)}
+    steps = [step.step_id for step in planned if step.runs and step.step_id in asking]
+    if not steps:
+        return None
+    return Refusal(
+        f"oracle is not on PATH, and step {listed(steps)} calls it",
+        hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
+        "or try the pack with --engine rehearsal",
+        kind=WorldError,
+    )

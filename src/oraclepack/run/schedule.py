@@ -1,0 +1,115 @@
+"""Which steps start now, and why others do not.
+
+Pure: the engine tells what is finished, failed and running, and asks again whenever
+something ends. With a limit of one the steps run exactly in the order of their ids;
+a larger limit changes the time, never the results.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.plan import Plan, PlannedStep, Refusal, listed
+from oraclepack.core.step import StepId
+
+
+class OnFailure(StrEnum):
+    """What becomes of the other steps when one fails."""
+
+    STOP = "stop"
+    """Nothing new starts; what runs is let to its end, since it may be paid for."""
+    KEEP_GOING = "keep_going"
+    """Everything runs that does not need the failed step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a command has come with the steps it has to run."""
+
+    finished: frozenset[StepId] = frozenset()
+    """Ended well, or skipped themselves."""
+    failed: frozenset[StepId] = frozenset()
+    running: frozenset[StepId] = frozenset()
+
+    @property
+    def started(self) -> frozenset[StepId]:
+        return self.finished | self.failed | self.running
+
+
+def on_failure(*, keep_going: bool | None, stop_on_fail: bool | None) -> OnFailure | Refusal:
+    """The meaning of `--keep-going` and the older `--stop-on-fail`; None is a flag not given."""
+    if keep_going and stop_on_fail:
+        return Refusal("--keep-going and --stop-on-fail contradict each other", hint="give one")
+    if keep_going or (keep_going is None and stop_on_fail is False):
+        return OnFailure.KEEP_GOING
+    return OnFailure.STOP
+
+
+def ready(
+    plan: Plan, progress: Progress, limit: int, policy: OnFailure = OnFailure.STOP
+) -> tuple[StepId, ...]:
+    """The steps to start now, in the order of their ids; none means wait, or the end."""
+    if _is_stopped(progress, policy):
+        return ()
+    blocked = _blocked(plan, progress)
+    settled = progress.finished | progress.failed | blocked.keys()
+    running = set(progress.running)
+    starting: list[StepId] = []
+    for step in plan.to_run:
+        if len(running) >= limit:
+            break
+        if step.step_id in progress.running or step.step_id in settled:
+            continue
+        if not _waits_for(plan, step, settled):
+            running.add(step.step_id)
+            starting.append(step.step_id)
+    return tuple(starting)
+
+
+def pending(
+    plan: Plan, progress: Progress, policy: OnFailure = OnFailure.STOP
+) -> Mapping[StepId, str]:
+    """Why each step that was to run has not started: `needs 05`."""
+    blocked = _blocked(plan, progress)
+    settled = progress.finished | progress.failed | blocked.keys()
+    reasons: dict[StepId, str] = {}
+    for step in plan.to_run:
+        if step.step_id in progress.started:
+            continue
+        waits = _waits_for(plan, step, settled)
+        if step.step_id in blocked:
+            reasons[step.step_id] = f"needs {listed(blocked[step.step_id])}"
+        elif _is_stopped(progress, policy):
+            reasons[step.step_id] = f"not started, since {listed(sorted(progress.failed))} failed"
+        else:
+            reasons[step.step_id] = f"waits for {listed(waits)}" if waits else "waits for its turn"
+    return reasons
+
+
+def _is_stopped(progress: Progress, policy: OnFailure) -> bool:
+    return bool(progress.failed) and policy is OnFailure.STOP
+
+
+def _blocked(plan: Plan, progress: Progress) -> dict[StepId, tuple[StepId, ...]]:
+    """The steps that will not run, since a step they need failed or will not run either."""
+    blocked: dict[StepId, tuple[StepId, ...]] = {}
+    for step in plan.to_run:
+        lost = tuple(one for one in step.needs if one in progress.failed or one in blocked)
+        if lost and step.step_id not in progress.started:
+            blocked[step.step_id] = lost
+    return blocked
+
+
+def _waits_for(plan: Plan, step: PlannedStep, settled: frozenset[StepId]) -> tuple[StepId, ...]:
+    """The earlier steps that must end before this one may start.
+
+    A barrier waits for all of them, and all that come later wait for a barrier.
+    """
+    mine = {*step.needs, *step.after}
+    return tuple(
+        other.step_id
+        for other in plan.to_run
+        if other.step_id < step.step_id
+        and other.step_id not in settled
+        and (step.barrier or other.barrier or other.step_id in mine)
+    )
