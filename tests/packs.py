@@ -2,8 +2,13 @@
 
 from collections.abc import Callable, Iterable
 
+from oraclepack.core.facts import Facts
+from oraclepack.core.finding import Finding
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import CATEGORIES
+from oraclepack.lint.engine import lint
+from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
 
 OUT_DIR = "docs/oracle-answers"
@@ -106,3 +111,16 @@ def some_steps(bodies: Iterable[str]) -> str:
 
 BLOCK_LINE = 4
 """The line of the file on which the bash of `a_pack` begins."""
+
+
+def findings_of(
+    text: str, *, strict: bool = False, facts: Facts | None = None, select: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
+    """What all rules, or the selected ones, say about a Markdown text."""
+    subject = Subject(parse_pack(text, "pack.md"), facts or Facts())
+    return lint(subject, RULES, strict=strict, select=select)
+
+
+def places(findings: Iterable[Finding]) -> list[tuple[int, str]]:
+    """Where each finding stands and which rule found it."""
+    return [(finding.span.line, finding.rule) for finding in findings]

@@ -14,6 +14,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMAS = {
     "config": ("oraclepack.core.settings:ConfigShown", 1),
     "doctor": ("oraclepack.core.health:Health", 1),
+    "explained": ("oraclepack.core.explained:Explained", 1),
     "listing": ("oraclepack.core.listing:Listing", 1),
     "validation": ("oraclepack.core.schemas:validation_schema", 1),
     "envelope": ("oraclepack.core.envelope:Envelope", 1),

@@ -3,49 +3,15 @@
 import inspect
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from textwrap import fill
 
-from oraclepack.core.finding import Severity
+from oraclepack.core.explained import ExampleKind, RuleDoc
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.suppress import is_binding
 
 _PART = re.compile(
     r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE
 )
-
-
-class Kind(StrEnum):
-    """What the examples of a rule are."""
-
-    BASH = "bash"
-    """The inside of the bash block."""
-    FILE = "file"
-    """A whole Markdown file."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleDoc:
-    """What a rule demands, why, how to mend a pack that fails it, and an example of each."""
-
-    rule: str
-    name: str
-    severity: Severity
-    strict_severity: Severity
-    can_be_allowed: bool
-    summary: str
-    why: str
-    mend: str
-    kind: Kind
-    bad: str
-    good: str
-
-
-@dataclass(frozen=True, slots=True)
-class RuleDocs:
-    """What `explain` answers: one rule, or all of them."""
-
-    rules: tuple[RuleDoc, ...]
 
 
 def doc_of(rule: Rule) -> RuleDoc:
@@ -57,8 +23,8 @@ def doc_of(rule: Rule) -> RuleDoc:
         mark["name"]: _part(mark, text[mark.end() : end])
         for mark, end in zip(marks, ends, strict=True)
     }
-    kind = Kind.FILE if "Bad file" in parts else Kind.BASH
-    suffix = " file" if kind is Kind.FILE else ""
+    kind = ExampleKind.FILE if "Bad file" in parts else ExampleKind.BASH
+    suffix = " file" if kind is ExampleKind.FILE else ""
     return RuleDoc(
         rule=rule.id,
         name=rule.name,
@@ -68,7 +34,7 @@ def doc_of(rule: Rule) -> RuleDoc:
         summary=_flowing(text[: marks[0].start()] if marks else text),
         why=parts.get("Why", ""),
         mend=parts.get("Mend", ""),
-        kind=kind,
+        example_kind=kind,
         bad=parts.get(f"Bad{suffix}", ""),
         good=parts.get(f"Good{suffix}", ""),
     )
@@ -90,10 +56,10 @@ def doc_text(doc: RuleDoc) -> str:
         [
             f"{doc.rule} {doc.name}: {_weight(doc)}",
             "",
-            doc.summary,
+            _wrapped("", doc.summary),
             "",
-            f"Why:  {doc.why}",
-            f"Mend: {doc.mend}",
+            _wrapped("Why:  ", doc.why),
+            _wrapped("Mend: ", doc.mend),
             "",
             "Bad:",
             _indented(doc.bad),
@@ -113,6 +79,10 @@ def _weight(doc: RuleDoc) -> str:
     return f"{doc.severity}, with --strict {doc.strict_severity}"
 
 
+def _wrapped(label: str, text: str) -> str:
+    return fill(label + text, 96, subsequent_indent=" " * len(label), break_on_hyphens=False)
+
+
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
 
@@ -126,7 +96,8 @@ def _allowing(doc: RuleDoc) -> str:
 _INTRODUCTION = """\
 # Rules
 
-What `oraclepack validate` looks for. `oraclepack explain OP201` prints the same text.
+What `oraclepack validate` looks for. `oraclepack explain OP201` prints the same text. This page is
+made from the program itself by `make docs`; do not edit.
 
 A finding is an *error* (exit code 2), a *warning* or *advice*. `--strict` makes errors of some
 warnings. To accept a finding, write `# oraclepack: allow OP402 <reason>` as a comment into the
@@ -136,7 +107,7 @@ project, by id, name or the beginning of an id (`OP4`). In the examples `␍` st
 return and `␠` for a blank.
 """
 
-_FAMILIES = {
+FAMILIES = {
     "OP1": "Structure",
     "OP2": "Bash",
     "OP3": "Questions",
@@ -150,7 +121,7 @@ def rules_page(rules: Sequence[Rule]) -> str:
     """`docs/rules.md`: every rule, by family."""
     docs = [doc_of(rule) for rule in sorted(rules, key=lambda rule: rule.id)]
     parts = [_INTRODUCTION, _table(docs)]
-    for prefix, title in _FAMILIES.items():
+    for prefix, title in FAMILIES.items():
         family = [doc for doc in docs if doc.rule.startswith(prefix)]
         parts += [f"## {title}\n", *map(_section, family)] if family else []
     return "\n".join(parts)
@@ -170,7 +141,7 @@ def _cell(text: str) -> str:
 
 
 def _section(doc: RuleDoc) -> str:
-    label = "markdown" if doc.kind is Kind.FILE else "bash"
+    label = "markdown" if doc.example_kind is ExampleKind.FILE else "bash"
     return (
         f"### {doc.rule} {doc.name}\n\n{doc.summary}\n\n*{_weight(doc)}*. {doc.why}\n\n"
         f"**Mend:** {doc.mend}\n\nBad:\n\n````{label}\n{doc.bad}````\n\n"

@@ -28,13 +28,15 @@ class Allowance:
     targets: tuple[str, ...]
     reason: str
     span: Span
-    step: Step | None
+    step: str | None = None
     """The step it stands in; None before the first step: it speaks for the whole pack."""
+    lines: Span | None = None
+    """The lines of that step."""
 
     def covers(self, finding: Finding) -> bool:
-        if self.step is None:
+        if self.lines is None:
             return True
-        return self.step.span.holds_line(finding.span.line) or finding.step == self.step.id
+        return self.lines.holds_line(finding.span.line) or finding.step == self.step
 
 
 def is_binding(rule: Rule) -> bool:
@@ -62,7 +64,10 @@ def _read(directive: Directive, step: Step | None) -> Allowance:
         listed = rest.startswith(",")
         rest = rest.removeprefix(",").lstrip()
         match = (_TARGET if listed else _NEXT_ID).match(rest)
-    return Allowance(tuple(targets), rest.strip(" \t:—–-"), directive.span, step)
+    reason = rest.strip(" \t:—–-")
+    if step is None:
+        return Allowance(tuple(targets), reason, directive.span)
+    return Allowance(tuple(targets), reason, directive.span, step.id, step.span)
 
 
 def by_word(rules: Iterable[Rule]) -> Mapping[str, Rule]:
@@ -115,7 +120,7 @@ def complaints(
                 message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
                 yield "useless-allow", Problem(allowance.span, message, "mend it instead")
             elif rule.id in asked - CHANGING and (allowance, rule.id) not in used:
-                where = "here" if allowance.step is None else f"in step {allowance.step.id}"
+                where = "here" if allowance.step is None else f"in step {allowance.step}"
                 message = f"nothing {where} for {rule.id} {rule.name} to find"
                 yield "useless-allow", Problem(allowance.span, message, "remove the comment")
 

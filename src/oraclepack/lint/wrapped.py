@@ -1,9 +1,10 @@
 """Calls written over several lines, and where the wrapping breaks."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from oraclepack.core.call import SPELLINGS, ToolCall
 from oraclepack.core.finding import Edit, Fix
@@ -33,12 +34,40 @@ class Stretch:
     def orphans(self) -> tuple[Command, ...]:
         """Commands whose name is a flag, where the tree could read the text."""
         return tuple(
-            command
+            part
             for command in self.script.commands
-            if command.words
-            and command.words[0].source.startswith("-")
-            and command.span.line not in self.misread_lines
+            for part in self._parts(command)
+            if part.words
+            and part.words[0].source.startswith("-")
+            and part.span.line not in self.misread_lines
         )
+
+    def _parts(self, command: Command) -> Iterator[Command]:
+        """What bash makes of a command: the tree reads on past a blank line, bash does not."""
+        start = 0
+        for index, (one, two) in enumerate(pairwise(command.words), start=1):
+            if two.span.line - one.span.end_line > 1 and self._is_blank(two.span.line - 1):
+                yield self._part(command, start, index)
+                start = index
+        yield self._part(command, start, len(command.words))
+
+    def _part(self, command: Command, start: int, end: int) -> Command:
+        if end - start == len(command.words):
+            return command
+        words = command.words[start:end]
+        first, last = words[0].span, words[-1].span
+        span = Span(first.line, first.column, last.end_line, last.end_column)
+        is_last = end == len(command.words)
+        return replace(
+            command,
+            words=words,
+            span=span,
+            redirects=command.redirects if is_last else (),
+            heredocs=command.heredocs if is_last else (),
+        )
+
+    def _is_blank(self, line: int) -> bool:
+        return not self.lines[line - 1].strip()
 
     @cached_property
     def misread_lines(self) -> frozenset[int]:
@@ -51,16 +80,18 @@ class Stretch:
 
     @cached_property
     def call_ends(self) -> dict[int, Place]:
-        """By the line on which it ends: where each call of a tool, or part of one, ends."""
-        through_shell = {call.span for call in self.calls if _has_own_text(call)}
-        known = {call.span for call in self.calls} - through_shell
-        known |= {orphan.span for orphan in self.orphans}
-        parts = (
-            command
+        """By line: where each call of a tool ends, together with the flags that can be joined."""
+        inside_text = {call.span for call in self.calls if _has_own_text(call)}
+        known = {call.span for call in self.calls} - inside_text
+        ends = {
+            end_of(command)[0]: end_of(command)
             for command in self.script.commands
             if not command.heredocs and (command.span in known or command.name in SPELLINGS)
-        )
-        return {end[0]: end for end in map(end_of, parts)}
+        }
+        for orphan in self.orphans:
+            if not orphan.heredocs and self._joined(orphan, ends) is not None:
+                ends[end_of(orphan)[0]] = end_of(orphan)
+        return ends
 
     @cached_property
     def own_comments(self) -> dict[int, Comment]:
@@ -77,8 +108,13 @@ class Stretch:
 
     def join(self, orphan: Command) -> Fix | None:
         """Continue the line before, if a call ends there and nothing else stands on it."""
+        return self._joined(orphan, self.call_ends)
+
+    def _joined(self, orphan: Command, ends: Mapping[int, Place]) -> Fix | None:
         before = orphan.span.line - 1
-        end = self.call_ends.get(before)
+        if self._is_blank(before):
+            return self._closed_up(orphan)
+        end = ends.get(before)
         starts_line = not self.lines[before][: orphan.span.column - 1].strip(" \t>")
         if end is None or not starts_line or not _FLAG.match(orphan.words[0].source):
             return None
@@ -86,7 +122,25 @@ class Stretch:
         if _BLANK.match(rest) is None:
             return None
         span = Span(before, end[1], before, end[1] + len(rest))
-        return Fix(f"continue line {before} with a backslash", (Edit(span, " \\"),))
+        return Fix(f"end line {before} with a backslash", (Edit(span, " \\"),))
+
+    def _continues(self, line: int) -> bool:
+        """The line ends in a backslash that is neither escaped nor part of a comment."""
+        text = self.lines[line - 1]
+        backslashes = len(text) - len(text.rstrip("\\"))
+        has_comment = line in self.own_comments or line in self.trailing_comments
+        return backslashes % 2 == 1 and not has_comment
+
+    def _closed_up(self, orphan: Command) -> Fix | None:
+        """Take out blank lines after a backslash: there the author meant to go on."""
+        first = orphan.span.line - 1
+        while first > self.span.line and self._is_blank(first - 1):
+            first -= 1
+        if not self._continues(first - 1) or not _FLAG.match(orphan.words[0].source):
+            return None
+        return Fix(
+            "remove the blank line before it", (Edit(Span(first, 1, orphan.span.line, 1), ""),)
+        )
 
     def comment_before(self, orphan: Command) -> Comment | None:
         """The comment that cut an orphaned flag off from its call."""
@@ -96,8 +150,7 @@ class Stretch:
             line -= 1
         if line not in self.call_ends:
             return None
-        continues = self.lines[line - 1].endswith("\\")
-        return self.trailing_comments.get(line) or (own if continues else None)
+        return self.trailing_comments.get(line) or (own if self._continues(line) else None)
 
     def false_continuations(self) -> Iterator[tuple[Place, Comment | None]]:
         """Backslashes that continue nothing: blanks follow them, and perhaps a comment."""

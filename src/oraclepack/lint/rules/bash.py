@@ -35,10 +35,8 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
             flag = orphan.words[0]
             fix = stretch.join(orphan)
             message = f"orphaned flag {flag.source[:40]}: bash would run it as a command"
-            before = orphan.span.line - 1
-            hint = f"end line {before} with a backslash"
-            if fix is None:
-                hint = "join it to its call: a backslash ends every line but the last"
+            hint = "join it to its call: a backslash ends every line but the last"
+            hint = fix.description if fix is not None else hint
             yield Problem(flag.span, message, hint, fix)
 
 
@@ -152,13 +150,11 @@ def shellcheck_warning(subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) one question
-        files=(a b)
-        oracle -p "Why?" -f "$files" --write-output a.md
+        oracle -p "Why?" -f $(head -1 list.txt) --write-output a.md
 
     Good::
         # 01) one question
-        files=(a b)
-        oracle -p "Why?" -f "${files[0]}" --write-output a.md
+        oracle -p "Why?" -f "$(head -1 list.txt)" --write-output a.md
     """
     yield from _shellcheck(subject, "warning")
 

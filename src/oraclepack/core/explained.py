@@ -1,0 +1,40 @@
+"""What `explain` tells about rules: the shape of its data."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.finding import Severity
+
+
+class ExampleKind(StrEnum):
+    """What the examples of a rule are."""
+
+    BASH = "bash"
+    """The inside of the bash block."""
+    FILE = "file"
+    """A whole Markdown file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDoc:
+    """What a rule demands, why, how to mend a pack that fails it, and an example of each."""
+
+    rule: str
+    name: str
+    severity: Severity
+    strict_severity: Severity
+    can_be_allowed: bool
+    """An `allow` comment may accept its findings."""
+    summary: str
+    why: str
+    mend: str
+    example_kind: ExampleKind
+    bad: str
+    good: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The rule that was asked for, or all of them."""
+
+    rules: tuple[RuleDoc, ...]

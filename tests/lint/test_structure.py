@@ -1,0 +1,118 @@
+"""OP1xx, row by row: what is found, where, and how much it weighs."""
+
+import pytest
+
+from oraclepack.core.finding import Severity
+from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule import Rule
+from tests.packs import findings_of, pack_text, places, some_steps, strict_text
+
+STEP = "# 01) a\ntrue\n"
+SELECTED = tuple(f"OP{number}" for number in (*range(101, 110), 111))
+
+
+def _numbered(*numbers: str) -> str:
+    return pack_text("".join(f"# {number}) a\ntrue\n" for number in numbers))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", [(1, "OP101")], id="an empty file"),
+        pytest.param("# words\n\nand more\n", [(1, "OP101")], id="no block at all"),
+        pytest.param(f"```sh\n{STEP}```\n", [(1, "OP101"), (1, "OP103")], id="sh is not bash"),
+        pytest.param(f"```bash\n{STEP}```\n", [], id="one block"),
+        pytest.param(f"~~~bash\n{STEP}~~~\n", [], id="tildes"),
+        pytest.param(f"````bash title=x\n{STEP}````\n", [], id="words after bash"),
+        pytest.param(
+            f"<!--\n```bash\n{STEP}```\n-->\n", [(1, "OP101")], id="a comment holds no block"
+        ),
+        pytest.param(
+            f"```bash\n{STEP}```\n\n```bash\n{STEP}```\n", [(6, "OP102")], id="two bash blocks"
+        ),
+        pytest.param(
+            f"```json\n{{}}\n```\n\n```bash\n{STEP}```\n", [(1, "OP103")], id="another fence"
+        ),
+        pytest.param(f"```bash\n{STEP}```\n\n    indented\n", [], id="indented text is no fence"),
+        pytest.param(f"```bash\n{STEP}", [(1, "OP104")], id="a fence that never ends"),
+        pytest.param("```bash\ntrue\n```\n", [(1, "OP105")], id="no steps"),
+        pytest.param("```bash\n```\n", [(1, "OP105")], id="an empty block"),
+        pytest.param(
+            pack_text("# 1) ROI=1 a\ntrue\n"), [(3, "OP105"), (4, "OP106")], id="one digit"
+        ),
+        pytest.param(
+            pack_text(f"{STEP}  # 02) ROI=1 b\ntrue\n"), [(6, "OP106")], id="an indented header"
+        ),
+        pytest.param(pack_text(f"{STEP}# 1) first look\n"), [], id="a numbered remark"),
+        pytest.param(_numbered("01", "02", "03"), [], id="in order"),
+        pytest.param(_numbered("01", "03", "04"), [(6, "OP107")], id="a gap is told once"),
+        pytest.param(
+            _numbered("01", "03", "02", "04"), [(6, "OP107"), (8, "OP107")], id="two swapped"
+        ),
+        pytest.param(_numbered("02"), [(4, "OP107")], id="the first is not 01"),
+        pytest.param(_numbered("00", "01"), [(4, "OP107")], id="zero"),
+        pytest.param(_numbered("01", "02", "02", "03"), [(8, "OP108")], id="a duplicate"),
+        pytest.param(_numbered(*(f"{n:02}" for n in range(1, 100))), [], id="ninety-nine are fine"),
+        pytest.param(
+            _numbered(*(f"{n:02}" for n in range(1, 101))),
+            [(202, "OP106"), (202, "OP109")],
+            id="a hundred are too many",
+        ),
+        pytest.param(f"```bash\r\n{STEP}```\r\n", [(1, "OP111")], id="carriage returns"),
+        pytest.param(f"\ufeff```bash\n{STEP}```\n", [(1, "OP111")], id="a byte order mark"),
+    ],
+)
+def test_structure(text: str, expected: list[tuple[int, str]]) -> None:
+    assert places(findings_of(text, select=SELECTED)) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "strict", "expected"),
+    [
+        pytest.param(20, True, [], id="twenty"),
+        pytest.param(19, True, [Severity.ERROR], id="one short"),
+        pytest.param(21, True, [Severity.ERROR], id="one too many"),
+        pytest.param(19, False, [Severity.ADVICE], id="by default only advice"),
+    ],
+)
+def test_the_number_of_steps(steps: int, strict: bool, expected: list[Severity]) -> None:
+    text = pack_text(some_steps(["true"] * steps))
+
+    found = findings_of(text, strict=strict, select=("wrong-step-count",))
+
+    assert [finding.severity for finding in found] == expected
+
+
+ALWAYS_ERRORS = {"OP101", "OP102", "OP104", "OP105", "OP106", "OP107", "OP108", "OP109"}
+ALWAYS_ERRORS |= {"OP201", "OP203", "OP204"}
+STRICT_ERRORS = {"OP103": Severity.WARNING, "OP110": Severity.ADVICE, "OP205": Severity.WARNING}
+ALWAYS_ADVICE = {"OP111", "OP113", "OP114", "OP206", "OP207"}
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.id < "OP3"], ids=lambda rule: f"{rule.id}"
+)
+def test_severities(rule: Rule) -> None:
+    expected = (Severity.WARNING, Severity.WARNING)
+    if rule.id in ALWAYS_ERRORS:
+        expected = (Severity.ERROR, Severity.ERROR)
+    elif rule.id in STRICT_ERRORS:
+        expected = (STRICT_ERRORS[rule.id], Severity.ERROR)
+    elif rule.id in ALWAYS_ADVICE:
+        expected = (Severity.ADVICE, Severity.ADVICE)
+
+    assert (rule.severity, rule.strict) == expected
+
+
+def test_the_hint_names_the_block_that_was_meant() -> None:
+    (finding,) = findings_of(f"words\n\n~~~shell\n{STEP}~~~\n", select=("OP101",))
+
+    assert (finding.message, finding.hint, finding.span.line) == (
+        'no bash block: the block at line 3 is labelled "shell"',
+        "open it with ~~~bash",
+        3,
+    )
+
+
+def test_a_strict_pack_has_no_findings_of_structure_or_bash() -> None:
+    assert findings_of(strict_text(), strict=True, select=("OP1", "OP2")) == ()
