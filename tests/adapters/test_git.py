@@ -111,6 +111,16 @@ def test_a_git_that_does_not_work(tmp_path: Path, script: str, reason: str) -> N
     assert look(tmp_path, environment, timeout).reason == reason
 
 
+def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
+    script = '#!/bin/sh\ncase "$*" in *status*) exec /bin/sleep 60 ;; esac\necho abc\n'
+    (tmp_path / "git").write_text(script)
+    (tmp_path / "git").chmod(0o755)
+
+    found = look(tmp_path, {"PATH": str(tmp_path)}, 0.5)
+
+    assert found == WorkTree("abc", None, "git did not answer within 0.5 s")
+
+
 def test_looking_runs_no_program_of_the_repository(repository: Path) -> None:
     hook = repository / "hook"
     hook.write_text("#!/bin/sh\ntouch ran\n")

@@ -21,12 +21,22 @@ class WorkTree:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Silence:
+    """Why git told nothing."""
+
+    reason: str
+    slow: bool = False
+
+
 def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> WorkTree:
     """The commit and the cleanness of the work tree around a directory."""
     command = ("status", "--porcelain=v2", "--branch", "--untracked-files=no")
     told = _git(root, command, environment, timeout)
-    if isinstance(told, WorkTree):
-        return told
+    if isinstance(told, _Silence):
+        # The commit alone needs no look at the tree, and without it the run has no name.
+        head = _git(root, ("rev-parse", "HEAD"), environment, timeout) if told.slow else told
+        return WorkTree(head.strip() if isinstance(head, str) else None, None, told.reason)
     lines = told.splitlines()
     oid = next((line.removeprefix(_OID) for line in lines if line.startswith(_OID)), "")
     dirty = any(not line.startswith("#") for line in lines)
@@ -43,7 +53,7 @@ def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEO
 
 def _git(
     root: Path, command: tuple[str, ...], environment: Mapping[str, str], timeout: float
-) -> str | WorkTree:
+) -> str | _Silence:
     # fsmonitor off: it names a program to run, and looking must not run anything.
     argv = ["git", "-c", "core.fsmonitor=false", *command]
     try:
@@ -58,13 +68,13 @@ def _git(
         )
     except FileNotFoundError:
         there = root.is_dir()
-        return WorkTree(reason="git is not installed" if there else f"{root} is no directory")
+        return _Silence("git is not installed" if there else f"{root} is no directory")
     except subprocess.TimeoutExpired:
-        return WorkTree(reason=f"git did not answer within {timeout:g} s")
+        return _Silence(f"git did not answer within {timeout:g} s", slow=True)
     except OSError as trouble:
-        return WorkTree(reason=f"git cannot be run: {trouble.strerror or trouble}")
+        return _Silence(f"git cannot be run: {trouble.strerror or trouble}")
     if ran.returncode != 0:
-        return WorkTree(reason=_complaint(ran.stderr))
+        return _Silence(_complaint(ran.stderr))
     return ran.stdout.decode("utf-8", "surrogateescape")
 
 
