@@ -1,0 +1,82 @@
+"""One actual call of a tool while a step runs, and what answering it may ask of the world."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from oraclepack.core.result import Process
+
+TAIL_BYTES = 64_000
+"""What is kept of a tool's words: enough to tell why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCall:
+    """A call as its shim reports it: the words the shell really made of the step's text."""
+
+    tool: str
+    """The name we know the tool by: one of `call.TOOLS`."""
+    argv: tuple[str, ...]
+    """The words after the tool's name."""
+    cwd: str
+    env: Mapping[str, str]
+    """The environment of the caller."""
+    step: str
+    attempt: int
+    number: int
+    """Which call of the attempt, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """An order to start the real tool once."""
+
+    tool: str
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    timeout: float | None = None
+    """Seconds until it is stopped; the tools' own limits are no deadlines."""
+    stdin: bytes | None = None
+    """What it reads; None gives it the caller's own stdin."""
+    hidden: bool = False
+    """Its words are for us alone: the step does not see them."""
+    keep: int = TAIL_BYTES
+    """How many bytes at the end of each stream are kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnd:
+    """How the real tool ended."""
+
+    exit_code: int
+    """As a shell reports it: 128 + n for a signal, 127 when it was not found."""
+    out: str = ""
+    """The end of what it said on stdout."""
+    err: str = ""
+    cut: bool = False
+    """It said more than was kept."""
+    timed_out: bool = False
+    stopped: bool = False
+    """Someone asked for its end: the run is being stopped, or the caller is gone."""
+    trouble: str = ""
+    """Why it could not be started."""
+
+
+class Shim(Protocol):
+    """The step's side of one call."""
+
+    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+        """Start the real tool and wait for its end."""
+
+    def show(self, text: str) -> None:
+        """Write to the step's stdout."""
+
+    def tell(self, text: str) -> None:
+        """Write to the step's stderr."""
+
+    def read_stdin(self) -> bytes:
+        """Everything the step gives to the call's stdin."""
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; False as soon as the call is to be given up."""
