@@ -36,6 +36,10 @@ def bench(tmp_path: Path) -> Bench:
         pytest.param(
             "x=$'a\\ndeclare -x y=\"2\"'", "echo ${y-none}", "none\n", id="a value like a record"
         ),
+        pytest.param(
+            "x='a IFS=b __oraclepack_'", 'echo "$x"', "a IFS=b __oraclepack_\n", id="ours"
+        ),
+        pytest.param("x='a=b -c=d'", 'echo "$x"', "a=b -c=d\n", id="equal signs"),
         pytest.param("export x=1", SHOW, 'declare -x x="1"\n', id="an export"),
         pytest.param("export x", SHOW, "declare -x x\n", id="an export without a value"),
         pytest.param("x=1", "env | grep -c ^x=", "0\nexit 1\n", id="not exported stays so"),

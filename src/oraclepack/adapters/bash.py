@@ -44,6 +44,9 @@ def run_attempt(
     `records` is for the prelude: where its shell tells what it holds.
     """
     started_at, begun = clock.now(), clock.monotonic_ns()
+    if stop.level is not StopLevel.NONE:
+        message = "stopped before it started"
+        return _outcome(Ending.STOPPED, None, (started_at, begun), clock, message=message)
     with ExitStack() as stack:
         try:
             running = _start(attempt, stack, records)

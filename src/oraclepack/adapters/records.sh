@@ -16,25 +16,27 @@ builtin printf '\0'
 builtin set -f
 IFS=$'\n'
 for __oraclepack_line in $__oraclepack_all; do
-  if [[ $__oraclepack_line =~ ^declare\ (-[^\ ]+)\ ([^=]+) ]]; then
-    __oraclepack_flags=${BASH_REMATCH[1]} __oraclepack_name=${BASH_REMATCH[2]}
-    case $__oraclepack_flags:$__oraclepack_name in
-      *:IFS | *:__oraclepack_*) ;;
-      -f*)
-        builtin printf 'f%s\0' "$__oraclepack_name"
-        builtin declare -f -- "$__oraclepack_name"
-        if [[ $__oraclepack_flags != -f ]]; then
-          builtin printf 'declare %s -- %q\n' "$__oraclepack_flags" "$__oraclepack_name"
-        fi
-        builtin printf '\0'
-        ;;
-      *)
-        builtin printf 'v%s\0' "$__oraclepack_name"
-        builtin declare -p -- "$__oraclepack_name" 2>/dev/null
-        builtin printf '\0'
-        ;;
-    esac
-  fi
+  __oraclepack_name=${__oraclepack_line#declare -* } # "declare -ax name=value", or without a value
+  __oraclepack_name=${__oraclepack_name%%=*}
+  case $__oraclepack_name in
+    IFS | __oraclepack_*) continue ;;
+  esac
+  case $__oraclepack_line in
+    'declare -f'*)
+      builtin printf 'f%s\0' "$__oraclepack_name"
+      builtin declare -f -- "$__oraclepack_name"
+      __oraclepack_line=${__oraclepack_line% "$__oraclepack_name"}
+      if [[ $__oraclepack_line != 'declare -f' ]]; then
+        builtin printf '%s -- %q\n' "$__oraclepack_line" "$__oraclepack_name"
+      fi
+      builtin printf '\0'
+      ;;
+    'declare -'*)
+      builtin printf 'v%s\0' "$__oraclepack_name"
+      builtin declare -p -- "$__oraclepack_name" 2>/dev/null
+      builtin printf '\0'
+      ;;
+  esac
 done
 
 for __oraclepack_name in "${!BASH_ALIASES[@]}"; do

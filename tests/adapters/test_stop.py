@@ -1,0 +1,36 @@
+"""The switch wakes whoever waits, and stays thrown."""
+
+import select
+
+import pytest
+
+from oraclepack.adapters.stop import Stop
+from oraclepack.core.attempt import StopLevel
+
+
+@pytest.mark.parametrize(
+    ("asked", "level", "polite", "urgent"),
+    [
+        pytest.param([], StopLevel.NONE, False, False, id="nobody asked"),
+        pytest.param([StopLevel.POLITE], StopLevel.POLITE, True, False, id="politely"),
+        pytest.param([StopLevel.AT_ONCE], StopLevel.AT_ONCE, True, True, id="at once"),
+        pytest.param(
+            [StopLevel.POLITE, StopLevel.AT_ONCE], StopLevel.AT_ONCE, True, True, id="more urgent"
+        ),
+        pytest.param(
+            [StopLevel.AT_ONCE, StopLevel.POLITE], StopLevel.AT_ONCE, True, True, id="never less"
+        ),
+        pytest.param([StopLevel.POLITE] * 3, StopLevel.POLITE, True, False, id="again and again"),
+    ],
+)
+def test_a_request_is_seen_by_all_who_wait(
+    asked: list[StopLevel], level: StopLevel, polite: bool, urgent: bool
+) -> None:
+    with Stop() as stop:
+        for one in asked:
+            stop.ask(one)
+
+        for _ in range(2):
+            ready, _, _ = select.select([stop.polite_fd, stop.urgent_fd], [], [], 0)
+            assert (stop.polite_fd in ready, stop.urgent_fd in ready) == (polite, urgent)
+        assert stop.level is level
