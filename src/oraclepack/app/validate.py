@@ -73,7 +73,8 @@ def validate_packs(paths: Iterable[str], settings: Settings, *, fix: bool = Fals
             checked.append(check_pack(file, settings, fix=fix))
         except InputError as error:
             unreadable.append(Unreadable(file.as_posix(), False, error.message, error.hint))  # noqa: FBT003
-    packs = sorted([*(pack.report for pack in checked), *unreadable], key=lambda pack: pack.path)
+    packs: list[Validation | Unreadable] = [*(pack.report for pack in checked), *unreadable]
+    packs.sort(key=lambda pack: pack.path)
     totals = {
         "packs": len(packs),
         "ok": sum(pack.ok for pack in packs),
@@ -110,13 +111,9 @@ def _look(
 ) -> tuple[Pack, Facts, tuple[Finding, ...]]:
     pack = parse_pack(raw, path, complete)
     facts = facts_for(pack, root)
-    findings = lint(
-        Subject(pack, facts),
-        RULES,
-        strict=settings[STRICT],
-        select=settings[LINT_SELECT],
-        ignore=settings[LINT_IGNORE],
-    )
+    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
+    subject = Subject(pack, facts)
+    findings = lint(subject, RULES, strict=settings[STRICT], select=select, ignore=ignore)
     return pack, facts, findings
 
 
@@ -154,7 +151,8 @@ def _fields(pack: Pack) -> Fields:
 
 def _refuse_unknown_rules(settings: Settings) -> None:
     for setting in (LINT_SELECT, LINT_IGNORE):
-        for word in unknown_words(settings[setting], RULES):
+        words = settings[setting]
+        for word in unknown_words(words, RULES):
             where = settings.origin(setting).where
             raise UsageError(
                 f"{where}: there is no rule {word!r}", hint="`oraclepack explain` lists the rules"

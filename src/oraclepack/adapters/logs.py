@@ -1,0 +1,36 @@
+"""Looking into log files without holding them in memory."""
+
+from pathlib import Path
+
+_WINDOW = 1 << 16
+_SEARCHED = 1 << 22
+
+
+def last_lines(path: Path, count: int) -> tuple[str, ...]:
+    """The last lines of a log, as far as its last 64 KiB hold them."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _WINDOW))
+            tail = file.read(_WINDOW)
+    except OSError:
+        return ()
+    return tuple(tail.decode("utf-8", "replace").splitlines()[-count:])
+
+
+def line_that_begins(path: Path, word: bytes) -> str | None:
+    """The first line that begins with a word, looked for in the first 4 MiB of a log."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_SEARCHED)
+    except OSError:
+        return None
+    if head.startswith(word):
+        start = 0
+    else:
+        start = head.find(b"\n" + word) + 1
+        if start == 0:
+            return None
+    end = head.find(b"\n", start)
+    line = head[start:] if end < 0 else head[start:end]
+    return line[:500].decode("utf-8", "replace").strip()

@@ -1,0 +1,24 @@
+"""What a `run` command was asked for, beyond which steps."""
+
+from dataclasses import dataclass, field
+
+from oraclepack.core.attempt import Grace
+from oraclepack.core.contract import ChunkMode, ContractMode
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How steps are run and judged. Durations are seconds."""
+
+    max_parallel: int = 1
+    keep_going: bool = False
+    step_timeout: float | None = None
+    idle_timeout: float | None = None
+    login_once: bool = False
+    verify: bool = True
+    require_headings: bool = False
+    chunks: ChunkMode = ChunkMode.AUTO
+    contracts: ContractMode = ContractMode.AUTO
+    rollback_on_failure: bool = False
+    legacy_files: bool = True
+    grace: Grace = field(default_factory=Grace)

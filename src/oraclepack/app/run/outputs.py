@@ -1,0 +1,165 @@
+"""The outputs of a step on disk: set aside before it runs, recorded after it ran."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from oraclepack.adapters import files, relocate
+from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.quarantine import put_aside
+from oraclepack.app.run.session import Session
+from oraclepack.core import journal as j
+from oraclepack.core.contract import OutputContract
+from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.expected import contracts_of
+from oraclepack.core.listing import title_of
+from oraclepack.core.naming import output_names
+from oraclepack.core.result import OutputFailure, Status, Verification
+from oraclepack.core.step import Step
+from oraclepack.verify.outputs import Content, check_output
+
+
+def declared_paths(step: Step) -> tuple[str, ...]:
+    """The outputs whose path the text tells."""
+    return tuple(output.path.value for output in step.outputs if output.path.value is not None)
+
+
+def quarantine_earlier(session: Session, step: Step) -> None:
+    """Move what a failed or interrupted attempt left out of the way of the next one."""
+    before = session.record.state.step(step.id)
+    if before.status not in {Status.FAILED, Status.RUNNING}:
+        return
+    recorded = [out.declared_path for out in before.outputs if out.declared_path]
+    inside = [path for path in (*declared_paths(step), *recorded) if _judged(session, path)]
+    moves = put_aside(
+        session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
+    )
+    if moves:
+        session.record.append(j.Quarantined(step=step.id, attempt=before.attempts, moves=moves))
+
+
+def set_aside(session: Session, step: Step, attempt: int) -> None:
+    """Keep a copy of every file the step may replace, so that a rollback can put it back."""
+    for path in declared_paths(step):
+        place = _judged(session, path)
+        content = files.read(place) if place is not None and place.is_file() else None
+        if place is None or content is None:
+            continue
+        backup = session.run.backups / f"{step.id}.{attempt}" / path
+        files.make_directories(backup.parent, files.PRIVATE_DIRECTORY)
+        relocate.copy(place, backup)
+        session.record.append(
+            j.SetAside(
+                step=step.id,
+                attempt=attempt,
+                path=path,
+                backup=_in_run(session, backup),
+                sha256=sha256_bytes(content),
+                bytes=len(content),
+                mode=stat.S_IMODE(place.stat().st_mode),
+            )
+        )
+
+
+def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: bool) -> None:
+    """Copy what the step produced into the run directory, and write down what it is.
+
+    Of a failed step only what it changed: a file it never touched is not its output.
+    """
+    known = {
+        out.declared_path: out.path
+        for out in session.record.state.step(step.id).outputs
+        if out.declared_path
+    }
+    names = output_names(step.id, title_of(step), declared_paths(step), known)
+    replaced = {
+        event.path: event
+        for event in session.record.state.session_files
+        if isinstance(event, j.SetAside) and (event.step, event.attempt) == (step.id, attempt)
+    }
+    sections = {c.path: c.sections[0] for c in _contracts(session, step) if len(c.sections) == 1}
+    for path in declared_paths(step):
+        place = _judged(session, path)
+        content = _content(place).data if place is not None else None
+        if place is None or content is None:
+            continue
+        before = replaced.get(path)
+        digest = sha256_bytes(content)
+        if not succeeded and before is not None and before.sha256 == digest:
+            continue
+        mode = stat.S_IMODE(place.stat().st_mode)
+        files.write_atomic(session.run.path / names[path], content, mode=files.PRIVATE_FILE)
+        session.record.append(
+            j.OutputRecorded(
+                step=step.id,
+                attempt=attempt,
+                path=names[path],
+                declared_path=path,
+                section=sections.get(path),
+                sha256=digest,
+                bytes=len(content),
+                mode=mode,
+                created=before is None,
+                replaced_sha256=before.sha256 if before else None,
+                backup=before.backup if before else None,
+            )
+        )
+
+
+def verify_outputs(session: Session, step: Step) -> Verification:
+    """The step's outputs against their contracts; presence counts even without a contract."""
+    contracts = _contracts(session, step)
+    failures = [
+        failure
+        for contract, output in zip(contracts, step.outputs, strict=True)
+        if output.path.value is not None
+        and (failure := _check(session, contract, output.path.value)) is not None
+    ]
+    return Verification(passed=not failures, checked=len(contracts), failures=tuple(failures))
+
+
+def attached_hashes(session: Session, step: Step) -> dict[str, str]:
+    """The attached files the text names, and what was in them when the step ran."""
+    named = {attached.word.value for call in step.calls for attached in call.attachments}
+    paths = sorted(path for path in named if path is not None)
+    return hashes_of(session.root, paths)
+
+
+def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of every path that is a readable file; others are left out."""
+    found: dict[str, str] = {}
+    for path in paths:
+        content = _content(root / path).data
+        if content is not None:
+            found[path] = sha256_bytes(content)
+    return found
+
+
+def _check(session: Session, contract: OutputContract, path: str) -> OutputFailure | None:
+    place = _judged(session, path)
+    content = Content(trouble="outside the project") if place is None else _content(place)
+    return check_output(contract, content, require_headings=session.options.require_headings)
+
+
+def _contracts(session: Session, step: Step) -> tuple[OutputContract, ...]:
+    options = session.options
+    return contracts_of(step, chunks=options.chunks, mode=options.contracts)
+
+
+def _judged(session: Session, path: str) -> Path | None:
+    verdict = jail(session.root, path)
+    return None if isinstance(verdict, Refused) else verdict.path
+
+
+def _content(place: Path) -> Content:
+    try:
+        return Content(place.read_bytes())
+    except FileNotFoundError:
+        return Content(trouble="missing")
+    except OSError as trouble:
+        return Content(trouble=trouble.strerror or str(trouble))
+
+
+def _in_run(session: Session, path: Path) -> str:
+    return os.path.relpath(path, session.run.path)

@@ -1,0 +1,36 @@
+"""What the parts of one `run` command share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.stop import Stop
+from oraclepack.app.run.options import RunOptions
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.core.pack import Pack
+from oraclepack.core.ports import Clock
+
+
+@dataclass(slots=True)
+class Session:
+    """One command at work on one run."""
+
+    root: Path
+    pack: Pack
+    run: RunDir
+    record: Recorder
+    stop: Stop
+    clock: Clock
+    options: RunOptions
+    private: Path
+    """A directory only we can read, gone at the end: bodies, the prelude's snapshot."""
+    environment: Mapping[str, str]
+    failed: Path
+    """The quarantine."""
+    snapshot: Path | None = None
+    """What the prelude left, once it has run."""
+
+    def token(self, step: str, attempt: int) -> str:
+        """The mark of an attempt's processes, unique on this machine."""
+        return f"{step}-{attempt}-{self.private.name}".replace("_", "-")

@@ -1,0 +1,175 @@
+"""One step, from the plan to its place in the journal."""
+
+from dataclasses import dataclass
+
+from oraclepack.adapters.bash import run_attempt
+from oraclepack.adapters.logs import last_lines, line_that_begins
+from oraclepack.adapters.rundir import log_names
+from oraclepack.app.run.outputs import (
+    attached_hashes,
+    declared_paths,
+    quarantine_earlier,
+    record_outputs,
+    set_aside,
+    verify_outputs,
+)
+from oraclepack.app.run.session import Session
+from oraclepack.core import journal as j
+from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, Watch
+from oraclepack.core.plan import PlannedStep
+from oraclepack.core.result import Process, Status, StepError, Verification
+from oraclepack.core.step import Step
+
+_SKIP = b"SKIP"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an attempt came to."""
+
+    status: Status
+    error: StepError | None = None
+    skip_reason: str | None = None
+    verification: Verification | None = None
+
+
+def run_step(session: Session, planned: PlannedStep) -> Status:
+    """Run a step once; everything about it is in the journal when this returns."""
+    step = session.pack.step(planned.step_id)
+    assert step is not None
+    attached = attached_hashes(session, step)
+    quarantine_earlier(session, step)
+    attempt = _attempt(session, step)
+    set_aside(session, step, attempt.number)
+    session.record.append(
+        j.StepStarted(
+            step=step.id,
+            attempt=attempt.number,
+            command_hash=planned.command_hash,
+            reason=planned.reason,
+            stdout_log=log_names(step.id, attempt.number)[0],
+            stderr_log=log_names(step.id, attempt.number)[1],
+            token=attempt.token,
+        )
+    )
+    outcome = run_attempt(attempt, session.stop, _watch(session, attempt), session.clock)
+    record_outputs(session, step, attempt.number, succeeded=outcome.ok)
+    judged = _judge(session, step, attempt, outcome)
+    _tell_leftovers(session, step, outcome)
+    session.record.append(
+        j.StepFinished(
+            step=step.id,
+            attempt=attempt.number,
+            status=judged.status,
+            exit_code=outcome.exit_code,
+            error=judged.error,
+            skip_reason=judged.skip_reason,
+            verification=judged.verification,
+            duration_ms=round(outcome.duration * 1000),
+            attached=attached,
+        )
+    )
+    return judged.status
+
+
+def _attempt(session: Session, step: Step) -> Attempt:
+    number = session.record.state.step(step.id).attempts + 1
+    while any((session.run.path / name).exists() for name in log_names(step.id, number)):
+        number += 1  # a power cut may have kept a log and lost its event
+    stdout, stderr = (session.run.path / name for name in log_names(step.id, number))
+    return Attempt(
+        step=step.id,
+        number=number,
+        code=step.code,
+        cwd=str(session.root),
+        env=session.environment,
+        stdout_log=str(stdout),
+        stderr_log=str(stderr),
+        token=session.token(step.id, number),
+        restore=str(session.snapshot) if session.snapshot else None,
+        login=not session.options.login_once,
+        step_timeout=session.options.step_timeout,
+        idle_timeout=session.options.idle_timeout,
+        grace=session.options.grace,
+    )
+
+
+def _watch(session: Session, attempt: Attempt) -> Watch:
+    def started(process: Started) -> None:
+        session.record.append(
+            j.StepSpawned(
+                step=attempt.step,
+                attempt=attempt.number,
+                process=Process(
+                    pid=process.pid,
+                    pgid=process.pgid,
+                    start_time=process.start_time,
+                    token=process.token,
+                ),
+            )
+        )
+
+    def idle(seconds: float) -> None:
+        message = f"no output for {seconds:.0f} s; it may be thinking"
+        session.record.append(j.Warned(step=attempt.step, code="idle", message=message))
+
+    return Watch(on_started=started, on_idle=idle)
+
+
+def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> Judgement:
+    failure = _failure(session, attempt, outcome)
+    if failure is not None:
+        return Judgement(Status.FAILED, failure)
+    if not _left_something(session, step):
+        said = line_that_begins(session.run.path / log_names(step.id, attempt.number)[0], _SKIP)
+        if said is not None:
+            return Judgement(Status.SKIPPED, skip_reason=said)
+    if not session.options.verify:
+        return Judgement(Status.OK)
+    verification = verify_outputs(session, step)
+    if verification.passed:
+        return Judgement(Status.OK, verification=verification)
+    return Judgement(Status.FAILED, _unmet(verification), verification=verification)
+
+
+def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError | None:
+    match outcome.reason:
+        case Ending.STOPPED:
+            return StepError(code="INTERRUPTED", message="stopped before its end", transient=True)
+        case Ending.TIMEOUT:
+            limit = attempt.step_timeout or 0.0
+            message = f"stopped after {limit:g} s, its --step-timeout"
+            return StepError(code="STEP_TIMEOUT", message=message, transient=True)
+        case Ending.SPAWN_FAILED | Ending.INCOMPLETE:
+            return StepError(code="SPAWN_FAILED", message=outcome.message)
+    if outcome.exit_code == 0:
+        return None
+    message = f"exit code {outcome.exit_code}"
+    last = last_lines(session.run.path / log_names(attempt.step, attempt.number)[1], 1)
+    told = f"{message}: {last[0].strip()[:300]}" if last and last[0].strip() else message
+    return StepError(code="EXIT_CODE", message=told)
+
+
+def _left_something(session: Session, step: Step) -> bool:
+    return any((session.root / path).exists() for path in declared_paths(step))
+
+
+def _unmet(verification: Verification) -> StepError:
+    gone = [failure for failure in verification.failures if failure.io_error]
+    if gone:
+        told = ", ".join(f"{failure.path} ({failure.io_error})" for failure in gone)
+        return StepError(code="OUTPUT_MISSING", message=f"it ended well but left no answer: {told}")
+    told = "; ".join(
+        f"{failure.path} lacks {', '.join(failure.missing_sections)}"
+        for failure in verification.failures
+    )
+    return StepError(code="OUTPUT_CONTRACT", message=told)
+
+
+def _tell_leftovers(session: Session, step: Step, outcome: Outcome) -> None:
+    for warning in outcome.warnings:
+        session.record.append(j.Warned(step=step.id, message=warning))
+    if outcome.orphans:
+        names = ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in outcome.orphans)
+        message = f"processes outlived the step and were ended: {names}"
+        session.record.append(j.Warned(step=step.id, code="orphans", message=message))

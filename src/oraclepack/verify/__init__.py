@@ -1,0 +1,1 @@
+"""Outputs and their contracts, into what is missing."""

@@ -1,0 +1,36 @@
+"""One output against its contract."""
+
+from dataclasses import dataclass
+
+from oraclepack.core.contract import OutputContract
+from oraclepack.core.result import OutputFailure
+from oraclepack.core.sections import missing_sections
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What stands at an output's path: its bytes, or why they cannot be had."""
+
+    data: bytes | None = None
+    trouble: str | None = None
+
+
+def check_output(
+    contract: OutputContract, content: Content, *, require_headings: bool = False
+) -> OutputFailure | None:
+    """What an output lacks; a missing, unreadable or empty file is another fault than its text."""
+    if content.data is None:
+        return _failure(contract, io_error=content.trouble or "missing")
+    if not content.data.strip():
+        return _failure(contract, io_error="empty")
+    text = content.data.decode("utf-8", "replace")
+    missing = missing_sections(text, contract.sections, require_headings=require_headings)
+    return _failure(contract, missing=tuple(map(str, missing))) if missing else None
+
+
+def _failure(
+    contract: OutputContract, *, missing: tuple[str, ...] = (), io_error: str | None = None
+) -> OutputFailure:
+    return OutputFailure(
+        path=contract.path, contract=contract.kind, missing_sections=missing, io_error=io_error
+    )
