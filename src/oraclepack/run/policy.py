@@ -1,0 +1,111 @@
+"""What a run came to: the figures a CI policy asks for, and the reply of the command."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.plan import Decision, Plan
+from oraclepack.core.result import RollbackStatus, Status
+from oraclepack.core.runstate import RunState
+from oraclepack.core.step import StepId
+
+PRELUDE = "prelude"
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How much of what was to run went well."""
+
+    ok: int
+    to_run: int
+    """Every selected step, those done before among them; self-skipped ones are left out."""
+    self_skipped: tuple[StepId, ...]
+    required: float
+
+    @property
+    def figure(self) -> float:
+        """Between 0 and 1; where nothing was to run, nothing is missing."""
+        return self.ok / self.to_run if self.to_run else 1.0
+
+    @property
+    def is_met(self) -> bool:
+        return self.figure >= self.required - _ROUNDING
+
+
+class Verdict(StrEnum):
+    """What a command's exit code tells."""
+
+    DONE = "done"
+    STEP_FAILED = "step_failed"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class RunReply:
+    """What a command tells about the steps: the `data` of its reply."""
+
+    completed_steps: tuple[StepId, ...]
+    """Those that went well in this command, also when they were taken back afterwards."""
+    done_steps: tuple[StepId, ...]
+    """Those that were done before it."""
+    skipped_steps: tuple[StepId, ...]
+    failed_step: str | None
+    """The first that failed: a step, or `prelude`."""
+    failed_steps: tuple[StepId, ...]
+    resume_from: StepId | None
+    """The first step that the next command has to run."""
+    rollback_status: RollbackStatus
+    rollback_error: str | None
+
+
+def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
+    """The share of selected steps that are ok; `state` is from before any rollback.
+
+    A step that could not run because a tool is missing counts as one that did not go
+    well; one that skipped itself meant to, and does not count.
+    """
+    selected = [step for step in plan.steps if step.decision is not Decision.NOT_SELECTED]
+    statuses = {step.step_id: state.step(step.step_id).status for step in selected}
+    own = tuple(
+        step.step_id for step in selected if step.runs and statuses[step.step_id] is Status.SKIPPED
+    )
+    ok = [step_id for step_id, status in statuses.items() if status is Status.OK]
+    return Completion(len(ok), len(selected) - len(own), own, required)
+
+
+def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> RunReply:
+    """The reply of a command: from the state at its end, and from that after a rollback."""
+    ran = {step.step_id: state.step(step.step_id).status for step in plan.to_run}
+    now = taken_back or state
+    rollback = taken_back.rollback if taken_back else None
+    failed = _with(ran, Status.FAILED)
+    skipped = {step.step_id for step in plan.of(Decision.SKIPPED)}
+    prelude = PRELUDE if state.prelude_error is not None else None
+    return RunReply(
+        completed_steps=_with(ran, Status.OK),
+        done_steps=tuple(step.step_id for step in plan.of(Decision.DONE)),
+        skipped_steps=tuple(sorted({*skipped, *_with(ran, Status.SKIPPED)})),
+        failed_step=prelude or (failed[0] if failed else None),
+        failed_steps=failed,
+        resume_from=next((one for one in ran if not now.step(one).status.is_settled), None),
+        rollback_status=rollback.status if rollback else RollbackStatus.NOT_ATTEMPTED,
+        rollback_error=rollback.error if rollback else None,
+    )
+
+
+def verdict(told: RunReply, figures: Completion, *, ci: bool) -> Verdict:
+    """What the exit code says: the policy decides in CI, except where nothing is left to weigh.
+
+    A rollback leaves nothing to count, and neither does a prelude that failed.
+    """
+    rolled_back = told.rollback_status is not RollbackStatus.NOT_ATTEMPTED
+    if rolled_back or told.failed_step == PRELUDE:
+        return Verdict.STEP_FAILED
+    if ci:
+        return Verdict.DONE if figures.is_met else Verdict.POLICY
+    return Verdict.STEP_FAILED if told.failed_steps else Verdict.DONE
+
+
+def _with(statuses: dict[StepId, Status], wanted: Status) -> tuple[StepId, ...]:
+    return tuple(step_id for step_id, status in statuses.items() if status is wanted)

@@ -1,0 +1,139 @@
+"""What a rollback takes back: the files a command made or replaced, the newest first.
+
+One entry per path, whatever happened to it in between: what stood there before the
+command counts. Carrying an entry out twice does no harm, so a rollback that was
+interrupted is finished from the same list. The next command does that before its own
+`SessionStarted`, which begins a new list, and without a second `RollbackStarted`.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from posixpath import normpath
+from typing import TypeAlias
+
+from oraclepack.core import journal as j
+from oraclepack.core.legacy import file_names
+from oraclepack.core.result import RollbackStatus
+from oraclepack.core.runstate import RunState
+
+FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
+
+_PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """One path to bring back to how the command found it.
+
+    What stands there now goes into quarantine, unless it is the older file itself.
+    """
+
+    step: str
+    """The last step that wrote it."""
+    attempt: int
+    path: str
+    """Relative to the project root."""
+    restore_from: str | None = None
+    """The older file, relative to the run directory; None when there was none."""
+    sha256: str | None = None
+    """The older file's. The path holds it already: there is nothing to do."""
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A path that stays as the command left it, and why."""
+
+    step: str
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoList:
+    """What is left to take back, and what is not taken back at all."""
+
+    undos: tuple[Undo, ...]
+    kept: tuple[Kept, ...]
+    steps: tuple[str, ...]
+    """The steps that are pending again afterwards."""
+
+
+def is_unfinished(state: RunState) -> bool:
+    """A rollback was begun and never came to its end."""
+    return state.rollback is not None and state.rollback.status is RollbackStatus.STARTED
+
+
+def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str] = ()) -> UndoList:
+    """What the last command did to files, turned round.
+
+    `failed` are its steps that failed; `also` are paths to leave alone besides those
+    that are always protected.
+    """
+    first = _by_path(state.session_files)
+    last = _by_path(reversed(state.session_files))
+    pack_path = state.created.pack_path if state.created else ""
+    undos: list[Undo] = []
+    kept: list[Kept] = []
+    for path, event in last.items():
+        reason = protected(path, pack_path, also) or _lost(first[path])
+        if reason is None:
+            undos.append(_undo(path, event, first[path]))
+        else:
+            kept.append(Kept(event.step, path, reason))
+    begun = state.rollback if is_unfinished(state) else None
+    undone = {event.path for event in begun.undone} if begun else set()
+    left = tuple(undo for undo in undos if undo.path not in undone)
+    paths = {undo.path for undo in undos}
+    touched = {event.step for event in state.session_files if _path(event) in paths}
+    return UndoList(left, tuple(kept), begun.steps if begun else tuple(sorted({*failed, *touched})))
+
+
+def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None:
+    """Why a rollback never touches a path, or None."""
+    # Case is folded since some file systems do.
+    place = normpath(path)
+    names = place.casefold().split("/")
+    if ".taskmaster" in names:
+        return "it belongs to Task Master"
+    if names[-1] == "tm-complexity.json":
+        return "it is a result of Task Master"
+    if _PRD.fullmatch(names[-1]):
+        return "it is the PRD"
+    if names[:2] in ([".oraclepack", "cache"], [".oraclepack", "runs"]):
+        return f"it lies in .oraclepack/{names[1]}"
+    if pack_path and place in file_names(pack_path):
+        return "it tells the state of the run"
+    return "it is to be left alone" if place in map(normpath, also) else None
+
+
+def _by_path(
+    events: Iterable[FileEvent],
+) -> dict[str, FileEvent]:
+    """The first event about each path, in their order."""
+    found: dict[str, FileEvent] = {}
+    for event in events:
+        path = _path(event)
+        if path is not None:
+            found.setdefault(path, event)
+    return found
+
+
+def _path(event: FileEvent) -> str | None:
+    return event.path if isinstance(event, j.SetAside) else event.declared_path
+
+
+def _lost(event: FileEvent) -> str | None:
+    if isinstance(event, j.SetAside) or event.created or event.backup is not None:
+        return None
+    return "no copy of the file it replaced was kept"
+
+
+def _undo(path: str, last: FileEvent, first: FileEvent) -> Undo:
+    who = (last.step, last.attempt, path)
+    if isinstance(first, j.SetAside):
+        return Undo(*who, first.backup, first.sha256, first.mode)
+    if first.created:
+        return Undo(*who)
+    return Undo(*who, first.backup, first.replaced_sha256)
