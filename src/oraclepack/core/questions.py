@@ -1,5 +1,6 @@
 """How many questions a pack asks."""
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -37,8 +38,13 @@ def asks(call: ToolCall) -> bool:
     """An oracle call that puts a question, unlike `oracle status` or `oracle --dry-run`."""
     if call.tool != ORACLE or call.subcommand is not None:
         return False
-    shows = {spec.name for spec in table_of(ORACLE).root.flags if spec.effect is Effect.INSPECT}
-    return not any(flag.name in shows for flag in call.flags)
+    return not any(flag.name in _showing_flags() for flag in call.flags)
+
+
+@functools.cache
+def _showing_flags() -> frozenset[str]:
+    flags = table_of(ORACLE).root.flags
+    return frozenset(spec.name for spec in flags if spec.effect is Effect.INSPECT)
 
 
 def asking_calls(step: Step) -> tuple[ToolCall, ...]:

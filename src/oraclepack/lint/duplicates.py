@@ -1,0 +1,127 @@
+"""Questions that ask nearly the same: compared by the words that carry meaning."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from oraclepack.core.call import Prompt, ToolCall
+from oraclepack.core.pack import Pack
+from oraclepack.core.questions import question_groups
+from oraclepack.core.source import Span
+from oraclepack.core.step import HEADER_FIELDS, Step
+
+SIMILAR = 0.9
+"""The share of words, in their order, that two questions have in common when they are alike."""
+MOST_QUESTIONS = 200
+"""A pack with more is refused anyway; comparing each with each would take too long."""
+_MOST_WORDS = 2_000
+_FEWEST_PROMPTS = 3
+"""With fewer prompts nothing can be said about what most of them share."""
+
+_META = re.compile(r"\[oraclepack-meta\].*?\[/oraclepack-meta\]", re.DOTALL)
+_FIELD = re.compile(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w./:#-]*\w")
+_NAME = re.compile(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
+"""What makes a token a name from the code: a path, a symbol, a version."""
+_DIGITS = re.compile(r"\d+")
+_SMALL_WORDS = re.compile(
+    r"a|an|and|any|are|as|at|be|been|but|by|can|could|do|does|for|from|had|has|have|how|if|in|into"
+    r"|is|it|its|may|might|of|on|or|should|so|such|than|that|the|their|them|then|there|these|they"
+    r"|this|those|to|was|we|were|what|when|where|which|who|will|with|would"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one question of a step says, reduced to what can be compared."""
+
+    step: Step
+    span: Span
+    words: tuple[str, ...]
+    """What is its own: without the lines that most prompts share."""
+    names: frozenset[str]
+    whole: tuple[str, ...]
+    """All its words, shared or not."""
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A question and the earlier one that it repeats."""
+
+    first: Question
+    again: Question
+
+
+def duplicates(pack: Pack) -> Iterator[Pair]:
+    """Each question that repeats one of another step, with the first that it repeats."""
+    asked = [*_asked(pack)]
+    if not 1 < len(asked) <= MOST_QUESTIONS:
+        return
+    shared = _shared([prompt.text for _, _, prompt in asked])
+    questions = [_question(step, call, prompt, shared) for step, call, prompt in asked]
+    for index, question in enumerate(questions):
+        for earlier in questions[:index]:
+            if earlier.step.id != question.step.id and _alike(earlier, question):
+                yield Pair(earlier, question)
+                break
+
+
+def _asked(pack: Pack) -> Iterator[tuple[Step, ToolCall, Prompt]]:
+    """The first call of each question whose whole text is known."""
+    for step in pack.steps:
+        for group in question_groups(step):
+            prompt = group[0].prompt
+            if prompt is not None and prompt.complete:
+                yield step, group[0], prompt
+
+
+def _shared(prompts: Sequence[str]) -> frozenset[str]:
+    """The lines that more than half of the prompts have, whatever the numbers in them."""
+    if len(prompts) < _FEWEST_PROMPTS:
+        return frozenset()
+    found = Counter(line for text in prompts for line in {_masked(row) for row in _lines(text)})
+    return frozenset(line for line, times in found.items() if times * 2 > len(prompts))
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in _META.sub("", text).splitlines() if not _FIELD.match(line)]
+
+
+def _masked(line: str) -> str:
+    return _DIGITS.sub("0", " ".join(line.lower().split()))
+
+
+def _question(step: Step, call: ToolCall, prompt: Prompt, shared: frozenset[str]) -> Question:
+    lines = _lines(prompt.text)
+    own = "\n".join(line for line in lines if _masked(line) not in shared)
+    files = tuple(sorted(attachment.value for attachment in call.attachments))
+    names = frozenset(token for token in _TOKEN.findall(own) if _NAME.search(token))
+    return Question(step, prompt.span, _words(own), names, _words("\n".join(lines)), files)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    tokens = (token.lower() for token in _TOKEN.findall(text))
+    telling = (t for t in tokens if not _SMALL_WORDS.fullmatch(t) and not t.strip("#.:-").isdigit())
+    return tuple(telling)[:_MOST_WORDS]
+
+
+def _alike(first: Question, second: Question) -> bool:
+    if not first.words and not second.words:
+        # Nothing of their own: the same words about other files are another question.
+        same_thing = first.step.attribute("reference") == second.step.attribute("reference")
+        return same_thing and first.files == second.files and first.whole == second.whole != ()
+    if first.names != second.names:
+        return False
+    return _similarity(first.words, second.words) >= SIMILAR
+
+
+def _similarity(first: tuple[str, ...], second: tuple[str, ...]) -> float:
+    # Words in common, in whatever order, bound the result: most pairs end here.
+    common = (Counter(first) & Counter(second)).total()
+    if 2 * common < SIMILAR * (len(first) + len(second)):
+        return 0.0
+    from rapidfuzz.distance import Indel  # noqa: PLC0415
+
+    return Indel.normalized_similarity(first, second, score_cutoff=SIMILAR)

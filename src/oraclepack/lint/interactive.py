@@ -1,0 +1,117 @@
+"""Commands that wait for a person: a step has no terminal, and its stdin is empty."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oraclepack.core.call import ToolCall
+from oraclepack.core.flags import Loss
+from oraclepack.core.questions import asks
+from oraclepack.core.script import Command, Place
+from oraclepack.core.source import Span
+from oraclepack.core.step import Step
+from oraclepack.lint.lost import losses
+
+EDITORS = frozenset({"vi", "vim", "nvim", "nano", "pico", "emacs", "less", "more"})
+_UNATTENDED = frozenset({"-e", "-es", "-s", "-Es", "-c", "--batch", "-batch", "--headless"})
+_FED = frozenset({Place.PIPELINE, Place.LOOP, Place.FUNCTION, Place.SUBSTITUTION, Place.SUBSHELL})
+"""Where standard input may come from somewhere that the command itself does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A command that would wait for a person, and the way out."""
+
+    span: Span
+    message: str
+    hint: str
+
+
+def waiting(step: Step, lines: list[str]) -> Iterator[Waiting]:
+    """The commands of a step that need a person; `lines` are those of the pack."""
+    for call in step.calls:
+        found = None if call.partly_hidden or "xargs" in call.wrappers else _tool(call)
+        if found is not None:
+            yield Waiting(call.span, *found)
+    if any(redirect.operator == "<" for c in step.script.commands for redirect in c.redirects):
+        return
+    for command in step.script.commands:
+        yield from _plain(command, lines)
+
+
+def _plain(command: Command, lines: list[str]) -> Iterator[Waiting]:
+    given = {word.shown for word in command.words[1:]}
+    if command.name in EDITORS and not given & _UNATTENDED and not command.function:
+        message = f"{command.name} is for a terminal, and a step has none"
+        yield Waiting(command.span, message, "change the file with a command that asks nobody")
+    first = lines[command.span.line - 1 : command.span.end_line]
+    # A here-string is no redirection of its own in what we read of a script.
+    fed = bool(command.heredocs or command.redirects or "<" in "\n".join(first))
+    if command.name == "read" and not fed and not command.places & _FED and "-u" not in given:
+        message = "read waits for a person: the standard input of a step is empty"
+        yield Waiting(command.span, message, "read from a file, or take the value from a variable")
+
+
+def _tool(call: ToolCall) -> tuple[str, str] | None:
+    match call.tool:
+        case "oracle":
+            return _oracle(call)
+        case "codex":
+            return _codex(call)
+        case "gemini":
+            return _gemini(call)
+        case _:
+            return _task_master(call)
+
+
+def _fed(call: ToolCall) -> bool:
+    """Something may be waiting on its standard input."""
+    reads = any(redirect.operator in {"<", "<>", "<&"} for redirect in call.redirects)
+    return bool(call.heredocs) or reads or bool(call.places & _FED)
+
+
+def _oracle(call: ToolCall) -> tuple[str, str] | None:
+    if call.subcommand == "tui":
+        return "oracle tui is for a terminal", "ask by oracle -p"
+    if not asks(call) or call.has("--exec-session"):
+        return None
+    if call.prompt is None:
+        swallowed = any(lost.loss is Loss.SWALLOWED_PROMPT for lost in losses(call))
+        return None if swallowed else ("oracle is called without a question", "add -p <question>")
+    if call.prompt.text == "-" and call.prompt.complete and not _fed(call):
+        return "-p - reads the question from stdin, which is empty", "feed it by a here-document"
+    return None
+
+
+def _codex(call: ToolCall) -> tuple[str, str] | None:
+    if any(flag.name in {"--help", "--version"} for flag in call.flags):
+        return None
+    if call.subcommand in {None, "resume"}:
+        return "codex opens its own screen here", "use codex exec"
+    if call.subcommand == "exec" and not call.operands and not _fed(call):
+        return "codex exec has no prompt", "give the prompt as its last word"
+    return None
+
+
+def _gemini(call: ToolCall) -> tuple[str, str] | None:
+    if call.has("--prompt-interactive"):
+        return "gemini -i goes on talking after the answer", "use -p"
+    shows = {"--help", "--version", "--list-extensions", "--list-sessions", "--delete-session"}
+    if call.subcommand is not None or any(flag.name in shows for flag in call.flags):
+        return None
+    if call.has("--prompt") or call.operands or _fed(call):
+        return None
+    return "gemini opens its own screen here", "give the prompt by -p"
+
+
+def _task_master(call: ToolCall) -> tuple[str, str] | None:
+    given = {word.shown for word in call.argv}
+    if call.subcommand == "parse-prd" and not _fed(call):
+        if call.has("--force") or call.has("--append"):
+            return None
+        message = "parse-prd asks before it replaces tasks, and does nothing without an answer"
+        return message, "add --force or --append"
+    if call.subcommand == "init" and not given & {"-y", "--yes"} and not _fed(call):
+        return "init asks several questions", "add --yes"
+    if call.subcommand == "models" and "--setup" in given:
+        return "models --setup asks several questions", "set the models by --set-main and its like"
+    return None

@@ -1,0 +1,275 @@
+"""OP4xx: what is attached to a question."""
+
+from collections.abc import Iterator
+
+from oraclepack.core.call import Attachment, AttachmentKind, ToolCall
+from oraclepack.core.facts import PathKind
+from oraclepack.core.finding import Severity
+from oraclepack.core.flags import Loss, LostValue
+from oraclepack.core.outpath import inside
+from oraclepack.core.pack import Pack
+from oraclepack.core.source import Span
+from oraclepack.core.step import Step
+from oraclepack.lint.lost import losses
+from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.secret_names import looks_secret
+from oraclepack.lint.whereabouts import stays_put
+
+MOST_FILES = 3
+"""The reference and two neighbours."""
+LARGEST = 1_048_576
+"""What oracle accepts for one file unless told otherwise."""
+_LIMIT_FLAG = "--max-file-size-bytes"
+
+
+def too_many_attachments(subject: Subject) -> Iterator[Problem]:
+    """A question has at most three files: its reference and two neighbours.
+
+    Why: each file more dilutes the question and adds to the bill.
+    Mend: keep the files that the answer must cite.
+
+    Bad::
+        # 01) crowded
+        oracle -p "Why?" -f a.py -f b.py -f c.py -f d.py --write-output a.md
+
+    Good::
+        # 01) to the point
+        oracle -p "Why?" -f a.py -f b.py -f c.py --write-output a.md
+    """
+    for _, call in _calls(subject.pack):
+        files = dict.fromkeys(each.value for each in _literal(call))
+        if len(files) > MOST_FILES:
+            message = f"{len(files)} files are attached, at most {MOST_FILES} should be"
+            hint = "keep the reference and two neighbours"
+            yield Problem(_fourth(call).span, message, hint)
+
+
+def _fourth(call: ToolCall) -> Attachment:
+    seen: set[str] = set()
+    for attachment in _literal(call):
+        seen.add(attachment.value)
+        if len(seen) > MOST_FILES:
+            return attachment
+    raise AssertionError(seen)
+
+
+def broad_glob(subject: Subject) -> Iterator[Problem]:
+    """A pattern stands for a few files, not for a tree.
+
+    Why: nobody knows what `**` will match tomorrow, and the model reads all of it.
+    Mend: name the files, or a pattern within one directory.
+
+    Bad::
+        # 01) everything
+        oracle -p "Why?" -f "src/**/*.py" --write-output a.md
+
+    Good::
+        # 01) one directory
+        oracle -p "Why?" -f "src/shop/*_rules.py" --write-output a.md
+    """
+    for _, call in _calls(subject.pack):
+        for attachment in call.attachments:
+            reason = _breadth(attachment, subject)
+            if reason:
+                message = f"{attachment.value} is {reason}"
+                yield Problem(attachment.span, message, "name the files that the question is about")
+
+
+def _breadth(attachment: Attachment, subject: Subject) -> str | None:
+    names = [name for name in attachment.value.split("/") if name not in {"", "."}]
+    if attachment.kind is AttachmentKind.GLOB:
+        if any("**" in name for name in names):
+            return "a pattern for a whole tree"
+        if names and names[-1] in {"*", "*.*"} and len(names) <= 2:  # noqa: PLR2004
+            return "a pattern for everything there"
+    if attachment.kind is AttachmentKind.LITERAL and len(names) <= 1:
+        fact = subject.facts.paths.get(attachment.value)
+        if not names or (fact is not None and fact.kind is PathKind.DIRECTORY):
+            return "a whole directory"
+    return None
+
+
+def attachment_missing(subject: Subject) -> Iterator[Problem]:
+    """An attached file exists, or an earlier command of the pack makes it.
+
+    Why: oracle refuses the call, or asks without the evidence.
+    Mend: correct the path; paths are relative to the project root. Steps that change directory
+    and files whose making the text does not tell are left alone.
+
+    Bad::
+        # 01) a slip of the pen
+        oracle -p "Why?" -f src/missing.py --write-output a.md
+
+    Good::
+        # 01) made on the spot
+        git diff > changes.patch
+        oracle -p "Why?" -f changes.patch --write-output a.md
+    """
+    made: set[str] = set(_prelude_writes(subject.pack))
+    for step in subject.pack.steps:
+        made |= step.writes
+        if step.writes_unknown:
+            return
+        if stays_put(subject.pack, step):
+            yield from _missing(step, subject, made)
+
+
+def _missing(step: Step, subject: Subject, made: set[str]) -> Iterator[Problem]:
+    for call in step.calls:
+        for attachment in _literal(call):
+            fact = subject.facts.paths.get(attachment.value)
+            path = attachment.value.removeprefix("./").rstrip("/")
+            known = path in made or any(name.startswith(f"{path}/") for name in made)
+            if fact is not None and fact.kind is PathKind.MISSING and not known:
+                message = f"{attachment.value} does not exist"
+                hint = "correct the path; it is relative to the project root"
+                yield Problem(attachment.span, message, hint)
+
+
+def _prelude_writes(pack: Pack) -> Iterator[str]:
+    commands = pack.prelude.script.commands if pack.prelude else ()
+    for command in commands:
+        for redirect in command.redirects:
+            if redirect.writes and redirect.target.value:
+                yield redirect.target.value.removeprefix("./")
+
+
+def secret_attachment(subject: Subject) -> Iterator[Problem]:
+    """No attached file looks as if it held a secret.
+
+    Why: an attachment is sent to a model provider and may be kept there.
+    Mend: attach an example file such as `.env.example`, or remove the attachment.
+
+    Bad::
+        # 01) careless
+        oracle -p "Why?" -f .env --write-output a.md
+
+    Good::
+        # 01) careful
+        oracle -p "Why?" -f .env.example --write-output a.md
+    """
+    for _, call in _calls(subject.pack):
+        for attachment in call.attachments:
+            told = attachment.kind in {AttachmentKind.LITERAL, AttachmentKind.GLOB}
+            if told and looks_secret(attachment.value):
+                message = f"{attachment.value} looks like a secret and would be sent away"
+                hint = "attach an example file instead, or remove it"
+                yield Problem(attachment.span, message, hint)
+
+
+def lost_attachment(subject: Subject) -> Iterator[Problem]:
+    """Every file that is meant to be attached is given in a way that oracle takes.
+
+    Why: oracle cuts `--file` values at commas, so that brace patterns and names with commas
+    arrive in pieces; `--file=a b` loses b; and `-f a.py "Why?"` takes the question for a file.
+    Mend: give each file its own `-f`, and the question by `-p`.
+
+    Bad::
+        # 01) cut in pieces
+        oracle -p "Why?" -f "src/*.{ts,tsx}" --write-output a.md
+
+    Good::
+        # 01) one by one
+        oracle -p "Why?" -f "src/*.ts" -f "src/*.tsx" --write-output a.md
+    """
+    for _, call in _calls(subject.pack):
+        for lost in losses(call):
+            problem = _lost_problem(lost, call, subject)
+            if problem is not None:
+                yield problem
+
+
+def _lost_problem(lost: LostValue, call: ToolCall, subject: Subject) -> Problem | None:
+    word = call.argv[lost.at]
+    match lost.loss:
+        case Loss.LIST_SPLIT:
+            return _split_problem(word.span, call, subject)
+        case Loss.BRACES_SPLIT:
+            message = f"oracle cuts {word.shown} at the comma, through the braces"
+            return Problem(word.span, message, "give each pattern its own -f")
+        case Loss.IGNORED_OPERAND:
+            message = f"oracle ignores {word.shown}: the question is already given by a flag"
+            return Problem(word.span, message, "if it is a file, put -f before it")
+        case _:
+            message = "oracle takes this word for one more file, so there is no question"
+            return Problem(word.span, message, "give the question by -p")
+
+
+def _split_problem(span: Span, call: ToolCall, subject: Subject) -> Problem | None:
+    """Not worth a word when each piece is a file: then a list was meant."""
+    pieces = [each for each in call.attachments if each.word.span == span]
+    facts = [subject.facts.paths.get(piece.value) for piece in pieces]
+    if facts and all(fact is not None and fact.kind is PathKind.FILE for fact in facts):
+        return None
+    shown = " and ".join(piece.value for piece in pieces)
+    message = f"oracle cuts this value at the comma into {shown}"
+    hint = "give each file its own -f; a name with a comma cannot be attached"
+    return Problem(span, message, hint)
+
+
+def too_big_attachment(subject: Subject) -> Iterator[Problem]:
+    """An attached file is at most 1 MB.
+
+    Why: oracle refuses the whole call otherwise.
+    Mend: attach the part that matters, or raise the limit with `--max-file-size-bytes`.
+
+    Bad::
+        # 01) too much
+        oracle -p "Why?" -f data/large.log --write-output a.md
+
+    Good::
+        # 01) enough
+        oracle -p "Why?" -f data/large.log --max-file-size-bytes 9000000 --write-output a.md
+    """
+    for step, call in _calls(subject.pack):
+        if call.has(_LIMIT_FLAG) or not stays_put(subject.pack, step):
+            continue
+        for attachment in _literal(call):
+            fact = subject.facts.paths.get(attachment.value)
+            if fact is not None and fact.kind is PathKind.FILE and fact.size > LARGEST:
+                message = f"{attachment.value} has {fact.size:,} bytes, oracle takes {LARGEST:,}"
+                yield Problem(attachment.span, message, f"attach less, or pass {_LIMIT_FLAG}")
+
+
+def attachment_outside(subject: Subject) -> Iterator[Problem]:
+    """An attached file lies in the project.
+
+    Why: on another machine the path leads nowhere, or to something else.
+    Mend: copy what is needed into the project.
+
+    Bad::
+        # 01) next door
+        oracle -p "Why?" -f ../other/secret.py --write-output a.md
+
+    Good::
+        # 01) at home
+        oracle -p "Why?" -f src/other.py --write-output a.md
+    """
+    for step, call in _calls(subject.pack):
+        if not stays_put(subject.pack, step):
+            continue
+        for attachment in _literal(call):
+            fact = subject.facts.paths.get(attachment.value)
+            climbs = not attachment.value.startswith("/") and inside("/p", attachment.value) is None
+            if climbs or (fact is not None and fact.kind is PathKind.OUTSIDE):
+                message = f"{attachment.value} lies outside the project"
+                yield Problem(attachment.span, message, "copy what is needed into the project")
+
+
+def _calls(pack: Pack) -> Iterator[tuple[Step, ToolCall]]:
+    return ((step, call) for step in pack.steps for call in step.oracle_calls)
+
+
+def _literal(call: ToolCall) -> Iterator[Attachment]:
+    return (each for each in call.attachments if each.kind is AttachmentKind.LITERAL)
+
+
+RULES = (
+    Rule("OP401", "too-many-attachments", Severity.WARNING, Severity.ERROR, too_many_attachments),
+    Rule("OP402", "broad-glob", Severity.WARNING, Severity.ERROR, broad_glob),
+    Rule("OP403", "attachment-missing", Severity.WARNING, Severity.ERROR, attachment_missing),
+    Rule("OP404", "secret-attachment", Severity.WARNING, Severity.ERROR, secret_attachment),
+    Rule("OP405", "lost-attachment", Severity.WARNING, Severity.ERROR, lost_attachment),
+    Rule("OP406", "too-big-attachment", Severity.WARNING, Severity.ERROR, too_big_attachment),
+    Rule("OP407", "attachment-outside", Severity.WARNING, Severity.ERROR, attachment_outside),
+)

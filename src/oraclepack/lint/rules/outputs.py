@@ -1,0 +1,283 @@
+"""OP5xx: where the answers go."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from posixpath import normpath
+
+from oraclepack.core.asked import asked_for
+from oraclepack.core.call import ToolCall
+from oraclepack.core.contract import MARKERS, contradiction
+from oraclepack.core.facts import PathKind
+from oraclepack.core.finding import Severity
+from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.outpath import fault_of, guarded_place, inside
+from oraclepack.core.questions import asking_calls
+from oraclepack.core.script import Place, Word
+from oraclepack.core.source import Span
+from oraclepack.core.step import Step
+from oraclepack.lint.destinations import destinations, known_outputs
+from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.whereabouts import stays_put
+
+_STDOUT_NAME = "-"
+_REWRITES = frozenset({"task-master"})
+"""Tools whose output is a file they keep up to date: writing it twice is their way."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An output whose path the text tells."""
+
+    path: str
+    step: Step
+    call: ToolCall | None
+    span: Span
+
+
+def no_write_output(subject: Subject) -> Iterator[Problem]:
+    """An oracle call says where its answer goes.
+
+    Why: a paid answer that only scrolls by cannot be verified, kept or found again.
+    Mend: add `--write-output <path>`.
+
+    Bad::
+        # 01) said into the wind
+        oracle -p "Why?"
+
+    Good::
+        # 01) written down
+        oracle -p "Why?" --write-output docs/why.md
+    """
+    for step in subject.pack.steps:
+        for call in asking_calls(step):
+            if call.partly_hidden or "xargs" in call.wrappers or destinations(call):
+                continue
+            message = "the answer is not written to a file"
+            yield Problem(call.span, message, "add --write-output <path>", step=step.id)
+
+
+def output_collision(subject: Subject) -> Iterator[Problem]:
+    """No two calls write the same file.
+
+    Why: the later answer replaces the earlier one, which was paid for.
+    Mend: give each answer a file of its own. Calls of one step that exclude each other
+    (`a || b`, if/else) may share one.
+
+    Bad::
+        # 01) first
+        oracle -p "Why?" --write-output docs/a.md
+        # 02) second
+        oracle -p "How?" --write-output docs/a.md
+
+    Good::
+        # 01) first
+        oracle -p "Why?" --write-output docs/a.md
+        # 02) second
+        oracle -p "How?" --write-output docs/b.md
+    """
+    first: dict[str, _Written] = {}
+    for written in _all_written(subject):
+        before = first.setdefault(normpath(written.path), written)
+        if before is not written and not _one_of_two(before, written):
+            where = f"step {before.step.id}, line {before.span.line}"
+            message = f"{written.path} is already written by {where}"
+            yield Problem(written.span, message, "give each answer a file of its own")
+
+
+def _all_written(subject: Subject) -> Iterator[_Written]:
+    for step in subject.pack.steps:
+        if not stays_put(subject.pack, step):
+            continue
+        for call in step.calls:
+            if call.tool in _REWRITES:
+                continue
+            for word in destinations(call):
+                appends = any(r.operator == ">>" and r.target == word for r in call.redirects)
+                if word.value and word.value != _STDOUT_NAME and not appends:
+                    yield _Written(word.value, step, call, word.span)
+        for output in step.outputs:
+            if output.call is None and output.path.value:
+                yield _Written(output.path.value, step, None, output.path.span)
+
+
+def _one_of_two(before: _Written, after: _Written) -> bool:
+    """In one step: calls that exclude each other, or a directive that repeats a call."""
+    if before.step is not after.step:
+        return False
+    if before.call is None or after.call is None:
+        return True
+    # A function that is used twice shows its one call at both places.
+    uncertain = {Place.CONDITION, Place.LOOP, Place.FUNCTION}
+    return bool((before.call.places | after.call.places) & uncertain)
+
+
+def output_leaves_project(subject: Subject) -> Iterator[Problem]:
+    """An output lies in the project, outside `.git/` and oraclepack's own records.
+
+    Why: a pack must not write where nobody expects it, nor into the records of its runs.
+    Mend: choose a path below the project root, such as `docs/answers/01.md`.
+
+    Bad::
+        # 01) over the fence
+        oracle -p "Why?" --write-output ../answers/a.md
+
+    Good::
+        # 01) at home
+        oracle -p "Why?" --write-output docs/answers/a.md
+    """
+    for step, word in known_outputs(subject.pack):
+        reason = _leaves(word, step, subject)
+        if reason is not None:
+            hint = "choose a path below the project root"
+            yield Problem(word.span, f"{word.value} {reason}", hint, step=step.id)
+
+
+def _leaves(word: Word, step: Step, subject: Subject) -> str | None:
+    path = word.value or ""
+    if path.startswith("~"):
+        return "begins with ~, which no tool expands"
+    relative = not path.startswith("/")
+    if relative and not stays_put(subject.pack, step):
+        return None
+    place = inside("/p", path) if relative else None
+    if relative and place is None:
+        return "leads out of the project"
+    guarded = guarded_place(place) if place else None
+    if guarded is not None:
+        return f"lies in {guarded}, which no step may write to"
+    fact = subject.facts.paths.get(path)
+    outside = fact is not None and fact.kind is PathKind.OUTSIDE
+    return "leads out of the project" if outside else None
+
+
+def contradicted_contract(subject: Subject) -> Iterator[Problem]:
+    """The prompt asks for the section that the output is named for.
+
+    Why: the answer would be refused for lacking a section that was never asked for.
+    Mend: rename the output, or change the "Return only" line of the prompt. A marker
+    `# oraclepack: contract=…` must name a section, all-sections or none.
+
+    Bad::
+        # 01) crossed
+        oracle -p "Why? Return only: Risks/unknowns" --write-output a-direct-answer.md
+
+    Good::
+        # 01) in agreement
+        oracle -p "Why? Return only: Direct answer" --write-output a-direct-answer.md
+    """
+    for step in subject.pack.steps:
+        marker = next((d for d in step.directives if d.name == "contract"), None)
+        if marker is not None and marker.value.lower() not in MARKERS:
+            hint = did_you_mean(marker.value, MARKERS) or f"one of: {', '.join(MARKERS)}"
+            yield Problem(marker.span, f"unknown contract: {marker.value}", hint)
+        for call in asking_calls(step):
+            yield from _contradictions(call, step, marker.value.lower() if marker else None)
+
+
+def _contradictions(call: ToolCall, step: Step, marker: str | None) -> Iterator[Problem]:
+    if call.prompt is None:
+        return
+    if marker is not None:
+        asked = asked_for(call.prompt.text)
+        if asked.only is not None and marker in set(MARKERS) - {"none", asked.only.value}:
+            message = f"the step says contract={marker}, its prompt asks only for {asked.only}"
+            yield Problem(_prompt_line(call, step, asked.only_line), message, "let both agree")
+        return
+    for word in destinations(call):
+        found = contradiction(word.shown, call.prompt.text)
+        if found is not None:
+            message = f"{word.shown} is named for {found.named}, its prompt asks for {found.asked}"
+            hint = "rename the output, or ask for its section"
+            yield Problem(_prompt_line(call, step, found.line), message, hint)
+
+
+def _prompt_line(call: ToolCall, step: Step, offset: int) -> Span:
+    assert call.prompt is not None
+    place = Span.at(call.prompt.span.line + offset)
+    return place if step.span.holds_line(place.line) else call.span
+
+
+def output_named_dash(subject: Subject) -> Iterator[Problem]:
+    """`--write-output` names a file; `-` is not standard output there.
+
+    Why: oracle writes a file whose name is `-`.
+    Mend: name a file, or leave the flag out and redirect standard output.
+
+    Bad::
+        # 01) a file named -
+        oracle -p "Why?" --write-output -
+
+    Good::
+        # 01) a file
+        oracle -p "Why?" --write-output docs/why.md
+    """
+    for step in subject.pack.steps:
+        for call in step.oracle_calls:
+            for word in call.values("--write-output"):
+                if word.value == _STDOUT_NAME:
+                    yield Problem(word.span, "this writes a file named -", "name a file")
+
+
+def output_never_made(subject: Subject) -> Iterator[Problem]:
+    """A call with one output asks one model.
+
+    Why: with several entries in `--models` oracle writes `x.<model>.md` for each and never `x.md`
+    itself, so that the promised answer does not appear.
+    Mend: ask one model by `-m`, or make one call for each model.
+
+    Bad::
+        # 01) two models, one file
+        oracle -p "Why?" --models gpt-5.2,gpt-5.1 --write-output docs/why.md
+
+    Good::
+        # 01) one model
+        oracle -p "Why?" -m gpt-5.2 --write-output docs/why.md
+    """
+    for step in subject.pack.steps:
+        for call in step.oracle_calls:
+            outputs = call.values("--write-output")
+            models = call.values("--models")[-1:]
+            several = [w for w in models if len([m for m in (w.value or "").split(",") if m]) > 1]
+            if outputs and several:
+                message = f"{outputs[-1].shown} is never made: several models write files each"
+                yield Problem(
+                    several[0].span, message, "ask one model by -m, or call once for each"
+                )
+
+
+def unusable_output_path(subject: Subject) -> Iterator[Problem]:
+    """An output path names a file that can be written.
+
+    Why: oracle ends with success even when it could not write its answer.
+    Mend: write a path with a file name at its end.
+
+    Bad::
+        # 01) a directory
+        oracle -p "Why?" --write-output docs/
+
+    Good::
+        # 01) a file
+        oracle -p "Why?" --write-output docs/why.md
+    """
+    for step, word in known_outputs(subject.pack):
+        path = word.value or ""
+        fact = subject.facts.paths.get(path)
+        fault = None if path == _STDOUT_NAME or path.startswith("~") else fault_of(path)
+        if fault is None and fact is not None and fact.kind is PathKind.DIRECTORY:
+            fault = "a directory has that name" if stays_put(subject.pack, step) else None
+        if fault is not None:
+            message = f"no answer can be written to {path!r}: {fault}"
+            yield Problem(word.span, message, "write the path of a file", step=step.id)
+
+
+RULES = (
+    Rule("OP501", "no-write-output", Severity.WARNING, Severity.ERROR, no_write_output),
+    Rule("OP502", "output-collision", Severity.ERROR, Severity.ERROR, output_collision),
+    Rule("OP503", "output-leaves-project", Severity.ERROR, Severity.ERROR, output_leaves_project),
+    Rule(
+        "OP504", "contradicted-contract", Severity.WARNING, Severity.WARNING, contradicted_contract
+    ),
+    Rule("OP505", "output-named-dash", Severity.WARNING, Severity.WARNING, output_named_dash),
+    Rule("OP506", "output-never-made", Severity.WARNING, Severity.WARNING, output_never_made),
+    Rule("OP507", "unusable-output-path", Severity.WARNING, Severity.WARNING, unusable_output_path),
+)

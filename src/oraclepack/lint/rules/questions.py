@@ -1,0 +1,220 @@
+"""OP3xx: the questions of a pack. Headers are judged in `headers.py`, the rest here."""
+
+import re
+from collections.abc import Iterator
+
+from oraclepack.core.finding import Severity
+from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.pack import Coverage, CoverageLine
+from oraclepack.core.questions import question_groups, questions_of
+from oraclepack.core.step import CATEGORIES, Step
+from oraclepack.lint.duplicates import duplicates
+from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rules import headers
+
+_VERDICT = re.compile(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
+_STEP_ID = re.compile(r"\b\d{2}\b")
+
+
+def duplicate_question(subject: Subject) -> Iterator[Problem]:
+    """No two steps ask nearly the same question.
+
+    Why: the second answer costs as much as the first and says nothing new.
+    Mend: ask something else, or remove one of the steps. What most prompts share, line by line, is
+    left out of the comparison, and so are small words and numbers; of the words that remain, nine
+    of ten must be the same in the same order, and every name from the code. The chunks of one
+    step are one question.
+
+    Bad::
+        # 01) stock
+        oracle -p "Where can the stock of an article become negative?" --write-output a.md
+        # 02) stock again
+        oracle -p "Where could a stock of the article become negative?" --write-output b.md
+
+    Good::
+        # 01) stock
+        oracle -p "Where can the stock of an article become negative?" --write-output a.md
+        # 02) prices
+        oracle -p "Who clears stale prices after an import?" --write-output b.md
+    """
+    for pair in duplicates(subject.pack):
+        first, again = pair.first.step, pair.again.step
+        message = f"step {again.id} asks nearly what step {first.id} asks"
+        hint = f"ask something else; step {first.id} is at line {first.header.span.line}"
+        yield Problem(pair.again.span, message, hint, step=again.id)
+
+
+def wrong_coverage_check(subject: Subject) -> Iterator[Problem]:
+    """The coverage check names each of the ten categories once and agrees with the steps.
+
+    Why: a category marked `OK` that no step asks about hides a gap.
+    Mend: write `OK` where a step has that category, else `Missing(<step ids>)`. A pack without
+    the section is fine.
+
+    Bad file::
+        # A pack
+
+        ```bash
+        # 01) category=invariants
+        oracle -p "Why?" --write-output a.md
+        ```
+
+        ## Coverage check
+        - invariants: OK
+        - migrations: OK
+
+    Good file::
+        # A pack
+
+        ```bash
+        # 01) category=invariants
+        oracle -p "Why?" --write-output a.md
+        ```
+
+        ## Coverage check
+        - contracts/interfaces: Missing(02)
+        - invariants: OK
+        - caching/state: Missing(03)
+        - background jobs: Missing(04)
+        - observability: Missing(05)
+        - permissions: Missing(06)
+        - migrations: Missing(07)
+        - UX flows: Missing(08)
+        - failure modes: Missing(09)
+        - feature flags: Missing(10)
+    """
+    coverage = subject.pack.coverage
+    if coverage is None:
+        return
+    yield from _unlisted(coverage)
+    seen: set[str] = set()
+    for line in coverage.lines:
+        category = _category(line)
+        if category is None:
+            hint = did_you_mean(line.category, CATEGORIES) or "remove the line"
+            message = f"the coverage check names an unknown category: {line.category}"
+            yield Problem(line.span, message, hint)
+        elif category in seen:
+            message = f"the coverage check names {category} twice"
+            yield Problem(line.span, message, "keep one of the lines")
+        else:
+            seen.add(category)
+            yield from _false_verdict(line, category, subject.pack.steps)
+
+
+def _unlisted(coverage: Coverage) -> Iterator[Problem]:
+    listed = {_category(line) for line in coverage.lines}
+    absent = [category for category in CATEGORIES if category not in listed]
+    if absent:
+        message = f"the coverage check leaves out {', '.join(absent)}"
+        yield Problem(coverage.span, message, "add a line for each: OK or Missing(<step ids>)")
+
+
+def _category(line: CoverageLine) -> str | None:
+    said = line.category.strip("*_` ").lower()
+    return next((category for category in CATEGORIES if category.lower() == said), None)
+
+
+def _false_verdict(line: CoverageLine, category: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
+    verdict = _VERDICT.match(line.verdict)
+    asking = [step.id for step in steps if step.attribute("category") == category]
+    if verdict is None or len(re.findall(r"\b(?:ok|missing)\b", line.verdict.lower())) > 1:
+        message = f"the coverage check says neither OK nor Missing of {category}: {line.verdict}"
+        yield Problem(line.span, message, "write OK or Missing(<step ids>)")
+    elif verdict["word"].lower() == "ok":
+        # A step without a known category may be the one that is meant.
+        sure = all(step.attribute("category") in CATEGORIES for step in steps)
+        if not asking and sure:
+            message = f"the coverage check says {category} is OK, but no step has that category"
+            yield Problem(line.span, message, "write Missing(<step ids>), or add a step")
+    else:
+        named = _STEP_ID.findall(verdict["rest"])
+        wrong = [step for step in asking if step in named or not named]
+        if wrong:
+            message = f"the coverage check misses {category}, but step {wrong[0]} asks about it"
+            yield Problem(line.span, message, "write OK")
+
+
+def several_questions_in_step(subject: Subject) -> Iterator[Problem]:
+    """A step asks one question.
+
+    Why: one step is one unit of cost, of retrying and of the backlog.
+    Mend: give each question a step of its own. Several calls are one question when their outputs
+    differ only in the section they end in: `-direct-answer`, `-risks-unknowns`,
+    `-next-experiment`, `-missing-evidence`.
+
+    Bad::
+        # 01) two questions
+        oracle -p "Why?" --write-output why.md
+        oracle -p "How?" --write-output how.md
+
+    Good::
+        # 01) one question in two parts
+        oracle -p "Why? Return only: Direct answer" --write-output why-direct-answer.md
+        oracle -p "Why? Return only: Risks/unknowns" --write-output why-risks-unknowns.md
+    """
+    for step in subject.pack.steps:
+        groups = question_groups(step)
+        if len(groups) > 1:
+            message = f"step {step.id} asks {len(groups)} questions"
+            hint = "give each question a step of its own"
+            yield Problem(groups[1][0].span, message, hint, step=step.id)
+
+
+def step_without_question(subject: Subject) -> Iterator[Problem]:
+    """Under `--strict`, every step asks a question.
+
+    Why: a strict pack is twenty questions in twenty steps, so that runs can be compared. Other
+    packs may hold steps that only prepare or check something.
+    Mend: move the preparation into the prelude or into the step that needs it.
+
+    Bad::
+        # 01) prepare
+        mkdir -p docs/answers
+
+    Good::
+        # 01) ask
+        mkdir -p docs/answers
+        oracle -p "Why?" --write-output docs/answers/why.md
+    """
+    silent = [step for step in subject.pack.steps if not questions_of(step)]
+    if silent:
+        ids = ", ".join(step.id for step in silent)
+        every = len(silent) == len(subject.pack.steps)
+        message = "no step asks an oracle question" if every else f"no oracle question in {ids}"
+        hint = "--strict wants one oracle question in each step"
+        yield Problem(silent[0].header.span, message, hint)
+
+
+RULES = tuple(
+    sorted(
+        (
+            *headers.RULES,
+            Rule(
+                "OP306", "duplicate-question", Severity.WARNING, Severity.ERROR, duplicate_question
+            ),
+            Rule(
+                "OP307",
+                "wrong-coverage-check",
+                Severity.WARNING,
+                Severity.ERROR,
+                wrong_coverage_check,
+            ),
+            Rule(
+                "OP308",
+                "several-questions-in-step",
+                Severity.WARNING,
+                Severity.ERROR,
+                several_questions_in_step,
+            ),
+            Rule(
+                "OP310",
+                "step-without-question",
+                Severity.ADVICE,
+                Severity.ERROR,
+                step_without_question,
+            ),
+        ),
+        key=lambda rule: rule.id,
+    )
+)

@@ -1,0 +1,271 @@
+"""OP6xx: how the tools are called."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from oraclepack.core.call import ORACLE, FlagFault, FlagProblem, ToolCall
+from oraclepack.core.finding import Severity
+from oraclepack.core.flag_tables import table_of
+from oraclepack.core.script import Command, Place
+from oraclepack.core.source import Span
+from oraclepack.lint.interactive import waiting
+from oraclepack.lint.rule import Problem, Rule, Subject
+
+_RUNNERS = ("npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "bun")
+_EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
+"""Programs that stop reading before the end, and the flags that make them do so."""
+_PIPE = re.compile(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
+_PLACEHOLDER = re.compile(r"\{\{\s*[\w.-]+\s*\}\}")
+_OPENED = re.compile(r"[\w.-]+\s*\}\}")
+
+
+def unguarded_tool(subject: Subject) -> Iterator[Problem]:
+    """A step that uses codex, gemini or task-master asks first whether it is there.
+
+    Why: these tools are optional; a step that checks can say `SKIP` instead of failing halfway.
+    Mend: put `command -v <tool>` before the call.
+
+    Bad::
+        # 01) takes it for granted
+        codex exec "Mend the test." -o docs/mended.md
+
+    Good::
+        # 01) asks first
+        if ! command -v codex >/dev/null; then
+          echo "SKIP: codex not found"
+        else
+          codex exec "Mend the test." -o docs/mended.md
+        fi
+    """
+    for step in subject.pack.steps:
+        named: set[str] = set()
+        for call in step.calls:
+            fetched = any(name.split()[0] in _RUNNERS for name in call.wrappers)
+            if call.tool == ORACLE or call.guarded or fetched or call.tool in named:
+                continue
+            named.add(call.tool)
+            message = f"{call.spelled} is called without asking whether it is there"
+            hint = f'put before it: command -v {call.spelled} >/dev/null || echo "SKIP: …"'
+            yield Problem(call.span, message, hint, step=step.id)
+
+
+def interactive_use(subject: Subject) -> Iterator[Problem]:
+    """No command of a step waits for a person.
+
+    Why: a step has no terminal and its standard input is empty; such a command fails or does
+    nothing.
+    Mend: call the tool in its headless form: `codex exec`, `gemini -p`, `parse-prd --force`,
+    `oracle -p`.
+
+    Bad::
+        # 01) opens a screen
+        codex "Mend the test."
+
+    Good::
+        # 01) works alone
+        codex exec "Mend the test."
+    """
+    lines = subject.pack.text.split("\n")
+    for step in subject.pack.steps:
+        for found in waiting(step, lines):
+            yield Problem(found.span, found.message, found.hint, step=step.id)
+
+
+def not_interceptable(subject: Subject) -> Iterator[Problem]:
+    """A tool is called in a way that oraclepack can stand between.
+
+    Why: a call that goes past it is neither cached nor retried nor limited, and its output path is
+    not checked.
+    Mend: call the tool by its bare name and leave PATH alone.
+
+    Bad::
+        # 01) goes past
+        /usr/local/bin/oracle -p "Why?" --write-output a.md
+
+    Good::
+        # 01) by its name
+        oracle -p "Why?" --write-output a.md
+    """
+    for step in subject.pack.steps:
+        for call in step.calls:
+            if call.escapes is not None:
+                message = f"oraclepack cannot see this call of {call.tool}: {call.escapes}"
+                hint = f"call {call.tool} by its bare name"
+                yield Problem(call.span, message, hint, step=step.id)
+
+
+def refused_argument(subject: Subject) -> Iterator[Problem]:
+    """A tool is given flags and words that it knows.
+
+    Why: it refuses the whole call, after the steps before it have been paid for.
+    Mend: correct the flag. What is known is the version that `oraclepack doctor` names; a newer
+    tool may know more.
+
+    Bad::
+        # 01) mistyped
+        oracle -p "Why?" --write-ouput a.md
+
+    Good::
+        # 01) correct
+        oracle -p "Why?" --write-output a.md
+    """
+    for step in subject.pack.steps:
+        for call in step.calls:
+            for problem in call.problems:
+                message, hint = _refusal(call, problem)
+                yield Problem(problem.span, message, hint, step=step.id)
+            for word in call.excess[:1]:
+                message = f"{call.tool} takes no further word here: {word.shown}"
+                yield Problem(word.span, message, "quote the question as one word", step=step.id)
+
+
+def _refusal(call: ToolCall, problem: FlagProblem) -> tuple[str, str]:
+    name = f"{call.tool} {call.subcommand}" if call.subcommand else call.tool
+    known = f"{table_of(call.tool).tool} {table_of(call.tool).version}"
+    match problem.fault:
+        case FlagFault.UNKNOWN:
+            near = f"did you mean {problem.nearest}?" if problem.nearest else ""
+            hint = near or "remove it, or allow this rule if your version has it"
+            return f"{name} has no flag {problem.spelled} (as of {known})", hint
+        case FlagFault.NO_VALUE:
+            return f"{problem.spelled} lacks its value", f"write {problem.spelled} <value>"
+        case _:
+            hint = f"one of: {', '.join(problem.allowed)}"
+            return f"{name} does not take this value for {problem.spelled}", hint
+
+
+def call_in_background(subject: Subject) -> Iterator[Problem]:
+    """A step waits for the calls that it sends to the background.
+
+    Why: the step ends before the answer is there, and its calls are ended with it.
+    Mend: remove the `&`, or end the step with `wait`.
+
+    Bad::
+        # 01) runs off
+        oracle -p "Why?" --write-output a.md &
+
+    Good::
+        # 01) waits
+        oracle -p "Why?" --write-output a.md &
+        wait
+    """
+    for step in subject.pack.steps:
+        if any(command.name == "wait" for command in step.script.commands):
+            continue
+        for call in step.calls:
+            if Place.BACKGROUND in call.places:
+                message = f"the step does not wait for this call of {call.tool}"
+                yield Problem(call.span, message, "remove the &, or end the step with wait")
+
+
+def detached_call(subject: Subject) -> Iterator[Problem]:
+    """An oracle call stays until its answer is there.
+
+    Why: with `--no-wait` oracle ends at once and a worker of its own writes the answer later; if
+    that fails, nobody hears of it.
+    Mend: remove `--no-wait`.
+
+    Bad::
+        # 01) goes away
+        oracle -p "Why?" --no-wait --write-output a.md
+
+    Good::
+        # 01) stays
+        oracle -p "Why?" --wait --write-output a.md
+    """
+    for step in subject.pack.steps:
+        for call in step.oracle_calls:
+            waits = [flag for flag in call.flags if flag.name in {"--wait", "--no-wait"}]
+            if waits and waits[-1].name == "--no-wait":
+                message = "--no-wait ends the call before the answer is there"
+                yield Problem(waits[-1].span, message, "remove --no-wait")
+
+
+def closed_pipe(subject: Subject) -> Iterator[Problem]:
+    """What reads from oracle reads to the end.
+
+    Why: when its standard output is closed early oracle crashes and writes no answer.
+    Mend: send the output to a file, or leave it; the answer is in the `--write-output` file.
+
+    Bad::
+        # 01) stops listening
+        oracle -p "Why?" --write-output a.md | head -n 5
+
+    Good::
+        # 01) listens
+        oracle -p "Why?" --write-output a.md
+        head -n 5 a.md
+    """
+    lines = subject.pack.text.split("\n")
+    for step in subject.pack.steps:
+        spans = {call.span for call in step.oracle_calls if Place.PIPELINE in call.places}
+        commands = step.script.commands
+        for command, after in pairwise(commands):
+            piped = command.span in spans and _joined(lines, command.span, after.span)
+            if piped and _stops_early(after):
+                message = f"{after.name} closes the pipe early, and oracle dies of it"
+                yield Problem(after.span, message, "read the output file instead")
+
+
+def _joined(lines: list[str], before: Span, after: Span) -> bool:
+    if before.end_line != after.line:
+        return False
+    between = lines[after.line - 1][before.end_column - 1 : after.column - 1]
+    return _PIPE.fullmatch(between) is not None
+
+
+def _stops_early(command: Command) -> bool:
+    flags = _EARLY.get(command.name or "")
+    given = [word.shown for word in command.words[1:]]
+    return flags is not None and (not flags or any(word.startswith(flags) for word in given))
+
+
+def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
+    """No `{{placeholder}}` of a template stands where a command or its files should.
+
+    Why: bash would look for a program of that name.
+    Mend: fill in the template.
+
+    Bad::
+        # 01) a template
+        {{oracle_cmd}} -p "Why?" --write-output a.md
+
+    Good::
+        # 01) filled in
+        oracle -p "Why?" --write-output a.md
+    """
+    lines = subject.pack.text.split("\n")
+    for step in subject.pack.steps:
+        for command in step.script.commands:
+            start = command.span.column - 1
+            before = lines[command.span.line - 1][max(start - 2, 0) : start]
+            name = command.words[0].source if command.words else ""
+            if before == "{{" and _OPENED.match(name):
+                message = f"{{{{{name} is a placeholder, not a command"
+                yield Problem(command.span, message, "fill in the template", step=step.id)
+        words = [output.path for output in step.outputs]
+        words += [each.word for call in step.calls for each in call.attachments]
+        for word in words:
+            found = _PLACEHOLDER.search(word.shown)
+            if found is not None:
+                message = f"{found[0]} is a placeholder, not a path"
+                yield Problem(word.span, message, "fill in the template", step=step.id)
+
+
+RULES = (
+    Rule("OP601", "unguarded-tool", Severity.WARNING, Severity.ERROR, unguarded_tool),
+    Rule("OP602", "interactive-use", Severity.WARNING, Severity.WARNING, interactive_use),
+    Rule("OP603", "not-interceptable", Severity.WARNING, Severity.WARNING, not_interceptable),
+    Rule("OP604", "refused-argument", Severity.WARNING, Severity.WARNING, refused_argument),
+    Rule("OP606", "call-in-background", Severity.WARNING, Severity.WARNING, call_in_background),
+    Rule("OP607", "detached-call", Severity.WARNING, Severity.WARNING, detached_call),
+    Rule("OP608", "closed-pipe", Severity.WARNING, Severity.WARNING, closed_pipe),
+    Rule(
+        "OP609",
+        "unrendered-placeholder",
+        Severity.WARNING,
+        Severity.WARNING,
+        unrendered_placeholder,
+    ),
+)
