@@ -1,5 +1,6 @@
 """What a prelude sets reaches every step exactly, and nothing else does."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -244,3 +245,33 @@ def test_a_long_prelude_is_captured_too(bench: Bench) -> None:
     long = "#" + "x" * 200_000 + "\nx=1"
 
     assert bench.after(long, "echo $x") == "1\n"
+
+
+@pytest.mark.parametrize("theirs", ["", "{}/gateway.sh"])
+def test_a_profile_that_takes_bash_env_for_itself_does_not_keep_us_out(
+    tmp_path: Path, theirs: str
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "modules.sh").write_text("m=modules\n")
+    (home / "gateway.sh").write_text("g=gateway\n")
+    (home / ".bash_profile").write_text("export BASH_ENV=~/modules.sh\np=profile\n")
+    extra = {"BASH_ENV": theirs.format(home)} if theirs else {}
+
+    said = Bench(tmp_path, extra=extra).after(
+        "x=1", "echo $x $p $m ${g-} ${PATH%%:*}; echo ${BASH_ENV##*/}", first_on_path="/first"
+    )
+
+    expected = "1 profile modules gateway /first\ngateway.sh\n"
+    assert said == (expected if theirs else "1 profile modules /first\nmodules.sh\n")
+
+
+def test_a_system_without_nameless_files_works_too(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setenv("TMPDIR", str(bench.root))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    assert bench.after("x=1", f"echo $x\n#{'x' * 200_000}") == "1\n"
+    assert not list(bench.root.glob("tmp*"))

@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from oraclepack.adapters.processes import has_proc
+
 _LOWEST_FD = 200
 """Scripts use the small numbers for themselves, bash 255."""
 
@@ -48,7 +50,7 @@ def make_nameless(stack: ExitStack, data: bytes = b"") -> Nameless:
 
 def _open() -> tuple[int, str]:
     """The descriptor, and the name that it has to have on systems without the other kind."""
-    if hasattr(os, "memfd_create"):
+    if hasattr(os, "memfd_create") and has_proc():
         return os.memfd_create("oraclepack"), ""
     import tempfile  # noqa: PLC0415  slow to import, and only macOS needs it
 

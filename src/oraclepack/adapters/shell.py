@@ -15,6 +15,7 @@ from pathlib import Path
 from shlex import quote as _quote
 
 from oraclepack.adapters.nameless import Nameless, make_nameless
+from oraclepack.adapters.profile import SOURCE_BASH_ENV, SOURCE_PROFILE, keeps_bash_env
 from oraclepack.adapters.snapshot import LAST_PART
 from oraclepack.core.attempt import MARKER_VARIABLE, Attempt
 
@@ -22,7 +23,6 @@ LONGEST_ARGUMENT = 120_000
 """Linux takes 131,071 bytes in one argument; longer bodies take the other way."""
 
 _HERE = Path(__file__).parent
-_PROFILES = ("~/.bash_profile", "~/.bash_login", "~/.profile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,19 @@ def prepare(attempt: Attempt, stack: ExitStack, records: Nameless | None = None)
         code = _eval_string(tail)
     else:
         code += tail
+    login = attempt.login
     if inside := _inside(attempt, records, loading):
+        if login and not keeps_bash_env(attempt.env, attempt.cwd):
+            # The next best thing to a login shell: a shell that sources the same files.
+            login = False
+            inside = (
+                os.fsencode(SOURCE_PROFILE + SOURCE_BASH_ENV + _their_bash_env(attempt)) + inside
+            )
         entrance = make_nameless(stack)
         entrance.write(os.fsencode(_header(attempt, entrance)) + inside)
         handed.append(entrance.fd)
         env["BASH_ENV"] = entrance.path
-    argv = (b"bash", b"-lc" if attempt.login else b"-c", code)
+    argv = (b"bash", b"-lc" if login else b"-c", code)
     return ShellCall(argv, env, tuple(handed))
 
 
@@ -95,15 +102,19 @@ def _header(attempt: Attempt, entrance: Nameless) -> str:
     The login profile may start shells of its own while BASH_ENV still points here; only the
     attempt's shell is a child of this process.
     """
+    undo = _their_bash_env(attempt) or "unset -v BASH_ENV\n"
+    return f"{undo}exec {entrance.fd}<&-\n[[ $PPID == {os.getpid()} ]] || return 0\n"
+
+
+def _their_bash_env(attempt: Attempt) -> str:
+    """Put the caller's BASH_ENV back and do what it is there for."""
     theirs = attempt.env.get("BASH_ENV")
     if not theirs:
-        undo = "unset -v BASH_ENV\n"
-    elif "$" in theirs or "`" in theirs:  # bash expands the value like a quoted word
-        undo = f'BASH_ENV={_quote(theirs)}\n[[ -r "{theirs}" ]] && . "{theirs}"\n'
-    else:
-        file = _quote(theirs if "/" in theirs else f"./{theirs}")
-        undo = f"BASH_ENV={_quote(theirs)}\n[[ -r {file} ]] && . {file}\n"
-    return f"{undo}exec {entrance.fd}<&-\n[[ $PPID == {os.getpid()} ]] || return 0\n"
+        return ""
+    if "$" in theirs or "`" in theirs:  # bash expands the value like a quoted word
+        return f'BASH_ENV={_quote(theirs)}\n[[ -r "{theirs}" ]] && . "{theirs}"\n'
+    file = _quote(theirs if "/" in theirs else f"./{theirs}")
+    return f"BASH_ENV={_quote(theirs)}\n[[ -r {file} ]] && . {file}\n"
 
 
 def _restored(snapshot: str | None) -> tuple[bytes, bytes]:
@@ -129,7 +140,7 @@ __oraclepack_records={_quote(str(_HERE / "records.sh"))}
   (. "$__oraclepack_records")
   printf 's\\0%s\\0b\\0%s\\0d\\0%s\\0after\\0\\0' "$SHELLOPTS" "$BASHOPTS" "$PWD"
 }} >&{records.fd}
-{"" if attempt.login else _profile()}"""
+{"" if attempt.login else SOURCE_PROFILE}"""
 
 
 def _after(attempt: Attempt, records: Nameless) -> bytes:
@@ -148,14 +159,3 @@ def _after(attempt: Attempt, records: Nameless) -> bytes:
   builtin . {capture} >&{records.fd}
 }} 2>/dev/null
 """)
-
-
-def _profile() -> str:
-    """What `bash -l` does by itself."""
-    personal = " ".join(_PROFILES)
-    return f"""\
-if [[ -r /etc/profile ]]; then . /etc/profile; fi
-for __oraclepack_file in {personal}; do
-  if [[ -r $__oraclepack_file ]]; then . "$__oraclepack_file"; break; fi
-done
-"""
