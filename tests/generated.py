@@ -9,6 +9,8 @@ from oraclepack.cli.describe import commands, help_of
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.table import root
 from oraclepack.core.settings import SETTINGS, Setting, Source
+from oraclepack.lint.doc import rules_page
+from oraclepack.lint.registry import RULES
 
 ROOT = Path(__file__).parent.parent
 
@@ -119,6 +121,7 @@ FILES: list[tuple[str, Callable[[], str]]] = [
     ("src/oraclepack/cli/root_help.txt", root_help),
     ("docs/cli.md", cli_page),
     ("docs/settings.md", settings_page),
+    ("docs/rules.md", lambda: rules_page(RULES)),
 ]
 """Each generated file and the function that renders it."""
 

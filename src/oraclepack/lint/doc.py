@@ -21,7 +21,7 @@ def doc_of(rule: Rule) -> RuleDoc:
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     parts = {
         mark["name"]: _part(mark, text[mark.end() : end])
-        for mark, end in zip(marks, ends, strict=True)
+        for mark, end in zip(marks, ends, strict=False)
     }
     kind = ExampleKind.FILE if "Bad file" in parts else ExampleKind.BASH
     suffix = " file" if kind is ExampleKind.FILE else ""

@@ -2,10 +2,30 @@
 
 from oraclepack.lint import suppress
 from oraclepack.lint.rule import Rule
-from oraclepack.lint.rules import bash, numbering, old_bash, structure
+from oraclepack.lint.rules import (
+    attachments,
+    bash,
+    numbering,
+    old_bash,
+    outputs,
+    questions,
+    structure,
+    tools,
+)
 
-_FAMILIES = (structure, numbering, suppress, bash, old_bash)
+_STRUCTURE = (*structure.RULES, *numbering.RULES, *suppress.RULES)
+_BASH = (*bash.RULES, *old_bash.RULES)
 
 RULES: tuple[Rule, ...] = tuple(
-    sorted((rule for family in _FAMILIES for rule in family.RULES), key=lambda rule: rule.id)
+    sorted(
+        (
+            *_STRUCTURE,
+            *_BASH,
+            *questions.RULES,
+            *attachments.RULES,
+            *outputs.RULES,
+            *tools.RULES,
+        ),
+        key=lambda rule: rule.id,
+    )
 )

@@ -14,9 +14,12 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
 
+Use = tuple[str, Span | None]
+"""A rule and the lines for which it is allowed; None means the whole pack."""
+
 _SYNTAX = frozenset({"OP203", "OP204"})
 
-CHANGING = frozenset({"OP203", "OP205", "OP209", "OP403", "OP406", "OP407", "OP503"})
+CHANGING = frozenset(f"OP{number}" for number in (203, 205, 209, 402, 403, 405, 406, 407, 503, 507))
 """Rules that ask the machine, not only the text: on another machine their answer may differ, so
 that allowing them is never called useless."""
 
@@ -32,6 +35,9 @@ class Allowance:
     """The step it stands in; None before the first step: it speaks for the whole pack."""
     lines: Span | None = None
     """The lines of that step."""
+
+    def use(self, rule: Rule) -> Use:
+        return rule.id, self.lines
 
     def covers(self, finding: Finding) -> bool:
         if self.lines is None:
@@ -77,13 +83,20 @@ def by_word(rules: Iterable[Rule]) -> Mapping[str, Rule]:
 
 def split(
     findings: Iterable[Finding], allowed: tuple[Allowance, ...], known: Mapping[str, Rule]
-) -> tuple[list[Finding], frozenset[tuple[Allowance, str]]]:
-    """The findings that stay, and which allowance took away findings of which rule."""
+) -> tuple[list[Finding], frozenset[Use]]:
+    """The findings that stay, and which allowances were of use."""
+    by_rule: dict[str, dict[Use, Allowance]] = {}
+    for allowance in allowed:
+        for rule in _rules_of(allowance, known):
+            if not is_binding(rule):
+                by_rule.setdefault(rule.id, {}).setdefault(allowance.use(rule), allowance)
     stay: list[Finding] = []
-    used: set[tuple[Allowance, str]] = set()
+    used: set[Use] = set()
     for finding in findings:
         takers = [
-            (allowance, finding.rule) for allowance in allowed if _takes(allowance, finding, known)
+            use
+            for use, allowance in by_rule.get(finding.rule, {}).items()
+            if allowance.covers(finding)
         ]
         used.update(takers)
         if not takers:
@@ -91,15 +104,16 @@ def split(
     return stay, frozenset(used)
 
 
-def _takes(allowance: Allowance, finding: Finding, known: Mapping[str, Rule]) -> bool:
-    rules = (known.get(word.lower()) for word in allowance.targets)
-    named = any(rule is not None and rule.id == finding.rule for rule in rules)
-    return named and not is_binding(known[finding.rule.lower()]) and allowance.covers(finding)
+def _rules_of(allowance: Allowance, known: Mapping[str, Rule]) -> Iterator[Rule]:
+    for word in allowance.targets:
+        rule = known.get(word.lower())
+        if rule is not None:
+            yield rule
 
 
 def complaints(
     allowed: tuple[Allowance, ...],
-    used: frozenset[tuple[Allowance, str]],
+    used: frozenset[Use],
     known: Mapping[str, Rule],
     asked: frozenset[str],
 ) -> Iterator[tuple[str, Problem]]:
@@ -112,15 +126,15 @@ def complaints(
             problem = Problem(allowance.span, "allow names no rule", "write: allow OP402 <reason>")
             yield "unknown-allow", problem
         for word in allowance.targets:
-            rule = known.get(word.lower())
-            if rule is None:
+            if word.lower() not in known:
                 hint = did_you_mean(word, known) or "`oraclepack explain` lists the rules"
                 yield "unknown-allow", Problem(allowance.span, f"there is no rule {word}", hint)
-            elif is_binding(rule):
+        for rule in _rules_of(allowance, known):
+            if is_binding(rule):
                 message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
                 yield "useless-allow", Problem(allowance.span, message, "mend it instead")
-            elif rule.id in asked - CHANGING and (allowance, rule.id) not in used:
-                where = "here" if allowance.step is None else f"in step {allowance.step}"
+            elif rule.id in asked - CHANGING and allowance.use(rule) not in used:
+                where = f"in step {allowance.step}" if allowance.step else "here"
                 message = f"nothing {where} for {rule.id} {rule.name} to find"
                 yield "useless-allow", Problem(allowance.span, message, "remove the comment")
 
@@ -133,13 +147,13 @@ def unknown_allow(_subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) one question
-        # oraclepack: allow OP999 the reference is a whole folder
-        oracle -p "Why?" --write-output a.md
+        # oraclepack: allow OP999 the keys in it are made up
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
 
     Good::
         # 01) one question
-        # oraclepack: allow OP402 the reference is a whole folder
-        oracle -p "Why?" -f "src/**" --write-output a.md
+        # oraclepack: allow OP404 the keys in it are made up
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
     """
     # The engine reports it: it knows all the rules.
     return iter(())
@@ -153,13 +167,13 @@ def useless_allow(_subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) one question
-        # oraclepack: allow OP402 the reference is a whole folder
+        # oraclepack: allow OP404 the keys in it are made up
         oracle -p "Why?" -f src/api.py --write-output a.md
 
     Good::
         # 01) one question
-        # oraclepack: allow OP402 the reference is a whole folder
-        oracle -p "Why?" -f "src/**" --write-output a.md
+        # oraclepack: allow OP404 the keys in it are made up
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
     """
     # The engine reports it: it has seen what the other rules found.
     return iter(())
@@ -173,13 +187,13 @@ def reasonless_allow(subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) one question
-        # oraclepack: allow OP402
-        oracle -p "Why?" -f "src/**" --write-output a.md
+        # oraclepack: allow OP404
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
 
     Good::
         # 01) one question
-        # oraclepack: allow OP402 the reference is a whole folder
-        oracle -p "Why?" -f "src/**" --write-output a.md
+        # oraclepack: allow OP404 the keys in it are made up
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
     """
     for allowance in allowances(subject.pack):
         if allowance.targets and not allowance.reason:
