@@ -16,6 +16,7 @@ SIMILAR = 0.9
 MOST_QUESTIONS = 200
 """A pack with more is refused anyway; comparing each with each would take too long."""
 _MOST_WORDS = 2_000
+_EXACT = 1e-9
 _FEWEST_PROMPTS = 3
 """With fewer prompts nothing can be said about what most of them share."""
 
@@ -40,6 +41,7 @@ class Question:
     span: Span
     words: tuple[str, ...]
     """What is its own: without the lines that most prompts share."""
+    distinct: frozenset[str]
     names: frozenset[str]
     whole: tuple[str, ...]
     """All its words, shared or not."""
@@ -98,7 +100,8 @@ def _question(step: Step, call: ToolCall, prompt: Prompt, shared: frozenset[str]
     own = "\n".join(line for line in lines if _masked(line) not in shared)
     files = tuple(sorted(attachment.value for attachment in call.attachments))
     names = frozenset(token for token in _TOKEN.findall(own) if _NAME.search(token))
-    return Question(step, prompt.span, _words(own), names, _words("\n".join(lines)), files)
+    words, whole = _words(own), _words("\n".join(lines))
+    return Question(step, prompt.span, words, frozenset(words), names, whole, files)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -114,14 +117,15 @@ def _alike(first: Question, second: Question) -> bool:
         return same_thing and first.files == second.files and first.whole == second.whole != ()
     if first.names != second.names:
         return False
+    # Words that only one of them has bound the result from above: most pairs end here.
+    most = len(first.words) + len(second.words)
+    if len(first.distinct ^ second.distinct) > (1 - SIMILAR) * most + _EXACT:
+        return False
     return _similarity(first.words, second.words) >= SIMILAR
 
 
 def _similarity(first: tuple[str, ...], second: tuple[str, ...]) -> float:
-    # Words in common, in whatever order, bound the result: most pairs end here.
-    common = (Counter(first) & Counter(second)).total()
-    if 2 * common < SIMILAR * (len(first) + len(second)):
-        return 0.0
+    # Loaded only when two questions come close to each other.
     from rapidfuzz.distance import Indel  # noqa: PLC0415
 
     return Indel.normalized_similarity(first, second, score_cutoff=SIMILAR)
