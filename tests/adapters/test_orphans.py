@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.adapters import processes
 from oraclepack.adapters.orphans import end_leftovers, find_leftovers
 from oraclepack.adapters.processes import children_of_ours, look_at, start_time
 from oraclepack.core.attempt import Started, Watch
@@ -144,6 +145,15 @@ def test_a_process_that_only_has_the_same_number_is_left_alone() -> None:
         mistaken = Started(other.pid, other.pid, "12345", "token-of-another-boot")
 
         assert end_leftovers(mistaken) == ()
+        assert other.poll() is None
+        other.kill()
+
+
+def test_without_proc_a_number_alone_ends_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "has_proc", lambda: False)
+    with subprocess.Popen(["sleep", "30"], start_new_session=True) as other:
+        assert end_leftovers(Started(other.pid, other.pid, "", "token")) == ()
+        assert end_leftovers(Started(0, 0, "", "")) == ()
         assert other.poll() is None
         other.kill()
 

@@ -218,7 +218,9 @@ def test_the_exit_trap_waits_for_the_end_of_the_pack(bench: Bench) -> None:
     assert outcome.ok
 
     assert bench.out("echo step", restore=str(snapshot)) == "step\n"
-    assert bench.out(exit_trap(snapshot) or "", restore=str(snapshot)) == "tidy a\n"
+    script = exit_trap(snapshot)
+    assert script is not None
+    assert bench.out(script.read_bytes(), restore=str(snapshot)) == "tidy a\n"
 
 
 def test_warnings_name_what_is_not_carried(bench: Bench) -> None:

@@ -99,7 +99,8 @@ def end_leftovers(
     """
     patience = patience or Patience()
     if not processes.has_proc():
-        return _end_group(started.pgid, patience)
+        # Of a process that is not ours, a recorded number alone proves nothing.
+        return _end_group(started.pgid, patience) if started.pid in _awaited else ()
     if patience.linger:
         _await_end(find_leftovers(started, spared()), patience.linger, patience.hurry)
     seen: dict[int, Process] = {}

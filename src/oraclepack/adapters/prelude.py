@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oraclepack.adapters import disk
 from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.files import cannot, read
+from oraclepack.adapters.files import cannot
 from oraclepack.adapters.nameless import make_nameless
 from oraclepack.adapters.snapshot import Snapshot, take_snapshot
 from oraclepack.adapters.stop import Stop
@@ -38,14 +38,14 @@ def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Out
     return replace(outcome, warnings=(*outcome.warnings, *snapshot.warnings))
 
 
-def exit_trap(snapshot: Path) -> str | None:
-    """The code that sets the prelude's EXIT trap, if it has one.
+def exit_trap(snapshot: Path) -> Path | None:
+    """The script that sets the prelude's EXIT trap, if it has one.
 
     The trap tidies up after the whole pack: to be run as the code of a last attempt that
     restores the snapshot, when no step needs the prelude any more.
     """
-    kept = read(_exit_place(snapshot))
-    return None if kept is None else kept.decode("utf-8", "surrogateescape")
+    kept = _exit_place(snapshot)
+    return kept if kept.exists() else None
 
 
 def _keep(snapshot: Snapshot, place: Path) -> None:

@@ -84,7 +84,7 @@ def carries(pid: int, token: str) -> bool:
     """Whether a process was started with the marker of this attempt in its environment."""
     marker = f"{MARKER_VARIABLE}={token}".encode()
     try:
-        return marker in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        return bool(token) and marker in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return False
 

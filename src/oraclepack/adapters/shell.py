@@ -57,9 +57,8 @@ def prepare(attempt: Attempt, stack: ExitStack, records: Nameless | None = None)
         if login and not keeps_bash_env(attempt.env, attempt.cwd):
             # The next best thing to a login shell: a shell that sources the same files.
             login = False
-            inside = (
-                os.fsencode(SOURCE_PROFILE + SOURCE_BASH_ENV + _their_bash_env(attempt)) + inside
-            )
+            profile = SOURCE_PROFILE + SOURCE_BASH_ENV + _their_bash_env(attempt)
+            inside = os.fsencode(profile) + inside
         entrance = make_nameless(stack)
         entrance.write(os.fsencode(_header(attempt, entrance)) + inside)
         handed.append(entrance.fd)
