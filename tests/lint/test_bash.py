@@ -39,6 +39,7 @@ def _found(bash: str, facts: Facts | None = None) -> list[Row]:
         pytest.param("python3 - <<'PY'\n-1\nPY", [], id="in a program"),
         pytest.param("cat \\\n  -", [], id="a dash for stdin"),
         pytest.param("case $x in\n  -p) true ;;\nesac", [], id="a pattern"),
+        pytest.param("echo ((\n-p x", [], id="where the tree is lost it is no witness"),
         pytest.param("flags=(\n  -p a\n  -f b\n)", [], id="words of an array"),
         pytest.param(
             "oracle -p a \\ # note\n  -f b",

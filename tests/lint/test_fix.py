@@ -114,10 +114,19 @@ def test_an_orphaned_flag_goes_back_to_its_call(
         pytest.param("echo done\n-f a.py", id="no call before"),
         pytest.param("oracle -p why\n- a list", id="a list, not a flag"),
         pytest.param("true\n-p why\n-f a.py", id="a row of flags without a call"),
+        pytest.param("oracle -p why \\\\\n\n-f a.py", id="a backslash that is a word"),
+        pytest.param("oracle -p why\n\n\n-f a.py", id="several blank lines"),
     ],
 )
 def test_where_the_meaning_is_open_nothing_is_changed(bash: str) -> None:
     text = pack_text(f"# 01) a\n{bash}\n")
+
+    assert findings_of(text, select=("OP201",))
+    assert _fixed(text) == text
+
+
+def test_a_header_is_not_a_line_that_goes_on() -> None:
+    text = pack_text("# 01) a \\\n\n-f a.py\n")
 
     assert findings_of(text, select=("OP201",))
     assert _fixed(text) == text
@@ -241,6 +250,14 @@ ABC = "abc\ndef\n"
             [_finding((Span(1, 1, 1, 2), "1")), _finding((Span(1, 1, 1, 2), "1"))],
             "1bc\ndef\n",
             id="the same change twice is one",
+        ),
+        pytest.param(
+            [
+                _finding((Span(1, 1, 1, 2), "1")),
+                _finding((Span(1, 1, 1, 2), "1"), (Span(2, 1, 2, 2), "2")),
+            ],
+            "1bc\n2ef\n",
+            id="two fixes may share a change",
         ),
         pytest.param([_finding((Span.at(9, 9), "!"))], f"{ABC}!", id="past the end is the end"),
     ],

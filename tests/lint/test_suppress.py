@@ -91,6 +91,12 @@ def test_what_was_not_asked_is_not_called_useless() -> None:
     assert findings_of(text, select=ALLOWS) == ()
 
 
+def test_complaints_about_allows_can_be_left_out_too() -> None:
+    text = pack_text("# 01) a\n# oraclepack: allow OP999\ntrue")
+
+    assert findings_of(text, select=("OP201",)) == ()
+
+
 @pytest.mark.parametrize("rule", ["OP205", "OP209", "OP403"])
 def test_what_depends_on_the_machine_is_not_called_useless(rule: str) -> None:
     text = pack_text(f"# 01) a\n# oraclepack: allow {rule} because\ntrue")

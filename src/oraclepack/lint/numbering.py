@@ -35,14 +35,13 @@ def numbered(pack: Pack) -> tuple[Numbered, ...]:
         Numbered(step.id, step.header.span, step.header.id_span, is_step=True)
         for step in pack.steps
     ]
-    slips = [found for found in map(_slip, pack.misnumbered) if found is not None]
+    slips = map(_slip, pack.misnumbered)
     return tuple(sorted([*steps, *slips], key=lambda header: header.span))
 
 
-def _slip(comment: Comment) -> Numbered | None:
+def _slip(comment: Comment) -> Numbered:
     match = _DIGITS.match(comment.text)
-    if match is None:
-        return None
+    assert match is not None, "the parser only calls numbered comments misnumbered"
     line, column = comment.span.line, comment.span.column
     digits_span = Span(line, column + match.start(1), line, column + match.end(1))
     return Numbered(match[1], comment.span, digits_span, is_step=False)

@@ -27,6 +27,7 @@ class Stretch:
     script: Script
     calls: tuple[ToolCall, ...]
     span: Span
+    """Without the header of the step."""
     lines: list[str]
     """All lines of the file."""
 
@@ -136,7 +137,8 @@ class Stretch:
         first = orphan.span.line - 1
         while first > self.span.line and self._is_blank(first - 1):
             first -= 1
-        if not self._continues(first - 1) or not _FLAG.match(orphan.words[0].source):
+        goes_on = first > self.span.line and self._continues(first - 1)
+        if not goes_on or not _FLAG.match(orphan.words[0].source):
             return None
         return Fix(
             "remove the blank line before it", (Edit(Span(first, 1, orphan.span.line, 1), ""),)
@@ -167,7 +169,8 @@ def stretches(pack: Pack) -> Iterator[Stretch]:
     if pack.prelude is not None:
         yield Stretch(pack.prelude.script, (), pack.prelude.span, lines)
     for step in pack.steps:
-        yield Stretch(step.script, step.calls, step.span, lines)
+        body = replace(step.span, line=step.span.line + 1)
+        yield Stretch(step.script, step.calls, body, lines)
 
 
 def end_of(command: Command) -> Place:

@@ -1,0 +1,55 @@
+"""`explain` through the boundary."""
+
+import jsonschema
+import pytest
+
+from oraclepack.app.explain import rule_texts
+from oraclepack.core.schemas import schema_of
+from oraclepack.lint.registry import RULES
+from tests.cli.answers import answer
+
+
+@pytest.mark.parametrize("word", ["OP201", "op201", "orphaned-flag", "Orphaned-Flag"])
+def test_a_rule_is_found_by_id_and_by_name(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = answer(capsys, "explain", word)
+
+    assert told.code == 0
+    assert told.out.startswith("OP201 orphaned-flag: error\n")
+
+
+def test_without_a_rule_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = answer(capsys, "explain").out.splitlines()[1:]
+
+    assert [line.split()[0] for line in lines] == [rule.id for rule in RULES]
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        pytest.param("orphand-flag", "did you mean orphaned-flag?", id="near a name"),
+        pytest.param("zzz", "`oraclepack explain` lists the rules", id="near nothing"),
+    ],
+)
+def test_an_unknown_rule_is_wrong_usage(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = answer(capsys, "explain", word, "--json")
+
+    assert (told.code, told.envelope["error"]["suggestion"]) == (2, hint)
+
+
+@pytest.mark.parametrize("words", [(), ("OP103",)], ids=["all", "one"])
+def test_the_data_keeps_its_schema(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = answer(capsys, "explain", *words, "--json").envelope["data"]
+
+    jsonschema.validate(data, schema_of("explained"))
+    assert len(data["rules"]) == (1 if words else len(RULES))
+
+
+def test_sarif_is_told_of_every_rule() -> None:
+    texts = rule_texts()
+
+    assert [text.id for text in texts] == [rule.id for rule in RULES]
+    assert all(text.summary and text.help for text in texts)
