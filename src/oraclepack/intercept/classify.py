@@ -1,0 +1,144 @@
+"""What a failed call of oracle means: may the same call succeed later, and when.
+
+oracle prints no status codes; its words, and the reason in its session record, are all
+there is. The patterns are data (`failures.json`), tried in order: what can never succeed
+stands before what may, since quota and rate limit come with much the same words.
+"""
+
+import functools
+import pkgutil
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.result import StepError
+
+LONGEST_MESSAGE = 300
+
+
+class FailureClass(StrEnum):
+    """Whether trying again makes sense."""
+
+    TRANSIENT = "transient"
+    FINAL = "final"
+    UNKNOWN = "unknown"
+    """Not recognised: treated as final, since every try may cost money."""
+    DUPLICATE = "duplicate"
+    """oracle refused, for nothing, because a session with the same prompt is marked running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call failed."""
+
+    code: str
+    kind: FailureClass
+    message: str
+    wait: float | None = None
+    """Seconds the provider asks us to wait."""
+
+    @property
+    def is_transient(self) -> bool:
+        return self.kind is FailureClass.TRANSIENT
+
+    def error(self) -> StepError:
+        return StepError(code=self.code, message=self.message, transient=self.is_transient)
+
+
+class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One row of the table: all of its patterns that are given must be found."""
+
+    code: str
+    kind: Literal["transient", "final", "duplicate"] = msgspec.field(name="class")
+    text: str = ""
+    reason: str = ""
+    category: str = ""
+
+
+@functools.cache
+def patterns() -> tuple[tuple[Pattern, re.Pattern[str]], ...]:
+    """The table, each row with its pattern over the tool's words."""
+    content = pkgutil.get_data("oraclepack.intercept", "failures.json")
+    assert content is not None
+    rows = msgspec.json.decode(content, type=tuple[Pattern, ...])
+    flags = re.IGNORECASE | re.MULTILINE
+    return tuple((row, re.compile(row.text, flags)) for row in rows)
+
+
+def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure:
+    """The failure in what a tool said on stdout and stderr, and in its session record."""
+    words = _words(out, err, record)
+    reason = record.reason if record else _told_reason(out)
+    category = record.category if record else ""
+    message = _message(out, err, record)
+    for row, text in patterns():
+        if (
+            text.search(words)
+            and re.fullmatch(row.reason or ".*", reason)
+            and re.fullmatch(row.category or ".*", category)
+        ):
+            return Failure(row.code, FailureClass(row.kind), message, wait_hint(words))
+    return Failure("UNKNOWN", FailureClass.UNKNOWN, message)
+
+
+_HINT = re.compile(
+    r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smh]))+)", re.IGNORECASE
+)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def wait_hint(text: str) -> float | None:
+    """`Please try again in 20s`, `350ms`, `1m3s` → seconds."""
+    found = _HINT.search(text)
+    if found is None:
+        return None
+    return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT.findall(found[1]))
+
+
+_ERROR = re.compile(r"^ERROR: ", re.MULTILINE)
+_REASON = re.compile(r"^Transport: (\S+)", re.MULTILINE)
+
+
+def _words(out: str, err: str, record: SessionRecord | None) -> str:
+    """Where to look for the reason.
+
+    After the last `ERROR: `, or before the answer: an answer may speak of rate limits itself.
+    """
+    starts = [found.start() for found in _ERROR.finditer(out)]
+    said = out[starts[-1] :] if starts else out.partition("\nAnswer:\n")[0]
+    recorded = f"ERROR: {record.error_message}" if record and record.error_message else ""
+    return "\n".join(part for part in (said, err, recorded) if part)
+
+
+def _told_reason(out: str) -> str:
+    found = _REASON.findall(out)
+    return found[-1] if found else ""
+
+
+def _message(out: str, err: str, record: SessionRecord | None) -> str:
+    if record is not None and record.error_message:
+        return _short(record.error_message)
+    candidates = (_after_error(out), _last_line(err), _last_line(out))
+    return _short(next((text for text in candidates if text), "the tool gave no reason"))
+
+
+def _after_error(out: str) -> str:
+    parts = _ERROR.split(out)
+    return parts[-1].split("\n")[0].strip() if len(parts) > 1 else ""
+
+
+def _last_line(text: str) -> str:
+    lines: Sequence[str] = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("error:", "✖", "ERROR:"))]
+    return (told or lines or [""])[-1]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"

@@ -1,0 +1,47 @@
+"""The key of a call of oracle: everything that decides its answer, and nothing else."""
+
+import re
+from collections.abc import Iterable
+
+from oraclepack.core.digest import sha256_text
+from oraclepack.core.invocation_key import InvocationKey, NoKey
+from oraclepack.intercept.provider import Surroundings, config_part, engine_of, model_of
+from oraclepack.intercept.question import Question
+
+_MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
+_LOGIN = re.compile(r"//[^/@]*@")
+
+
+def unkeyed(question: Question) -> NoKey | None:
+    """Why a question has no key whatever its files are."""
+    if not question.prompt:
+        return NoKey("there is no prompt")
+    if question.models:
+        return NoKey("several models answer at once")
+    if question.output is None:
+        return NoKey("there is no --write-output: the answer goes to the screen only")
+    if question.flags.keys() & set(_MAKES_IMAGES):
+        return NoKey("the answer is an image")
+    if "--exec-session" in question.flags:
+        return NoKey("it continues a stored session")
+    return None
+
+
+def key_of(
+    question: Question, attached: Iterable[tuple[str, str]], around: Surroundings
+) -> InvocationKey | NoKey:
+    """The key, from the question, the (path, SHA-256) of its files, and what stands around it."""
+    reason = unkeyed(question)
+    if reason is not None:
+        return reason
+    parts = {"prompt": sha256_text(question.prompt), "engine": engine_of(question, around)}
+    parts |= {f"file:{path}": digest for path, digest in attached}
+    parts["model"] = model_of(question, around) or "the tool's own choice"
+    for name, values in question.flags.items():
+        parts[f"flag:{name}"] = _LOGIN.sub("//", ",".join(values))
+    for name, value in around.variables.items():
+        parts[f"variable:{name}"] = _LOGIN.sub("//", value)
+    config = config_part(around)
+    if config is not None:
+        parts["config"] = config
+    return InvocationKey.of(dict(sorted(parts.items())))

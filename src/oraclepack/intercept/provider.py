@@ -1,0 +1,130 @@
+"""Who answers a call: the provider, from engine, model and address."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from oraclepack.core.digest import sha256_text
+from oraclepack.intercept.question import Question
+
+PROVIDERS = ("openai", "anthropic", "google", "xai", "openrouter", "browser")
+REHEARSAL = "rehearsal"
+OF_TOOL = {"codex": "openai", "gemini": "google"}
+"""Who stands behind the other tools, where there is only one."""
+
+VARIABLES = (
+    "ANTHROPIC_BASE_URL",
+    "AZURE_OPENAI_API_VERSION",
+    "AZURE_OPENAI_DEPLOYMENT",
+    "AZURE_OPENAI_ENDPOINT",
+    "GEMINI_BASE_URL",
+    "OPENAI_BASE_URL",
+    "OPENROUTER_BASE_URL",
+    "ORACLE_BROWSER_PROFILE_DIR",
+    "ORACLE_ENGINE",
+    "ORACLE_MAX_FILE_SIZE_BYTES",
+    "ORACLE_REMOTE_HOST",
+    "XAI_BASE_URL",
+)
+"""What the environment or `.env` may say that changes an answer."""
+
+KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+"""With one of these set the tool chooses the API by itself, else the browser."""
+
+_NEUTRAL = frozenset(
+    ("background", "filesReport", "heartbeatSeconds", "notify", "sessionRetentionHours")
+)
+_FAMILIES = (
+    ("anthropic", re.compile(r"claude|sonnet|opus|haiku")),
+    ("google", re.compile(r"gemini")),
+    ("xai", re.compile(r"grok")),
+    ("openai", re.compile(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around a call and takes part in its answer."""
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Of `VARIABLES`, those that are set, whether in the environment or in `.env`."""
+    has_key: bool = False
+    configs: Sequence[str] = ()
+    """The texts of the tool's config files, the strongest last."""
+
+    def config(self) -> dict[str, Any]:
+        """The top of the merged config, as far as it can be read as JSON."""
+        merged: dict[str, Any] = {}
+        for text in self.configs:
+            merged |= _decoded(text) or {}
+        return merged
+
+
+def engine_of(question: Question, around: Surroundings) -> str:
+    """`api` or `browser`, as the tool itself would choose."""
+    if question.engine:
+        return question.engine
+    if question.flags.keys() & {"--provider", "--azure-endpoint", "--no-azure"}:
+        return "api"
+    by_variable = around.variables.get("ORACLE_ENGINE", "").strip().lower()
+    if by_variable in {"api", "browser"}:
+        return by_variable
+    by_config = around.config().get("engine")
+    if by_config in {"api", "browser"}:
+        return str(by_config)
+    return "api" if around.has_key else "browser"
+
+
+def model_of(question: Question, around: Surroundings) -> str | None:
+    """The model that is asked; None when the tool chooses."""
+    if question.models:
+        return ",".join(question.models)
+    by_config = around.config().get("model")
+    return question.model or (by_config if isinstance(by_config, str) else None)
+
+
+def provider_of(question: Question, around: Surroundings) -> str:
+    """Whose limits a call falls under."""
+    if engine_of(question, around) == "browser":
+        return "browser"
+    base = (question.flags.get("--base-url") or (around.variables.get("OPENAI_BASE_URL", ""),))[-1]
+    model = (model_of(question, around) or "gpt").split(",")[0].strip().lower()
+    if "openrouter.ai" in base or "/" in model:
+        return "openrouter"
+    family = next((name for name, pattern in _FAMILIES if pattern.search(model)), None)
+    return family or ("openai" if base else "openrouter")
+
+
+def limit_name(question: Question, provider: str) -> str:
+    """What shares a limit: a provider, or one browser profile."""
+    if provider != "browser":
+        return provider
+    flags = ("--browser-chrome-profile", "--browser-manual-login-profile-dir", "--remote-chrome")
+    profile = "\0".join(value for flag in flags for value in question.flags.get(flag, ()))
+    return f"browser-{sha256_text(profile)[:8]}" if profile else "browser"
+
+
+def config_part(around: Surroundings) -> str | None:
+    """What the config files bring into a key: a hash, since they may hold secrets."""
+    texts = [_stripped(text) for text in around.configs]
+    told = [text for text in texts if text not in {"", "{}"}]
+    return sha256_text("\0".join(told)) if told else None
+
+
+def _stripped(text: str) -> str:
+    """A config without what never changes an answer; one we cannot read counts as a whole."""
+    read = _decoded(text)
+    if read is None:
+        return text.strip()
+    kept = {key: value for key, value in read.items() if key not in _NEUTRAL}
+    return msgspec.json.encode(kept, order="sorted").decode()
+
+
+def _decoded(text: str) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return None

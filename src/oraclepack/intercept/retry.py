@@ -1,0 +1,77 @@
+"""Whether and when a failed call is made again."""
+
+from dataclasses import dataclass
+
+from oraclepack.intercept.classify import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How patient one call and a whole run are."""
+
+    tries: int = 5
+    """Per invocation, the first one included."""
+    base: float = 2.0
+    cap: float = 120.0
+    run_tries: int = 40
+    """Repeated calls in a run, all invocations together."""
+    run_seconds: float = 1800.0
+    """Waiting in a run, all invocations together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What of a run's retry budget is used up."""
+
+    tries: int = 0
+    seconds: float = 0.0
+
+    def plus(self, seconds: float) -> "Spent":
+        return Spent(self.tries + 1, self.seconds + seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAfter:
+    """Try again, so many seconds later."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Do not try again, and why."""
+
+    reason: str
+
+
+def next_try(
+    failure: Failure, tries: int, spent: Spent, policy: RetryPolicy, chance: float
+) -> RetryAfter | GiveUp:
+    """What to do after the n-th try failed. `chance` is drawn from [0, 1): full jitter."""
+    if not failure.is_transient:
+        return GiveUp("trying again would not help")
+    if tries >= policy.tries:
+        return GiveUp(f"{tries} tries were made")
+    if spent.tries >= policy.run_tries:
+        return GiveUp(f"the run's retry budget of {policy.run_tries} tries is used up")
+    wait = max(chance * _window(tries, policy), failure.wait or 0.0)
+    if spent.seconds + wait > policy.run_seconds:
+        return GiveUp(f"the run's retry budget of {policy.run_seconds:g} s of waiting is used up")
+    return RetryAfter(wait)
+
+
+def _window(tries: int, policy: RetryPolicy) -> float:
+    """The longest wait after the n-th try."""
+    # Only a call that failed pays for the import.
+    from tenacity import RetryCallState, Retrying, wait_exponential  # noqa: PLC0415
+
+    state = RetryCallState(Retrying(), None, (), {})
+    state.attempt_number = tries
+    return float(wait_exponential(multiplier=policy.base, max=policy.cap)(state))
+
+
+def waiting_note(failure: Failure, wait: RetryAfter, tries: int, policy: RetryPolicy) -> str:
+    """For the person who watches: "rate limited, next try in 41 s (2 of 5)"."""
+    what = failure.code.lower().replace("_", " ")
+    seconds = f"{wait.seconds:.0f} s" if wait.seconds >= 1 else f"{wait.seconds * 1000:.0f} ms"
+    return f"{what}, next try in {seconds} ({tries + 1} of {policy.tries})"

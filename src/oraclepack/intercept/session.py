@@ -1,0 +1,112 @@
+"""Adopt, don't repeat: what to do about a call that a crash cut off."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oraclepack.core.oracle_session import SessionRecord
+
+_SESSION_LINE = re.compile(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
+_COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
+_DUPLICATE = re.compile(r"same prompt is already running \((?P<id>[^)]+)\)")
+
+
+class OnUnknown(StrEnum):
+    """`--on-unknown`: what to do where nobody can tell whether a call was paid for."""
+
+    ASK = "ask"
+    RETRY = "retry"
+    FAIL = "fail"
+
+
+class Adoption(StrEnum):
+    """What to do about an earlier call of the same question."""
+
+    CALL = "call"
+    """Nothing was paid for, or it failed: ask."""
+    FORCE = "force"
+    """It died unfinished, and oracle still takes it for running: ask, with `--force`."""
+    HARVEST = "harvest"
+    """It is answered: take the answer."""
+    WAIT = "wait"
+    """Its process lives: wait for its end, then look again."""
+    ATTACH = "attach"
+    """A detached worker lives: wait for its end, then look again."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """Which processes of an earlier call are still there. None: nobody can tell."""
+
+    caller: bool | None = None
+    """The oracle process we started ourselves."""
+    worker: bool | None = None
+    """The detached worker that the session record names."""
+
+
+def adoption(record: SessionRecord | None, lives: Lives) -> Adoption:
+    """What the record of an earlier call, and its processes, ask us to do."""
+    if record is None:
+        return Adoption.WAIT if lives.caller else Adoption.CALL
+    match record.status:
+        case "completed":
+            return Adoption.HARVEST
+        case "running" | "pending":
+            return _unfinished(record, lives)
+        case _:
+            return Adoption.CALL
+
+
+def _unfinished(record: SessionRecord, lives: Lives) -> Adoption:
+    if record.detached or record.worker_pid is not None:
+        if lives.worker is None:
+            return Adoption.UNKNOWN
+        return Adoption.ATTACH if lives.worker else Adoption.FORCE
+    if lives.caller is None:
+        return Adoption.UNKNOWN
+    return Adoption.WAIT if lives.caller else Adoption.FORCE
+
+
+def matching(
+    records: Iterable[SessionRecord], prompt: str, output_path: str | None, since: str = ""
+) -> SessionRecord | None:
+    """The newest session that asked this question for this file, not begun before `since`."""
+    fits = [
+        record
+        for record in records
+        if record.output_path == output_path
+        and _same_prompt(record.prompt, prompt)
+        and record.started_at[:19] >= since[:19]
+    ]
+    return max(fits, key=lambda record: (record.started_at, record.id), default=None)
+
+
+def _same_prompt(recorded: str, prompt: str) -> bool:
+    """A suffix from the config may have been added on a line of its own."""
+    recorded, prompt = recorded.strip(), prompt.strip()
+    return recorded == prompt or recorded.startswith(f"{prompt}\n")
+
+
+def session_id(out: str) -> str | None:
+    """The session that oracle names in what it prints: after the answer, or else before it."""
+    after = [found["id"] for found in _COST_LINE.finditer(out)]
+    before = _SESSION_LINE.search(out)
+    return after[-1] if after else (before["id"] if before else None)
+
+
+def duplicate_id(out: str) -> str | None:
+    """The session because of which oracle refused to ask the same prompt again."""
+    found = _DUPLICATE.search(out)
+    return found["id"] if found else None
+
+
+def answer_in_log(log: str) -> str | None:
+    """The answer in oracle's own log of a session, where the file itself is not to be had."""
+    _, mark, rest = log.partition("\nAnswer:\n")
+    ends = [found.start() for found in _COST_LINE.finditer(rest)]
+    if not mark or not ends:
+        return None
+    answer = rest[: ends[-1]].strip("\n")
+    return f"{answer}\n" if answer.strip() else None

@@ -1,0 +1,113 @@
+"""The truth gate: exit 0 is a claim; a fresh, complete, verified answer is the proof."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.intercept.classify import Failure, FailureClass, classify
+
+COMPLETED = "completed"
+WRITE_FALLBACK = re.compile(
+    r"^write-output fallback to (?P<path>.+?) \(original failed: ", re.MULTILINE
+)
+_WRITE_FAILED = re.compile(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
+_WRITE_SKIPPED = re.compile(r"^write-output skipped: no assistant content", re.MULTILINE)
+_NO_TEXT = re.compile(r"^\(no text output\)$", re.MULTILINE)
+_NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
+_DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What there is to see after a call."""
+
+    exit_code: int
+    out: str = ""
+    err: str = ""
+    record: SessionRecord | None = None
+    """None: there is no session record, and the file decides alone."""
+    promised: bool = True
+    """The call names a file for its answer."""
+    answer_bytes: int | None = None
+    """The size of the fresh file at the promised path; None when there is none."""
+    missing_sections: Sequence[str] = ()
+    timed_out: bool = False
+
+
+def judge(proof: Proof) -> Failure | None:
+    """Why a call is no success; None when it is one."""
+    if proof.timed_out:
+        return _transient("CALL_TIMEOUT", "the call took longer than --call-timeout allows")
+    if proof.exit_code != 0:
+        return classify(proof.out, proof.err, proof.record)
+    return _detached(proof) or _without_file(proof) or _incomplete(proof) or _contract(proof)
+
+
+def _detached(proof: Proof) -> Failure | None:
+    running = proof.record is not None and proof.record.status in {"running", "pending"}
+    if running or (_DETACHED.search(proof.out) and proof.answer_bytes is None):
+        message = "the tool left its question running in the background and ended"
+        return Failure("DETACHED", FailureClass.FINAL, message)
+    return None
+
+
+def _without_file(proof: Proof) -> Failure | None:
+    """The write that did not happen, or happened elsewhere."""
+    if proof.answer_bytes:
+        return None
+    said = _last_words(proof.out)
+    redirected = WRITE_FALLBACK.search(said)
+    if redirected is not None:
+        message = f"the tool could not write the answer and put it at {redirected['path']}"
+        return Failure("REDIRECTED_WRITE", FailureClass.FINAL, message)
+    failed = _WRITE_FAILED.search(said)
+    if failed is not None:
+        message = f"the tool could not write the answer: {failed['why']}"
+        return Failure("WRITE_FAILED", FailureClass.FINAL, message)
+    if proof.answer_bytes == 0 or _WRITE_SKIPPED.search(said) or _NO_TEXT.search(said):
+        return _transient("EMPTY_ANSWER", "the model answered nothing")
+    if proof.promised and proof.answer_bytes is None:
+        message = "the tool said it was done, but there is no file at the promised path"
+        return Failure("NO_OUTPUT", FailureClass.FINAL, message)
+    return None
+
+
+def _incomplete(proof: Proof) -> Failure | None:
+    """An answer that looks whole and is not: the stream ended before its end mark."""
+    record = proof.record
+    if record is None:
+        return _truncated() if _NO_TOKENS.search(_last_words(proof.out)) else None
+    if record.status != COMPLETED:
+        failure = classify(proof.out, proof.err, record)
+        if failure.kind is not FailureClass.UNKNOWN:
+            return failure
+        message = f"the tool ended well, but its session is {record.status}"
+        return Failure("SESSION_NOT_COMPLETED", FailureClass.FINAL, message)
+    if record.incomplete:
+        message = f"the answer is incomplete: {record.incomplete}"
+        return Failure("INCOMPLETE", FailureClass.FINAL, message)
+    if record.output_tokens == 0:
+        return _truncated()
+    return None
+
+
+def _truncated() -> Failure:
+    message = "the answer was cut off: the stream ended before its end mark"
+    return _transient("TRUNCATED", message)
+
+
+def _contract(proof: Proof) -> Failure | None:
+    if not proof.missing_sections:
+        return None
+    message = f"the answer lacks {', '.join(proof.missing_sections)}"
+    return Failure("CONTRACT", FailureClass.FINAL, message)
+
+
+def _last_words(out: str, lines: int = 12) -> str:
+    """What stands after the answer, which may hold any words itself."""
+    return "\n".join(out.splitlines()[-lines:])
+
+
+def _transient(code: str, message: str) -> Failure:
+    return Failure(code, FailureClass.TRANSIENT, message)

@@ -1,0 +1,150 @@
+"""What to do about a call that a crash cut off."""
+
+import pytest
+
+from oraclepack.core.oracle_session import SessionRecord, read_record
+from oraclepack.core.result import Usage
+from oraclepack.intercept.session import (
+    Adoption,
+    Lives,
+    adoption,
+    answer_in_log,
+    duplicate_id,
+    matching,
+    session_id,
+)
+
+DONE = SessionRecord("s", "completed")
+RUNNING = SessionRecord("s", "running")
+PENDING = SessionRecord("s", "pending")
+PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
+
+
+@pytest.mark.parametrize(
+    ("record", "lives", "expected"),
+    [
+        pytest.param(None, Lives(), Adoption.CALL, id="no record: nothing was asked"),
+        pytest.param(None, Lives(caller=True), Adoption.WAIT, id="no record yet, but it lives"),
+        pytest.param(DONE, Lives(), Adoption.HARVEST, id="answered while we were dead"),
+        pytest.param(SessionRecord("s", "error"), Lives(), Adoption.CALL, id="it failed"),
+        pytest.param(
+            SessionRecord("s", "cancelled"), Lives(), Adoption.CALL, id="it was cancelled"
+        ),
+        pytest.param(RUNNING, Lives(caller=True), Adoption.WAIT, id="its process lives"),
+        pytest.param(PENDING, Lives(caller=True), Adoption.WAIT, id="pending, and it lives"),
+        pytest.param(RUNNING, Lives(caller=False), Adoption.FORCE, id="dead, but marked running"),
+        pytest.param(RUNNING, Lives(), Adoption.UNKNOWN, id="running, and nobody knows where"),
+        pytest.param(PRO, Lives(caller=False, worker=True), Adoption.ATTACH, id="a worker lives"),
+        pytest.param(PRO, Lives(caller=False, worker=False), Adoption.FORCE, id="a worker died"),
+        pytest.param(PRO, Lives(caller=False), Adoption.UNKNOWN, id="a worker nobody can see"),
+    ],
+)
+def test_adoption(record: SessionRecord | None, lives: Lives, expected: Adoption) -> None:
+    assert adoption(record, lives) is expected
+
+
+def session(
+    name: str, prompt: str = "why?", path: str = "/p/x.md", at: str = "10"
+) -> SessionRecord:
+    started = f"2026-03-01T10:00:{at}.000Z"
+    return SessionRecord(name, "running", prompt=prompt, output_path=path, started_at=started)
+
+
+@pytest.mark.parametrize(
+    ("records", "since", "expected"),
+    [
+        pytest.param([], "", None, id="none there"),
+        pytest.param([session("a")], "", "a", id="the same question for the same file"),
+        pytest.param([session("a", prompt=" why?\n")], "", "a", id="white space around it"),
+        pytest.param(
+            [session("a", prompt="why?\nBe brief.")], "", "a", id="a suffix of the config"
+        ),
+        pytest.param([session("a", prompt="why not?")], "", None, id="another question"),
+        pytest.param([session("a", path="/p/y.md")], "", None, id="another file"),
+        pytest.param([session("a"), session("b", at="11")], "", "b", id="the newest"),
+        pytest.param(
+            [session("a", at="10")], "2026-03-01T10:00:10.900Z", "a", id="the same second"
+        ),
+        pytest.param(
+            [session("a", at="10")], "2026-03-01T10:00:11Z", None, id="older than the call"
+        ),
+    ],
+)
+def test_matching(records: list[SessionRecord], since: str, expected: str | None) -> None:
+    found = matching(records, "why?", "/p/x.md", since)
+
+    assert (found.id if found else None) == expected
+
+
+COST = "0.1s · $0.0022 · gpt-5.2[xhigh] · ↑17 ↓154 ↻0* Δ171 · sid=why-is-it-2\nfiles=1\n"
+
+
+@pytest.mark.parametrize(
+    ("out", "expected"),
+    [
+        pytest.param("🧿\nSession: why-is-it\nMode: x\n", "why-is-it", id="before the answer"),
+        pytest.param("Session: fake\n" + COST, "why-is-it-2", id="after it, which is surer"),
+        pytest.param("nothing\n", None, id="not told"),
+    ],
+)
+def test_session_id(out: str, expected: str | None) -> None:
+    assert session_id(out) == expected
+
+
+def test_duplicate_id() -> None:
+    said = "A session with the same prompt is already running (why-is-it). Reattach with …"
+
+    assert duplicate_id(said) == "why-is-it"
+    assert duplicate_id("ERROR: Overloaded") is None
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        pytest.param(f"Session: s\n\nAnswer:\nyes\n\nno\n\n{COST}", "yes\n\nno\n", id="an answer"),
+        pytest.param(f"x\n\nAnswer:\n\n{COST}", None, id="an empty one"),
+        pytest.param("x\n\nAnswer:\nhalf an", None, id="one that never ended"),
+        pytest.param("x\nERROR: Overloaded\n", None, id="none"),
+    ],
+)
+def test_answer_in_log(log: str, expected: str | None) -> None:
+    assert answer_in_log(log) == expected
+
+
+META = b"""{"id": "s", "status": "completed", "startedAt": "2026-03-01T10:00:00.000Z",
+ "model": "gpt-5.2", "cwd": "/p", "mode": "api",
+ "options": {"prompt": "why?", "writeOutputPath": "/p/x.md", "file": ["a"]},
+ "lifecycle": {"execution": "background", "detached": true, "workerPid": 7},
+ "transport": {"reason": "api-error"}, "error": {"category": "prompt-validation"},
+ "response": {"incompleteReason": "max_output_tokens"}, "errorMessage": "no",
+ "usage": {"inputTokens": 17, "outputTokens": 154, "totalTokens": 171, "cost": 0.0022}}"""
+
+
+def test_read_record() -> None:
+    assert read_record(META) == SessionRecord(
+        id="s",
+        status="completed",
+        prompt="why?",
+        output_path="/p/x.md",
+        started_at="2026-03-01T10:00:00.000Z",
+        model="gpt-5.2",
+        detached=True,
+        worker_pid=7,
+        error_message="no",
+        reason="api-error",
+        category="prompt-validation",
+        incomplete="max_output_tokens",
+        usage=Usage(input_tokens=17, output_tokens=154, total_tokens=171, cost_usd=0.0022),
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"id": "s"}', b"\xff", b"[]"])
+def test_half_a_record_is_none(data: bytes) -> None:
+    assert read_record(data) is None
+
+
+def test_a_young_record_tells_little() -> None:
+    young = read_record(b'{"id": "s", "status": "pending", "createdAt": "x"}')
+
+    assert young == SessionRecord("s", "pending", started_at="x")
+    assert young.output_tokens is None
