@@ -43,7 +43,15 @@ def test_a_header_is_read(text: str, step: str, title: str, attributes: dict[str
 
 @pytest.mark.parametrize(
     "text",
-    ["# 1) one digit", "# 100) three digits", "# 10-20 lines", "# 01. dot", "# 01", "# x 01)"],
+    [
+        "# 1) one digit",
+        "# 100) three digits",
+        "# 10-20 lines",
+        "# 01. dot",
+        "# 01",
+        "# x 01)",
+        "# ٠١) other digits",
+    ],
 )
 def test_other_comments_are_no_headers(text: str) -> None:
     assert read_header(a_comment(text)) is None

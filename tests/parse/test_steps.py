@@ -105,3 +105,7 @@ def test_a_second_heredoc_of_a_line_hides_no_call() -> None:
     (step,) = parse_pack(pack_text(bash), "p.md", by_bash).steps
 
     assert [call.prompt.text for call in step.calls if call.prompt] == ["yes"]
+
+
+def test_a_header_with_thousands_of_digits_is_no_crash() -> None:
+    assert a_pack(f"# {'9' * 5000}) x\ntrue\n").steps == ()

@@ -204,11 +204,13 @@ class _Reader:
         It drops a lone `-`, and makes two words of one that is continued on the next line.
         """
         pending: Word | None = None
-        following = sorted([*parts[1:], *redirects], key=lambda node: node.start_byte)
-        for part in parts:
+        ordered = sorted([*parts, *redirects], key=lambda node: node.start_byte)
+        for index, part in enumerate(ordered):
+            if part.type in _REDIRECTS:
+                continue
             word = word_of(part, self.variables, self.place)
             pending = word if pending is None else joined(pending, word)
-            after = next((n for n in following if n.start_byte >= part.end_byte), None)
+            after = ordered[index + 1] if index + 1 < len(ordered) else None
             gap = self._between(part, after) if after is not None else b" "
             if gap == b"\\\n":
                 continue

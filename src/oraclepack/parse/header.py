@@ -7,10 +7,10 @@ from oraclepack.core.script import Comment
 from oraclepack.core.source import Span
 from oraclepack.core.step import HEADER_FIELDS, Attribute, Directive, Header, StepId
 
-HEADER = re.compile(r"#\s*(?P<id>\d{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+HEADER = re.compile(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """`# 01) …`, also `# 01 — …` and `# 01 - …`."""
 
-NUMBERED = re.compile(r"#\s*(?P<id>\d+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+NUMBERED = re.compile(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """The same with any number of digits: what a header with a slip looks like."""
 
 _FIELD = re.compile(rf"(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})\s*=\s*", re.IGNORECASE)

@@ -31,7 +31,7 @@ class Boundaries:
     def add(self, comment: Comment, row: int, column: int) -> None:
         match = HEADER.match(comment.text)
         digits = NUMBERED.match(comment.text)
-        is_next = digits is not None and int(digits["id"]) == len(self.headers) + 1
+        is_next = digits is not None and digits["id"].lstrip("0") == str(len(self.headers) + 1)
         if comment.top_level and match is not None and column == 0:
             self.headers.append(comment)
             self.rows.append(row)
