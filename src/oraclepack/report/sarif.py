@@ -63,7 +63,7 @@ def _result(path: str, finding: Finding, index: Mapping[object, int]) -> dict[st
         result["ruleIndex"] = index[finding.rule]
     if finding.step is not None:
         result["properties"] = {"step": finding.step}
-    if finding.fix is not None:
+    if finding.fix is not None and finding.fix.edits:
         replacements = [_replacement(edit) for edit in finding.fix.edits]
         change = _place(path) | {"replacements": replacements}
         result["fixes"] = [
