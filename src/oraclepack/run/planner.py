@@ -72,7 +72,9 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
         return chosen
     edges = edges_of(steps)
     planned = [
-        _planned(_Case(pack, step, state.step(step.id), seen), chosen, edges[step.id])
+        _planned(
+            _Case(step, command_hash(pack, step), state.step(step.id), seen), chosen, edges[step.id]
+        )
         for step in steps
     ]
     return Plan(
@@ -86,14 +88,10 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
 class _Case:
     """One step and everything that is known about it."""
 
-    pack: Pack
     step: Step
+    command_hash: str
     state: StepState
     seen: Seen
-
-    @property
-    def command_hash(self) -> str:
-        return command_hash(self.pack, self.step)
 
 
 def _planned(case: _Case, chosen: Chosen, edges: Edges) -> PlannedStep:
@@ -169,7 +167,7 @@ def _due(case: _Case) -> str | None:
             if (state.skip_reason or "").startswith(TOOL_MISSING):
                 return "a tool was missing when it was skipped, and none is now"
             return "it skipped itself last time, and may not now"
-        case Status.PENDING:
+        case _:
             return "its last run was taken back" if state.rolled_back else "it has not run yet"
 
 
