@@ -4,7 +4,15 @@ from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.result import RollbackStatus, Status, StepError
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.run.policy import Completion, RunReply, Verdict, completion, reply, verdict
+from oraclepack.run.policy import (
+    Completion,
+    RunReply,
+    Verdict,
+    completion,
+    exit_code,
+    reply,
+    verdict,
+)
 from tests.events import a_step, created, numbered, session
 from tests.run.plans import a_plan, ids, planned
 
@@ -139,6 +147,18 @@ def test_the_reply_after_a_rollback(
     assert verdict(told, completion(TWENTY, STOPPED, 0.0), ci=True) is Verdict.STEP_FAILED
 
 
+def test_the_rollback_of_an_earlier_command_is_not_told() -> None:
+    earlier = (
+        j.RollbackStarted(steps=("01",)),
+        j.RollbackFinished(status=RollbackStatus.COMPLETED),
+        session(),
+    )
+    state = a_run(more=earlier)
+
+    assert reply(TWENTY, state).rollback_status is RollbackStatus.NOT_ATTEMPTED
+    assert reply(TWENTY, state, state).rollback_status is RollbackStatus.NOT_ATTEMPTED
+
+
 NO_PRELUDE = a_run(
     more=(j.PreludeFinished(attempt=1, error=StepError(code="EXIT", message="it ended with 1")),)
 )
@@ -169,3 +189,19 @@ def test_a_failed_prelude_is_named() -> None:
     told = reply(TWENTY, NO_PRELUDE)
 
     assert (told.failed_step, told.resume_from) == ("prelude", "01")
+
+
+@pytest.mark.parametrize(
+    ("state", "ci", "signal", "expected"),
+    [
+        pytest.param(all_but(Status.OK), False, None, 0, id="all well"),
+        pytest.param(STOPPED, False, None, 3, id="a step failed"),
+        pytest.param(STOPPED, True, None, 5, id="the policy is not met"),
+        pytest.param(STOPPED, True, 2, 130, id="stopped by Ctrl-C"),
+        pytest.param(all_but(Status.OK), False, 15, 143, id="stopped by a termination signal"),
+    ],
+)
+def test_exit_codes(state: RunState, ci: bool, signal: int | None, expected: int) -> None:
+    told, figures = reply(TWENTY, state), completion(TWENTY, state)
+
+    assert exit_code(told, figures, ci=ci, signal=signal) == expected

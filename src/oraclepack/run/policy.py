@@ -75,10 +75,13 @@ def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion
 
 
 def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> RunReply:
-    """The reply of a command: from the state at its end, and from that after a rollback."""
+    """The reply of a command: from the state at its end, and from that after a rollback.
+
+    The state at the end may tell of the rollback of an earlier command; that is not its own.
+    """
     ran = {step.step_id: state.step(step.step_id).status for step in plan.to_run}
     now = taken_back or state
-    rollback = taken_back.rollback if taken_back else None
+    rollback = now.rollback if now is not state else None
     failed = _with(ran, Status.FAILED)
     skipped = {step.step_id for step in plan.of(Decision.SKIPPED)}
     prelude = PRELUDE if state.prelude_error is not None else None
@@ -105,6 +108,16 @@ def verdict(told: RunReply, figures: Completion, *, ci: bool) -> Verdict:
     if ci:
         return Verdict.DONE if figures.is_met else Verdict.POLICY
     return Verdict.STEP_FAILED if told.failed_steps else Verdict.DONE
+
+
+_EXIT_CODES = {Verdict.DONE: 0, Verdict.STEP_FAILED: 3, Verdict.POLICY: 5}
+
+
+def exit_code(told: RunReply, figures: Completion, *, ci: bool, signal: int | None) -> int:
+    """The exit code of a command; one that was stopped by a signal says so, as shells do."""
+    if signal is not None:
+        return 128 + signal
+    return _EXIT_CODES[verdict(told, figures, ci=ci)]
 
 
 def _with(statuses: dict[StepId, Status], wanted: Status) -> tuple[StepId, ...]:
