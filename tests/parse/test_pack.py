@@ -100,6 +100,7 @@ def test_declared_outputs(body: str, outputs: list[tuple[str, str]]) -> None:
         ("wc -l < in.txt", {"in.txt"}, set(), False),
         ("sed -i s/a/b/ c.txt", {"c.txt", "s/a/b"}, {"c.txt"}, False),
         ("echo hello > /dev/null", set(), set(), False),
+        ("mkdir -p docs/out; echo docs/out", set(), set(), False),
     ],
 )
 def test_what_a_step_reads_and_writes(

@@ -15,16 +15,18 @@ from oraclepack.core.pack import Pack
 __all__ = ["complete", "facts_for", "path_facts"]
 
 
-def facts_for(pack: Pack, project_root: Path) -> Facts:
+def facts_for(pack: Pack, project_root: Path, *, shellcheck: bool = True) -> Facts:
     """Everything outside the text that the rules may know, asked for now."""
+    if not shellcheck:
+        return Facts(syntax=check_syntax(pack), paths=path_facts(pack, project_root))
     # Shellcheck is the slow one: it starts first and bash works beside it.
-    shellcheck = Shellcheck(pack.block)
+    started = Shellcheck(pack.block)
     syntax = check_syntax(pack)
     paths = path_facts(pack, project_root)
     if syntax.status is CheckStatus.FAILED:
-        verdict = shellcheck.drop("bash -n found errors; mend them first")
+        verdict = started.drop("bash -n found errors; mend them first")
     else:
-        verdict = shellcheck.result()
+        verdict = started.result()
     return Facts(syntax, verdict, paths)
 
 

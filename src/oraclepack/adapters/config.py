@@ -2,7 +2,8 @@
 
 import os
 
-from oraclepack.core.settings import CONFIG_VARIABLE, PREFIX
+from oraclepack.core.setting import PREFIX
+from oraclepack.core.settings import CONFIG_VARIABLE
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"

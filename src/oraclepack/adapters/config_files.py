@@ -5,7 +5,8 @@ from pathlib import Path
 
 from oraclepack.adapters.config import named_user_file
 from oraclepack.core.errors import InputError
-from oraclepack.core.settings import CONFIG_VARIABLE, PREFIX
+from oraclepack.core.setting import PREFIX
+from oraclepack.core.settings import CONFIG_VARIABLE
 
 PROJECT_FILE = "oraclepack.toml"
 

@@ -6,8 +6,11 @@ from pathlib import Path
 
 from oraclepack.core.errors import InputError
 
-LARGEST = 16 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""
+
+MOST_LINES = 30_000
+"""The longest packs of the field have a seventh of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
 _OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
@@ -39,6 +42,11 @@ def read_pack_text(path: Path) -> str:
         raise InputError(
             f"{path}: {len(content)} bytes are too large for a pack",
             hint=f"the limit is {LARGEST} bytes; attach large files instead of quoting them",
+        )
+    if content.count(b"\n") > MOST_LINES:
+        raise InputError(
+            f"{path}: more than {MOST_LINES} lines are too many for a pack",
+            hint="is it a pack at all? split it, or attach long files instead of quoting them",
         )
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1

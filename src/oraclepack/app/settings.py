@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from oraclepack.adapters import config
+from oraclepack.core.setting import Source
 from oraclepack.core.settings import (
     COLOR,
     CWD,
     Given,
     Layer,
     Settings,
-    Source,
     flatten,
     from_variables,
     resolve,

@@ -11,7 +11,7 @@ from oraclepack.adapters.project import project_root
 from oraclepack.adapters.syntax import complete
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Finding, has_errors
+from oraclepack.core.finding import Finding, Severity, has_errors, in_order
 from oraclepack.core.ordering import roi_disorder
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import count
@@ -30,6 +30,7 @@ from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.suppress import is_binding
 from oraclepack.parse.pack import parse_pack
 
 _MOST_PASSES = 8
@@ -104,6 +105,21 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
             write_atomic(file, mended.encode())
     report = _report(path, pack, facts, findings, settings, fixed)
     return Checked(path, pack, findings, report)
+
+
+def errors_that_stop(pack: Pack, root: Path, settings: Settings) -> tuple[Finding, ...]:
+    """The errors before which nothing may run.
+
+    Shellcheck is not asked: it makes no errors here. What a pack cannot run with counts even if
+    `--ignore` names it.
+    """
+    facts = facts_for(pack, root, shellcheck=False)
+    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
+    subject = Subject(pack, facts)
+    found = [*lint(subject, RULES, select=select, ignore=ignore)]
+    found += lint(subject, [rule for rule in RULES if is_binding(rule)])
+    errors = (finding for finding in found if finding.severity is Severity.ERROR)
+    return in_order(dict.fromkeys(errors))
 
 
 def _look(

@@ -10,7 +10,7 @@ from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import Command, Group
 from oraclepack.core.described import CommandFacts, Described, ExitMeaning, Parameter
 from oraclepack.core.envelope import SCHEMA_VERSION
-from oraclepack.core.settings import Setting, Source
+from oraclepack.core.setting import Setting, Source
 
 
 def describe(program: Group) -> Described:

@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import Self
 
-from oraclepack.core.errors import OraclePackError
+from oraclepack.core.errors import LockedError, OraclePackError
 
 
 class ExitCode(IntEnum):
@@ -28,7 +28,10 @@ class ExitCode(IntEnum):
     TERMINATED = 143, "stopped by a termination signal"
 
 
-_BY_ERROR: dict[type[OraclePackError], ExitCode] = {OraclePackError: ExitCode.INVALID}
+_BY_ERROR: dict[type[OraclePackError], ExitCode] = {
+    OraclePackError: ExitCode.INVALID,
+    LockedError: ExitCode.LOCKED,
+}
 """The nearest class in an error's ancestry decides."""
 
 

@@ -13,7 +13,8 @@ from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
 from oraclepack.core.nearest import did_you_mean
-from oraclepack.core.settings import COLOR, OUTPUT, Setting, Settings
+from oraclepack.core.setting import Setting
+from oraclepack.core.settings import COLOR, OUTPUT, Settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -30,6 +31,8 @@ class Request(msgspec.Struct):
     timed: bool = False
     warnings: tuple[str, ...] = ()
     phase: str = "arguments"
+    argv: tuple[str, ...] = ()
+    """The words of the command line, as they were given."""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -163,6 +166,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     exit_codes: Sequence[ExitCode] = (),
     timed: bool = False,
     reads_config: bool = True,
+    rollback_available: bool = False,
 ) -> Callable[[Callable[..., Reply]], Command]:
     """Make a function a command: parameters in, a reply out.
 
@@ -179,6 +183,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
         timed=timed,
         reads_config=reads_config,
         examples=tuple(examples),
+        rollback_available=rollback_available,
     )
 
     def wrap(function: Callable[..., Reply]) -> Command:
@@ -210,6 +215,11 @@ def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Re
         return function(**(params | {"settings": settings} if wanted else params))
 
     return answer
+
+
+def words_of_this_command() -> tuple[str, ...]:
+    """The command line that is being answered."""
+    return click.get_current_context().ensure_object(Request).argv
 
 
 def _adopt(request: Request, settings: Settings) -> None:

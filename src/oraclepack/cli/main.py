@@ -33,7 +33,7 @@ def run(args: Sequence[str]) -> int:
     """Answer one command line: print the reply, return the exit code."""
     clock = SystemClock()
     started = clock.monotonic_ns()
-    request = Request(wants_json=asks_for_json(args, config.variables()))
+    request = Request(argv=tuple(args), wants_json=asks_for_json(args, config.variables()))
     try:
         reply = _completed(_invoke(args, request), request)
         printed = _printed(reply, request, clock.monotonic_ns() - started)

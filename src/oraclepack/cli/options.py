@@ -7,7 +7,8 @@ import click
 
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import BOOLEANS, Bool, Choice, Names, Path
-from oraclepack.core.settings import COLOR, CWD, OUTPUT, Given, Setting
+from oraclepack.core.setting import Setting
+from oraclepack.core.settings import COLOR, CWD, OUTPUT, Given
 
 SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR)
 """What every command takes."""

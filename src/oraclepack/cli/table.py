@@ -18,6 +18,8 @@ COMMANDS = {
         f"{_PLACE}.list:list_steps",
         "List the steps of PACK with score, category, tools and outputs.",
     ),
+    "run": Entry(f"{_PLACE}.run:run", "Run a pack, or continue its run."),
+    "why": Entry(f"{_PLACE}.why:why", "Tell why a step ran, was left, or would run."),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
     "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),

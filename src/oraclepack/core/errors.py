@@ -3,6 +3,7 @@
     OraclePackError            what happened, then what to do
     ├── UsageError             the request itself is wrong (flag, argument, setting)
     ├── InputError             a file we were given cannot be used
+    ├── LockedError            another process works on the run
     └── WorldError             the machine refused: disk, permission, a program that is missing
 
 Exit codes are the command line's business (`cli/exit_codes.py`), not the error's.
@@ -31,6 +32,12 @@ class InputError(OraclePackError):
     """A file we were given is missing, unreadable or not what it should be."""
 
     code = "INVALID_INPUT"
+
+
+class LockedError(OraclePackError):
+    """Another process works on the run."""
+
+    code = "LOCKED"
 
 
 class WorldError(OraclePackError):

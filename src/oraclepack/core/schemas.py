@@ -12,6 +12,13 @@ from oraclepack.core.nearest import did_you_mean
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMAS = {
+    "run-told": ("oraclepack.core.run_report:RunTold", 1),
+    "step-told": ("oraclepack.core.run_report:StepTold", 1),
+    "run": ("oraclepack.core.manifest:RunManifest", 1),
+    "steps": ("oraclepack.core.manifest:StepsManifest", 1),
+    "state": ("oraclepack.core.legacy:LegacyState", 1),
+    "report": ("oraclepack.core.legacy:LegacyReport", 1),
+    "journal": ("oraclepack.core.journal:KnownEvent", 1),
     "config": ("oraclepack.core.settings:ConfigShown", 1),
     "doctor": ("oraclepack.core.health:Health", 1),
     "explained": ("oraclepack.core.explained:Explained", 1),

@@ -5,64 +5,21 @@ the default, the check and the documentation. Adding a setting is one entry belo
 """
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
 
+from oraclepack.core.attempt import MARKER_VARIABLE
 from oraclepack.core.errors import UsageError
-from oraclepack.core.kinds import Bool, Choice, Kind, Names, Path
+from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.run_settings import RUN_SETTINGS
+from oraclepack.core.setting import OWN, PREFIX, Setting, Source, T
 
-T = TypeVar("T")
-
-PREFIX = "ORACLEPACK_"
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
 
-
-class Source(IntEnum):
-    """Who may give a value. The higher one wins."""
-
-    DEFAULT = 0
-    USER = 1
-    PROJECT = 2
-    DOTENV = 3
-    ENVIRONMENT = 4
-    FLAG = 5
-
-
-EVERYWHERE = frozenset(Source)
-OWN = frozenset({Source.DEFAULT, Source.USER, Source.ENVIRONMENT, Source.FLAG})
-"""The sources that belong to the person who runs the command, not to the repository."""
-
-
-class Setting(msgspec.Struct, Generic[T], frozen=True):
-    """One thing a user may set, and everything there is to know about it."""
-
-    name: str
-    """The TOML key; a dot stands for a table."""
-    kind: Kind[T]
-    default: T
-    help: str
-    spelled: str = ""
-    """The flag where it differs from the name."""
-    sources: frozenset[Source] = EVERYWHERE
-    trusted_only: bool = False
-    """It names a program: a repository may set it only if the user allows that."""
-
-    @property
-    def flag(self) -> str:
-        return self.spelled or "--" + self.name.replace("_", "-").replace(".", "-")
-
-    @property
-    def variable(self) -> str:
-        return PREFIX + self.name.upper().replace(".", "_")
-
-    @property
-    def parameter(self) -> str:
-        """Its name as a Python word."""
-        return self.name.replace(".", "_")
+_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE})
 
 
 OUTPUT = Setting(
@@ -98,7 +55,10 @@ ALLOW_PROJECT_PROGRAMS = Setting(
 
 SETTINGS: tuple[Setting[Any], ...] = tuple(
     sorted(
-        (value for value in list(globals().values()) if isinstance(value, Setting)),
+        (
+            *(value for value in list(globals().values()) if isinstance(value, Setting)),
+            *RUN_SETTINGS,
+        ),
         key=lambda setting: setting.name,
     )
 )
@@ -137,6 +97,10 @@ class Settings(msgspec.Struct, frozen=True):
 
     def __getitem__(self, setting: Setting[T]) -> T:
         return cast("T", self.values.get(setting.name, setting.default))
+
+    def is_given(self, setting: Setting[Any]) -> bool:
+        """Somebody gave it: it is not merely the default."""
+        return self.origin(setting).source is not Source.DEFAULT
 
     def origin(self, setting: Setting[Any]) -> Origin:
         return self.origins.get(setting.name, Origin(Source.DEFAULT, "default"))
@@ -185,7 +149,7 @@ def from_variables(
         if name in known:
             place = f"{where}: {name}" if where else name
             given[known[name]] = Given(variables[name], place)
-        elif name.startswith(PREFIX) and name != CONFIG_VARIABLE:
+        elif name.startswith(PREFIX) and name not in _NOT_SETTINGS:
             place = f" in {where}" if where else ""
             hint = did_you_mean(name, known)
             warnings.append(f"unknown variable {name}{place}" + (f"; {hint}" if hint else ""))

@@ -9,6 +9,9 @@ from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Output
 
 _WRITERS = frozenset({"tee", "touch", "cp", "mv", "install", "ln", "rm", "truncate", "dd", "sed"})
+_READ_NOTHING = frozenset({"mkdir", "echo", "printf"})
+"""They name paths and read none: a step that makes its own folder needs no other step."""
+
 _LONGEST_PATH = 500
 _NO_FILE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 
@@ -56,7 +59,8 @@ def _of_call(number: int, call: ToolCall) -> Iterator[Output]:
 
 
 def _inputs(command: Command) -> Iterator[Word]:
-    words = [*command.words[1:], *(r.target for r in command.redirects if r.operator == "<")]
+    named = () if command.name in _READ_NOTHING else command.words[1:]
+    words = [*named, *(r.target for r in command.redirects if r.operator == "<")]
     return (word for word in words if _looks_like_path(word.shown))
 
 

@@ -20,5 +20,12 @@ class RunOptions:
     chunks: ChunkMode = ChunkMode.AUTO
     contracts: ContractMode = ContractMode.AUTO
     rollback_on_failure: bool = False
-    legacy_files: bool = True
+    out_dir: str = ""
+    """Handed to the pack as the variable `out_dir`; empty leaves the pack alone."""
+    ci: bool = False
+    """The policy decides about the exit code."""
+    engine: str | None = None
+    oracle_version: str | None = None
+    answered: frozenset[str] = frozenset()
+    """Tools that oraclepack answers for itself, so that they need not be installed."""
     grace: Grace = field(default_factory=Grace)

@@ -1,0 +1,123 @@
+"""Settings and flags of the command line into a request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oraclepack.adapters import surroundings
+from oraclepack.app.reading import read_pack
+from oraclepack.app.run.command import RunRequest
+from oraclepack.app.run.opening import Wish
+from oraclepack.app.run.options import RunOptions
+from oraclepack.app.run.recorder import Observer
+from oraclepack.app.validate import errors_that_stop
+from oraclepack.core import run_settings as rs
+from oraclepack.core.contract import ChunkMode, ContractMode
+from oraclepack.core.errors import InputError
+from oraclepack.core.pack import Pack
+from oraclepack.core.plan import Refusal
+from oraclepack.core.secrets import Redactor
+from oraclepack.core.setting import Setting
+from oraclepack.core.settings import Settings
+from oraclepack.run.schedule import OnFailure, on_failure
+from oraclepack.run.selection import RoiMode, Selection
+
+
+class InvalidPackError(InputError):
+    """The pack has errors, so nothing is run."""
+
+    code = "INVALID_PACK"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the flags of `run` say, beyond the settings."""
+
+    rerun: str | None = None
+    steps: str | None = None
+    resume_from: str | None = None
+    run_id: str | None = None
+    new_run: bool = False
+    import_state: str | None = None
+    argv: tuple[str, ...] = field(default_factory=tuple)
+
+
+def request_for(
+    pack_path: str, settings: Settings, asked: Asked, observers: Sequence[Observer] = ()
+) -> RunRequest:
+    """Read and check the pack, and put together what is to be done with it."""
+    pack = read_pack(Path(pack_path))
+    root = Path(settings.root)
+    if settings[rs.VALIDATE]:
+        _refuse_broken(pack, root, settings)
+    threshold = settings[rs.ROI_THRESHOLD]
+    redactor = Redactor.of(surroundings.environment())
+    return RunRequest(
+        root=root,
+        pack=pack,
+        selection=Selection(
+            rerun=asked.rerun,
+            steps=asked.steps,
+            resume_from=asked.resume_from,
+            roi_threshold=threshold or None,
+            roi_mode=RoiMode(settings[rs.ROI_MODE]),
+        ),
+        options=_options(settings),
+        wish=Wish(
+            run_id=asked.run_id,
+            new_run=asked.new_run,
+            legacy_files=settings[rs.LEGACY_FILES],
+            observers=observers,
+        ),
+        argv=tuple(redactor.clean(word) for word in asked.argv),
+        settings=_recorded(settings),
+        import_state=Path(asked.import_state) if asked.import_state else None,
+        min_completion=settings[rs.MIN_COMPLETION],
+    )
+
+
+def _options(settings: Settings) -> RunOptions:
+    policy = on_failure(
+        keep_going=_given(settings, rs.KEEP_GOING), stop_on_fail=_given(settings, rs.STOP_ON_FAIL)
+    )
+    if isinstance(policy, Refusal):
+        raise policy.error()
+    return RunOptions(
+        max_parallel=settings[rs.MAX_PARALLEL],
+        keep_going=policy is OnFailure.KEEP_GOING,
+        step_timeout=settings[rs.STEP_TIMEOUT] or None,
+        idle_timeout=settings[rs.IDLE_TIMEOUT] or None,
+        login_once=settings[rs.LOGIN] == "once",
+        verify=settings[rs.OUTPUT_VERIFY],
+        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
+        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
+        contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
+        rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
+        out_dir=settings[rs.OUT_DIR],
+        ci=settings[rs.CI],
+    )
+
+
+def _given(settings: Settings, setting: Setting[bool]) -> bool | None:
+    """The value, if somebody gave one."""
+    return settings[setting] if settings.is_given(setting) else None
+
+
+def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[str] | None]:
+    """What a run remembers of its settings: those somebody gave."""
+    given = {
+        setting.name: settings[setting] for setting in rs.RUN_SETTINGS if settings.is_given(setting)
+    }
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(given.items())}
+
+
+def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
+    errors = errors_that_stop(pack, root, settings)
+    if not errors:
+        return
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    raise InvalidPackError(
+        f"{pack.path}:{first.span.line}:{first.span.column} {first.rule} {first.message}{more}",
+        hint=f"oraclepack validate {pack.path} shows all; --no-validate runs it all the same",
+    )

@@ -1,0 +1,236 @@
+"""The use case behind `run`: everything between reading the pack and the last word."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from oraclepack import __version__
+from oraclepack.adapters import git, head, surroundings
+from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.quarantine import failed_folder
+from oraclepack.adapters.signals import stopping_on_signals
+from oraclepack.adapters.stop import Stop
+from oraclepack.app.run.importing import import_state_file
+from oraclepack.app.run.looking import look
+from oraclepack.app.run.opening import Found, Wish, find_run, mutates, opened
+from oraclepack.app.run.options import RunOptions
+from oraclepack.app.run.prelude import prepare, tidy_up
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.app.run.recovery import recover
+from oraclepack.app.run.session import Session
+from oraclepack.app.run.step import run_step
+from oraclepack.app.run.undoing import roll_back
+from oraclepack.core import journal as j
+from oraclepack.core.attempt import StopLevel
+from oraclepack.core.pack import Pack
+from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
+from oraclepack.core.result import RollbackStatus, Status
+from oraclepack.core.runstate import RunState
+from oraclepack.run.engine import drive
+from oraclepack.run.planner import plan as make_plan
+from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
+from oraclepack.run.schedule import OnFailure
+from oraclepack.run.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What the user asked for."""
+
+    root: Path
+    pack: Pack
+    selection: Selection = field(default_factory=Selection)
+    options: RunOptions = field(default_factory=RunOptions)
+    wish: Wish = field(default_factory=Wish)
+    argv: tuple[str, ...] = ()
+    settings: Mapping[str, j.Setting] = field(default_factory=dict)
+    import_state: Path | None = None
+    min_completion: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What the command came to."""
+
+    found: Found
+    plan: Plan
+    state: RunState
+    told: RunReply
+    completion: Completion
+    exit_code: int
+
+
+def plan_run(request: RunRequest, found: Found) -> Plan:
+    """The plan against the run as it is now; raises what stands against carrying it out."""
+    seen = look(
+        request.root, found.run, request.pack, found.state, answered=request.options.answered
+    )
+    made = make_plan(request.pack, found.state, request.selection, seen)
+    if isinstance(made, Refusal):
+        raise made.error()
+    return made
+
+
+def look_up(request: RunRequest) -> tuple[Found, Plan]:
+    """Which run would be continued and what would be done. Changes nothing."""
+    found = find_run(request.root, request.pack, request.wish, SystemClock())
+    return found, plan_run(request, found)
+
+
+def run_pack(request: RunRequest) -> RunResult:
+    """Run what is to be run.
+
+    The plan is made twice: before anything is written, so that a mistake changes nothing, and
+    again under the lock, where nobody else can change the state.
+    """
+    clock = SystemClock()
+    found, planned = look_up(request)
+    if planned.refusal is not None:
+        raise planned.refusal.error()
+    with ExitStack() as stack:
+        stop = stack.enter_context(Stop())
+        caught = stack.enter_context(stopping_on_signals(stop))
+        private = stack.enter_context(surroundings.private_directory())
+        record = stack.enter_context(opened(found, request.pack, request.wish, clock, "run"))
+        folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
+        _begin(request, found, record)
+        recover(request.root, found.run, record, folder)
+        _enter(request, found, record)
+        session = Session(
+            root=request.root,
+            pack=request.pack,
+            run=found.run,
+            record=record,
+            stop=stop,
+            clock=clock,
+            options=request.options,
+            private=private,
+            environment=_environment(request.options),
+            failed=folder,
+        )
+        if request.import_state is not None:
+            import_state_file(session, request.import_state)
+        now = Found(found.run, record.state, found.tree, is_new=found.is_new, reason=found.reason)
+        planned = plan_run(request, now)
+        _carry_out(session, planned)
+        return _end(request, session, found, planned, caught.number)
+
+
+def _environment(options: RunOptions) -> dict[str, str]:
+    """What the steps inherit: our environment, and the out_dir if one was given."""
+    inherited = surroundings.environment()
+    return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
+
+
+def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
+    """The first event of a run; a run killed before it gets it now."""
+    if record.state.created is not None:
+        return
+    record.append(
+        j.RunCreated(
+            schema_version=j.SCHEMA_VERSION,
+            pack_id=found.pack_id,
+            pack_path=_relative(request.pack.path, request.root),
+            pack_hash=request.pack.pack_hash,
+            git_sha=found.tree.sha,
+            git_dirty=found.tree.dirty,
+            oraclepack_version=__version__,
+            oracle_version=request.options.oracle_version,
+            engine=request.options.engine,
+            settings=dict(request.settings),
+            steps=tuple(step.id for step in request.pack.steps),
+            mutating=mutates(request.pack),
+        )
+    )
+
+
+def _enter(request: RunRequest, found: Found, record: Recorder) -> None:
+    record.append(
+        j.SessionStarted(
+            pid=surroundings.process_id(),
+            host=surroundings.host(),
+            command="run",
+            argv=request.argv,
+            oraclepack_version=__version__,
+            settings=dict(request.settings),
+        )
+    )
+    if found.tree.sha is not None and found.tree.sha not in record.state.heads:
+        record.append(j.HeadSeen(sha=found.tree.sha, dirty=found.tree.dirty))
+
+
+def _carry_out(session: Session, planned: Plan) -> None:
+    for warning in planned.warnings:
+        session.record.append(j.Warned(message=warning))
+    for step in planned.steps:
+        for warning in step.warnings:
+            session.record.append(j.Warned(step=step.step_id, message=warning))
+    for step in planned.of(Decision.SKIPPED):
+        _skip(session, step)
+    if not planned.to_run or prepare(session) is not None:
+        return
+    options = session.options
+    policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
+    work = partial(_work, session)
+    with ThreadPoolExecutor(options.max_parallel, "step") as executor:
+        drive(planned, work, executor, session.stop, limit=options.max_parallel, policy=policy)
+    if session.stop.level is not StopLevel.AT_ONCE:
+        tidy_up(session)
+
+
+def _work(session: Session, step: PlannedStep) -> Status:
+    status = run_step(session, step)
+    _see_head(session, step.step_id)
+    return status
+
+
+def _see_head(session: Session, step_id: str) -> None:
+    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
+    sha = head.peek(session.root)
+    if sha is None and session.record.state.heads:
+        sha = git.look(session.root, session.environment).sha
+    if sha is not None and sha not in session.record.state.heads:
+        session.record.append(j.HeadSeen(sha=sha, step=step_id))
+
+
+def _skip(session: Session, step: PlannedStep) -> None:
+    before = session.record.state.step(step.step_id)
+    if before.status is Status.SKIPPED and before.skip_reason == step.skip_reason:
+        return
+    session.record.append(
+        j.StepFinished(
+            step=step.step_id,
+            attempt=before.attempts,
+            status=Status.SKIPPED,
+            skip_reason=step.skip_reason,
+            command_hash=step.command_hash,
+        )
+    )
+
+
+def _end(
+    request: RunRequest, session: Session, found: Found, planned: Plan, number: int | None
+) -> RunResult:
+    record = session.record
+    before = record.state
+    figures = completion(planned, before, request.min_completion)
+    told = reply(planned, before)
+    failed = told.failed_step is not None
+    if failed and request.options.rollback_on_failure:
+        roll_back(session.root, session.run, record, session.failed, told.failed_steps)
+        told = reply(planned, before, record.state)
+    settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
+    if all(settled) and record.state.finished_at is None:
+        record.append(j.RunFinished(ok=not failed))
+    status = told.rollback_status if failed else RollbackStatus.NOT_ATTEMPTED
+    code = exit_code(told, figures, ci=request.options.ci, signal=number)
+    record.append(j.SessionFinished(exit_code=code, rollback=status))
+    return RunResult(found, planned, record.state, told, figures, code)
+
+
+def _relative(path: str, root: Path) -> str:
+    absolute = Path(path).resolve()
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else path

@@ -1,0 +1,49 @@
+"""What the disk and the machine look like, for the planner."""
+
+from pathlib import Path
+
+from oraclepack.adapters.programs import find_program, probe
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.run.outputs import hashes_of
+from oraclepack.core.call import SPELLINGS
+from oraclepack.core.pack import Pack
+from oraclepack.core.runstate import RunState
+from oraclepack.run.planner import Seen, wanted
+
+
+def look(root: Path, run: RunDir, pack: Pack, state: RunState, *, answered: frozenset[str]) -> Seen:
+    """Hash what the state speaks of, and look for the tools the pack calls.
+
+    `answered` are tools that oraclepack itself answers for, so they need not be installed.
+    """
+    asked = wanted(state)
+    return Seen(
+        outputs=hashes_of(run.path, asked.outputs),
+        declared=hashes_of(root, asked.declared),
+        attached=hashes_of(root, asked.attached),
+        missing_tools=missing_tools(pack) - answered,
+    )
+
+
+def missing_tools(pack: Pack) -> frozenset[str]:
+    """The tools a pack calls by name that neither we nor a login shell can find."""
+    spelled: dict[str, set[str]] = {}
+    for step in pack.steps:
+        for call in step.calls:
+            name = "npx" if "npx" in call.wrappers else call.spelled.strip("'\"")
+            spelled.setdefault(call.tool, set()).add(name)
+    return frozenset(
+        tool for tool, names in spelled.items() if not any(map(_is_there, names | _others(tool)))
+    )
+
+
+def _others(tool: str) -> set[str]:
+    """Only one spelling of Task Master is ever installed; either will do."""
+    return {word for word, known in SPELLINGS.items() if known == tool and tool == "task-master"}
+
+
+def _is_there(name: str) -> bool:
+    if find_program(name) is not None:
+        return True
+    # A login profile may know more places than we do.
+    return probe(["bash", "-lc", 'command -v -- "$0"', name]).exit_code == 0

@@ -1,0 +1,116 @@
+"""Which run a command works on, looked up without changing anything, then opened."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oraclepack.adapters import git, journal, lock, rundir, surroundings
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.run.recorder import Observer, Recorder
+from oraclepack.core.errors import LockedError, UsageError
+from oraclepack.core.moment import rfc3339
+from oraclepack.core.pack import Pack
+from oraclepack.core.ports import Clock
+from oraclepack.core.runid import choose_run, free_run_id, is_run_id, pack_id
+from oraclepack.core.runstate import EMPTY, RunState, fold
+from oraclepack.core.secrets import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The run a command would work on, and its state as it is now."""
+
+    run: RunDir
+    state: RunState
+    tree: git.WorkTree
+    is_new: bool
+    reason: str
+    notice: str = ""
+    pack_id: str = ""
+    """The name the run would have without a suffix: what its records carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How the user picks a run: one by its name, a fresh one, or whatever fits."""
+
+    run_id: str | None = None
+    new_run: bool = False
+    legacy_files: bool = True
+    observers: Sequence[Observer] = field(default_factory=tuple)
+
+
+def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
+    """Decide which run a command works on. Changes nothing."""
+    tree = git.look(root, surroundings.environment())
+    today = clock.now().astimezone().date().isoformat()
+    name = pack_id(pack.path, pack.pack_hash, tree.sha, today)
+    if wish.run_id is not None:
+        return _named(root, pack, wish.run_id, tree)
+    if not wish.new_run:
+        runs = rundir.summaries(root, pack.pack_hash)
+        choice = choose_run(runs, pack.pack_hash, tree.sha, mutating=mutates(pack))
+        if choice.run is not None:
+            run = RunDir(root, choice.run.run_id)
+            return Found(run, _state(run), tree, is_new=False, reason=choice.reason, pack_id=name)
+        notice, reason = choice.notice, choice.reason
+    else:
+        notice, reason = "", "--new-run was given"
+    run = RunDir(root, free_run_id(name, rundir.run_ids(root)))
+    return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice, pack_id=run.run_id)
+
+
+@contextmanager
+def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> Iterator[Recorder]:
+    """Lock the run and open its journal; give both back at the end."""
+    found.run.create()
+    holder = lock.Holder(
+        pid=surroundings.process_id(),
+        host=surroundings.host(),
+        started_at=rfc3339(clock.now()),
+        command=command,
+    )
+    held = lock.acquire(found.run.path, holder)
+    if isinstance(held, lock.Holder):
+        raise LockedError(
+            f"run {found.run.run_id} is in use by {held}",
+            hint="wait for it to end, or start another one with --new-run",
+        )
+    with held:
+        found.run.sweep()
+        redactor = Redactor.of(surroundings.environment())
+        file = journal.JournalFile(found.run.journal, clock, redactor)
+        with Recorder(
+            file, found.run, pack, legacy=wish.legacy_files, observers=wish.observers
+        ) as recorder:
+            yield recorder
+
+
+def mutates(pack: Pack) -> bool:
+    """Some step may change the work tree, and so move HEAD."""
+    return any(call.tool in {"codex", "gemini"} for step in pack.steps for call in step.calls)
+
+
+def _named(root: Path, pack: Pack, run_id: str, tree: git.WorkTree) -> Found:
+    known = rundir.run_ids(root)
+    if not is_run_id(run_id) or run_id not in known:
+        raise UsageError(
+            f"--run-id: there is no run {run_id}",
+            hint=f"`oraclepack runs list` shows them ({len(known)} here)",
+        )
+    run = RunDir(root, run_id)
+    state = _state(run)
+    if state.created is not None and state.created.pack_hash != pack.pack_hash:
+        raise UsageError(
+            f"--run-id: run {run_id} belongs to another content of the pack",
+            hint="the pack was edited since; leave --run-id out to start a new run",
+        )
+    return Found(run, state, tree, is_new=False, reason="--run-id names it", pack_id=run_id)
+
+
+def _state(run: RunDir) -> RunState:
+    reading = journal.load(run.journal)
+    if reading.damage is not None:
+        raise journal.damaged(run.journal, reading)
+    return fold(reading.events)

@@ -1,0 +1,96 @@
+"""The prelude as a part of a run: once per command, before the first step."""
+
+from oraclepack.adapters.bash import run_attempt
+from oraclepack.adapters.logs import last_lines
+from oraclepack.adapters.prelude import exit_trap, run_prelude
+from oraclepack.adapters.rundir import log_names
+from oraclepack.adapters.stop import Stop
+from oraclepack.app.run.session import Session
+from oraclepack.core import journal as j
+from oraclepack.core.attempt import Attempt, Outcome, Watch
+from oraclepack.core.pack import Prelude
+from oraclepack.core.result import StepError
+
+NAME = "prelude"
+
+
+def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
+    """There is something in it besides comments, or the profile is to be kept with it."""
+    code = prelude.code if prelude is not None else ""
+    lines = (line.strip() for line in code.splitlines())
+    return login_once or any(line and not line.startswith("#") for line in lines)
+
+
+def prepare(session: Session) -> StepError | None:
+    """Run the prelude and keep its state for the steps; its failure, if it fails."""
+    prelude = session.pack.prelude
+    if not needs_running(prelude, login_once=session.options.login_once):
+        return None
+    number = session.record.state.prelude_attempts + 1
+    while any((session.run.path / name).exists() for name in log_names(NAME, number)):
+        number += 1
+    stdout, stderr = log_names(NAME, number)
+    session.record.append(j.PreludeStarted(attempt=number, stdout_log=stdout, stderr_log=stderr))
+    snapshot = session.private / "prelude.snapshot"
+    attempt = _attempt(session, NAME, number, prelude.code if prelude else "", str(snapshot))
+    outcome = run_prelude(attempt, session.stop, Watch(), session.clock)
+    error = _error(session, outcome, stderr)
+    session.record.append(
+        j.PreludeFinished(
+            attempt=number,
+            exit_code=outcome.exit_code,
+            duration_ms=round(outcome.duration * 1000),
+            error=error,
+        )
+    )
+    for warning in outcome.warnings:
+        session.record.append(j.Warned(code="prelude", message=warning))
+    if error is None:
+        session.snapshot = snapshot
+    return error
+
+
+def tidy_up(session: Session) -> None:
+    """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
+    script = exit_trap(session.snapshot) if session.snapshot is not None else None
+    if script is None:
+        return
+    number = 1
+    while any((session.run.path / name).exists() for name in log_names(f"{NAME}-exit", number)):
+        number += 1
+    attempt = _attempt(session, f"{NAME}-exit", number, script.read_text(), None)
+    # A stop of its own: after Ctrl-C there is still something to tidy up.
+    with Stop() as stop:
+        outcome = run_attempt(attempt, stop, Watch(), session.clock)
+    if not outcome.ok:
+        message = f"the prelude's EXIT trap ended with exit code {outcome.exit_code}"
+        session.record.append(j.Warned(code="prelude", message=message))
+
+
+def _attempt(session: Session, name: str, number: int, code: str, capture: str | None) -> Attempt:
+    stdout, stderr = (session.run.path / log for log in log_names(name, number))
+    return Attempt(
+        step=name,
+        number=number,
+        code=code,
+        cwd=str(session.root),
+        env=session.environment,
+        stdout_log=str(stdout),
+        stderr_log=str(stderr),
+        token=session.token(name, number),
+        restore=str(session.snapshot) if session.snapshot else None,
+        capture=capture,
+        login=not session.options.login_once,
+        step_timeout=session.options.step_timeout,
+        grace=session.options.grace,
+    )
+
+
+def _error(session: Session, outcome: Outcome, stderr: str) -> StepError | None:
+    if outcome.ok:
+        return None
+    last = last_lines(session.run.path / stderr, 1)
+    told = outcome.message or f"exit code {outcome.exit_code}"
+    if last and last[0].strip():
+        told = f"{told}: {last[0].strip()[:300]}"
+    return StepError(code="PRELUDE_FAILED", message=told)

@@ -1,0 +1,44 @@
+"""What an earlier command left unfinished: processes without a runner, a half-done rollback."""
+
+from pathlib import Path
+
+from oraclepack.adapters.orphans import Patience, end_leftovers
+from oraclepack.adapters.processes import has_proc
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.app.run.undoing import roll_back
+from oraclepack.core import journal as j
+from oraclepack.core.attempt import Started
+from oraclepack.core.result import Process, Status
+from oraclepack.run.rollback import is_unfinished
+
+
+def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> None:
+    """Bring the run into a state from which a command can start."""
+    for step_id, step in sorted(record.state.steps.items()):
+        if step.status is Status.RUNNING:
+            _end(record, step_id, step.process, step.token)
+    if record.state.prelude_process is not None:
+        _end(record, None, record.state.prelude_process, record.state.prelude_process.token)
+    if is_unfinished(record.state):
+        status = roll_back(root, run, record, folder)
+        message = f"the rollback of an earlier command was interrupted; now {status}"
+        record.append(j.Warned(code="rollback", message=message))
+
+
+def _end(record: Recorder, step_id: str | None, process: Process | None, token: str | None) -> None:
+    """End what still runs of a step whose runner was killed."""
+    # Without a process there is only the mark to go by, and only /proc shows it.
+    if process is None and (token is None or not has_proc()):
+        return
+    started = Started(
+        pid=process.pid if process else 0,
+        pgid=(process.pgid if process else None) or 0,
+        start_time=(process.start_time if process else None) or "",
+        token=token or "",
+    )
+    left = end_leftovers(started, Patience())
+    if left:
+        names = ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in left)
+        message = f"left over from a killed command and ended: {names}"
+        record.append(j.Warned(step=step_id, code="orphans", message=message))

@@ -1,0 +1,71 @@
+"""A run's result as data."""
+
+from oraclepack.app.run.command import RunResult
+from oraclepack.app.run.opening import Found
+from oraclepack.core.plan import Plan, PlannedStep
+from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
+from oraclepack.core.runstate import RunState
+from oraclepack.run.policy import Completion, RunReply, completion, reply
+
+
+def told(result: RunResult) -> RunTold:
+    return _told(
+        result.found, result.plan, result.state, result.told, result.completion, dry_run=False
+    )
+
+
+def told_plan(found: Found, plan: Plan) -> RunTold:
+    """What would be done, told in the same shape."""
+    answer = reply(plan, found.state)
+    return _told(found, plan, found.state, answer, completion(plan, found.state), dry_run=True)
+
+
+def _told(
+    found: Found,
+    plan: Plan,
+    state: RunState,
+    answer: RunReply,
+    figures: Completion,
+    *,
+    dry_run: bool,
+) -> RunTold:
+    return RunTold(
+        run_id=found.run.run_id,
+        run_dir=found.run.relative,
+        continued=not found.is_new,
+        reason=found.reason,
+        status=state.status,
+        completed_steps=answer.completed_steps,
+        done_steps=answer.done_steps,
+        failed_step=answer.failed_step,
+        failed_steps=answer.failed_steps,
+        skipped_steps=answer.skipped_steps,
+        resume_from=answer.resume_from,
+        rollback_status=answer.rollback_status,
+        rollback_error=answer.rollback_error,
+        completion=CompletionTold(
+            ok=figures.ok,
+            to_run=figures.to_run,
+            figure=round(figures.figure, 4),
+            required=figures.required,
+            self_skipped=figures.self_skipped,
+        ),
+        steps=tuple(_step(step, state) for step in plan.steps),
+        dry_run=dry_run,
+    )
+
+
+def _step(step: PlannedStep, state: RunState) -> StepTold:
+    now = state.step(step.step_id)
+    return StepTold(
+        step_id=step.step_id,
+        decision=step.decision,
+        reason=step.reason,
+        status=now.status,
+        attempts=now.attempts,
+        duration_ms=now.duration_ms,
+        error=now.error.code if now.error else None,
+        message=now.error.message if now.error else None,
+        stdout_log=now.stdout_log,
+        stderr_log=now.stderr_log,
+    )

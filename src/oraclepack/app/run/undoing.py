@@ -1,0 +1,68 @@
+"""Rollback: bringing files back to how the command found them."""
+
+from pathlib import Path
+
+from oraclepack.adapters import files, relocate
+from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.quarantine import put_aside
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.errors import OraclePackError, WorldError
+from oraclepack.core.result import RollbackStatus
+from oraclepack.run.rollback import Undo, is_unfinished, undo_list
+
+
+def roll_back(
+    root: Path, run: RunDir, record: Recorder, folder: Path, failed: tuple[str, ...] = ()
+) -> RollbackStatus:
+    """Take back what the last command made or replaced; finishes an interrupted rollback.
+
+    Each file is undone, then written down. A failure leaves both states described: what came
+    back and what did not.
+    """
+    unfinished = is_unfinished(record.state)
+    listed = undo_list(record.state, failed=failed)
+    if not unfinished:
+        record.append(j.RollbackStarted(steps=listed.steps))
+    for kept in listed.kept:
+        record.append(j.Warned(step=kept.step, message=f"{kept.path} stays: {kept.reason}"))
+    try:
+        for undo in listed.undos:
+            record.append(_undone(root, run, folder, undo))
+    except (OraclePackError, OSError) as trouble:
+        left = ", ".join(
+            undo.path
+            for undo in listed.undos
+            if undo.path not in {one.path for one in _already(record)}
+        )
+        error = f"{trouble}; not taken back: {left}"
+        record.append(j.RollbackFinished(status=RollbackStatus.FAILED, error=error))
+        return RollbackStatus.FAILED
+    record.append(j.RolledBack(steps=listed.steps))
+    record.append(j.RollbackFinished(status=RollbackStatus.COMPLETED))
+    return RollbackStatus.COMPLETED
+
+
+def _already(record: Recorder) -> tuple[j.FileUndone, ...]:
+    return record.state.rollback.undone if record.state.rollback else ()
+
+
+def _undone(root: Path, run: RunDir, folder: Path, undo: Undo) -> j.FileUndone:
+    verdict = jail(root, undo.path)
+    if isinstance(verdict, Refused):
+        raise WorldError(f"{undo.path} cannot be taken back: {verdict.reason}")
+    place = verdict.path
+    now = files.read(place) if place.is_file() else None
+    moved = None
+    if now is not None and (undo.restore_from is None or sha256_bytes(now) != undo.sha256):
+        moves = put_aside(root, folder, run.run_id, undo.step, undo.attempt, [undo.path])
+        moved = moves[0].target if moves else None
+        now = None
+    if undo.restore_from is not None and now is None:
+        files.make_directories(place.parent)
+        relocate.copy(run.path / undo.restore_from, place)
+    return j.FileUndone(
+        step=undo.step, path=undo.path, quarantined_as=moved, restored_from=undo.restore_from
+    )

@@ -1,0 +1,118 @@
+"""`run`: execute a pack, or continue its run."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.app.run.asking import Asked, request_for
+from oraclepack.app.run.command import look_up, run_pack
+from oraclepack.app.run.recorder import Observer
+from oraclepack.app.run.telling import told, told_plan
+from oraclepack.cli.events import JsonLog, Lines
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.frame import command, words_of_this_command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_text import plan_text, run_text
+from oraclepack.core import run_settings as rs
+from oraclepack.core.envelope import Failure
+from oraclepack.core.run_report import RunTold
+from oraclepack.core.settings import Settings
+
+
+@command(
+    "run",
+    data="run-told",
+    changes="the run directory, the outputs of the pack, its state and report files",
+    settings=rs.RUN_SETTINGS,
+    exit_codes=(
+        ExitCode.STEP_FAILED,
+        ExitCode.POLICY,
+        ExitCode.LOCKED,
+        ExitCode.INTERRUPTED,
+        ExitCode.TERMINATED,
+    ),
+    timed=True,
+    rollback_available=True,
+    examples=(
+        "oraclepack run pack.md",
+        "oraclepack run pack.md --max-parallel 4 --keep-going",
+        "oraclepack run pack.md --rerun failed",
+        "oraclepack run pack.md --steps 03,07-09 --dry-run",
+        "oraclepack run pack.md --ci --min-completion 0.9",
+    ),
+)
+@click.argument("pack")
+@click.option("--rerun", metavar="WHAT", help="all, failed, changed, or a list: 01,03,07.")
+@click.option("--steps", metavar="LIST", help="Only these steps: 01,03-07.")
+@click.option("--resume-from", metavar="NN", help="Leave out the steps before this one.")
+@click.option("--run-id", metavar="ID", help="Continue this run (see `oraclepack runs list`).")
+@click.option("--new-run", is_flag=True, help="Start a fresh run, whatever there is already.")
+@click.option("--resume/--no-resume", default=True, help="Continue a run that fits (the default).")
+@click.option("--run-all", is_flag=True, help="All steps, without picking (always so here).")
+@click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done with every step.")
+@click.option("--import-state", metavar="FILE", help="Take over a state file of the older tool.")
+def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Reply:
+    """Run a pack, or continue its run.
+
+    A step that went well before and whose outputs are unchanged is not run again. On a failed
+    step the command stops and keeps everything; the same command continues.
+    """
+    asked = _asked(flags)
+    if dry_run:
+        found, plan = look_up(request_for(pack, settings, asked))
+        plan_told = told_plan(found, plan)
+        return Reply(plan_told, plan_text(plan_told), warnings=_notices(found.notice))
+    request = request_for(pack, settings, asked, _observers(settings))
+    result = run_pack(request)
+    report = told(result)
+    code = ExitCode(result.exit_code)
+    return Reply(
+        data=report,
+        text=run_text(report, request.root, pack),
+        exit_code=code,
+        warnings=_notices(result.found.notice),
+        error=_failure(report, code, pack) if code else None,
+    )
+
+
+def _asked(flags: dict[str, object]) -> Asked:
+    def text(name: str) -> str | None:
+        value = flags.get(name)
+        return value if isinstance(value, str) else None
+
+    return Asked(
+        rerun=text("rerun"),
+        steps=text("steps"),
+        resume_from=text("resume_from"),
+        run_id=text("run_id"),
+        new_run=bool(flags["new_run"]) or not flags["resume"],
+        import_state=text("import_state"),
+        argv=words_of_this_command(),
+    )
+
+
+def _observers(settings: Settings) -> tuple[Observer, ...]:
+    if settings[rs.JSON_LOG] or settings[rs.CI]:
+        return (JsonLog(),)
+    return () if settings[rs.QUIET] else (Lines(),)
+
+
+def _notices(notice: str) -> tuple[str, ...]:
+    return (f"{notice}; starting a new run (the cache keeps what is unchanged)",) if notice else ()
+
+
+def _failure(told: RunTold, code: ExitCode, pack: str) -> Failure:
+    way_on = f"oraclepack run {Path(pack).as_posix()} continues"
+    if code is ExitCode.POLICY:
+        figures = told.completion
+        message = (
+            f"completion {figures.figure:.2f} ({figures.ok} of {figures.to_run}) "
+            f"is below --min-completion {figures.required:g}"
+        )
+        return Failure("POLICY", message, phase="policy", suggestion=way_on)
+    if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
+        return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
+    where = f"step {told.failed_step}" if told.failed_step != "prelude" else "the prelude"
+    rolled = f"; rollback {told.rollback_status}" if told.rollback_status != "not_attempted" else ""
+    return Failure("PARTIAL_FAILURE", f"{where} failed{rolled}", phase="run", suggestion=way_on)

@@ -1,0 +1,50 @@
+"""What `run` tells when it ends: the shape of its data."""
+
+import msgspec
+
+
+class StepTold(msgspec.Struct, frozen=True, kw_only=True):
+    """One step in the reply of a command."""
+
+    step_id: str
+    decision: str
+    reason: str
+    status: str
+    attempts: int
+    duration_ms: int | None = None
+    error: str | None = None
+    message: str | None = None
+    stdout_log: str | None = None
+    stderr_log: str | None = None
+
+
+class CompletionTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the CI policy."""
+
+    ok: int
+    to_run: int
+    figure: float
+    required: float
+    self_skipped: tuple[str, ...]
+
+
+class RunTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of `run`."""
+
+    run_id: str
+    run_dir: str
+    continued: bool
+    reason: str
+    """Why this run and no other."""
+    status: str
+    completed_steps: tuple[str, ...]
+    done_steps: tuple[str, ...]
+    failed_step: str | None
+    failed_steps: tuple[str, ...]
+    skipped_steps: tuple[str, ...]
+    resume_from: str | None
+    rollback_status: str
+    rollback_error: str | None
+    completion: CompletionTold
+    steps: tuple[StepTold, ...]
+    dry_run: bool = False

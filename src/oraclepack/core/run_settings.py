@@ -1,0 +1,104 @@
+"""The settings of commands that run packs."""
+
+from typing import Any
+
+from oraclepack.core.kinds import Bool, Choice, Duration, Float, Int, Path
+from oraclepack.core.setting import Setting
+
+MAX_PARALLEL = Setting("max_parallel", Int(1, 64), 1, "How many steps may run at once.")
+KEEP_GOING = Setting(
+    "keep_going",
+    Bool(),
+    default=False,
+    help="After a failed step, finish everything that does not need it.",
+)
+STOP_ON_FAIL = Setting(
+    "stop_on_fail",
+    Bool(),
+    default=True,
+    help="Stop at the first failed step; the opposite of --keep-going.",
+)
+STEP_TIMEOUT = Setting(
+    "step_timeout", Duration(), 0.0, "Stop a step that takes longer; 0 means no limit."
+)
+IDLE_TIMEOUT = Setting(
+    "idle_timeout", Duration(), 0.0, "Say so when a step prints nothing for this long; 0 is never."
+)
+LOGIN = Setting(
+    "login",
+    Choice(("each", "once")),
+    "each",
+    "Source the login profile for each step, or once per command and hand its result on.",
+)
+ROI_THRESHOLD = Setting(
+    "roi_threshold", Float(), 0.0, "Only steps on one side of this ROI; 0 means all."
+)
+ROI_MODE = Setting(
+    "roi_mode",
+    Choice(("over", "under")),
+    "over",
+    "Which side of --roi-threshold is kept; a step without ROI always is.",
+)
+OUTPUT_VERIFY = Setting(
+    "output_verify", Bool(), default=True, help="Check the outputs of each step as it ends."
+)
+OUTPUT_REQUIRE_HEADINGS = Setting(
+    "output_require_headings",
+    Bool(),
+    default=False,
+    help="A section counts only where its name stands as a heading.",
+)
+OUTPUT_CHUNK_MODE = Setting(
+    "output_chunk_mode",
+    Choice(("auto", "single", "multi")),
+    "auto",
+    "Whether several outputs of a step are chunks of one answer.",
+)
+OUTPUT_CONTRACT = Setting(
+    "output_contract",
+    Choice(("auto", "all-sections")),
+    "auto",
+    'Follow the step\'s own words, or demand every section wherever it says "Answer format".',
+)
+OUT_DIR = Setting(
+    "out_dir", Path(), "", "Where answers go: handed to the pack as the variable out_dir."
+)
+ROLLBACK_ON_FAILURE = Setting(
+    "rollback_on_failure",
+    Bool(),
+    default=False,
+    help="When a step fails, bring files back to how this command found them.",
+)
+LEGACY_FILES = Setting(
+    "legacy_files",
+    Bool(),
+    default=True,
+    help="Write <pack>.state.json and <pack>.report.json in the project root.",
+)
+VALIDATE = Setting(
+    "validate", Bool(), default=True, help="Check the pack first; errors stop the command."
+)
+CI = Setting(
+    "ci",
+    Bool(),
+    default=False,
+    help="Ask nothing, log events as JSON lines, and let the policy decide about the exit code.",
+)
+NON_INTERACTIVE = Setting(
+    "non_interactive", Bool(), default=False, help="Never ask; take the careful answer."
+)
+JSON_LOG = Setting(
+    "json_log", Bool(), default=False, help="Write every event as a JSON line on stderr."
+)
+QUIET = Setting("quiet", Bool(), default=False, help="Only the last word, no progress.")
+NO_TUI = Setting("no_tui", Bool(), default=False, help="Plain lines also on a terminal.")
+MIN_COMPLETION = Setting(
+    "min_completion",
+    Float(0, 1),
+    1.0,
+    "With --ci: the share of steps that must be ok.",
+)
+
+RUN_SETTINGS: tuple[Setting[Any], ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Setting)
+)
