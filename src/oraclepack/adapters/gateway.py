@@ -1,0 +1,199 @@
+"""The private socket the shims talk to: every call of a tool in a step arrives here."""
+
+import os
+import select
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from oraclepack.adapters.call_message import CallMessage, Garbled, receive
+from oraclepack.adapters.caller import Caller
+from oraclepack.adapters.real_tool import Toolbox
+from oraclepack.adapters.shim_call import ShimCall, World
+from oraclepack.adapters.shim_dir import ShimDir
+from oraclepack.adapters.stop import Stop
+from oraclepack.core.attempt import MARKER_VARIABLE, Attempt, Grace
+from oraclepack.core.call import SPELLINGS
+from oraclepack.core.invocation import LiveCall, Shim
+from oraclepack.core.wrappers import unwrap
+
+Answer = Callable[[LiveCall, Shim], int]
+"""What to do with a call: the exit code it ends with. Called in a thread per call."""
+
+REFUSED = 125
+"""The exit code of a call that could not even be looked at."""
+
+_NPX = "npx"
+_HANDSHAKE = 30.0
+"""A shim says everything at once; one that does not is not one."""
+
+
+@dataclass(slots=True)
+class _Expected:
+    """An attempt that may make calls, and how many it has made."""
+
+    step: str
+    attempt: int
+    calls: int = 0
+
+
+class Gateway:
+    """Receives calls while it is open, and answers each in a thread of its own."""
+
+    def __init__(
+        self,
+        answer: Answer,
+        stop: Stop,
+        env: Mapping[str, str],
+        *,
+        spools: Path | None = None,
+        programs: Mapping[str, str] | None = None,
+        grace: Grace | None = None,
+    ) -> None:
+        """Lay out the shim directory. Raises WorldError.
+
+        `env` is oraclepack's own environment, `spools` a directory on disk for what tools say
+        while they run (the shim directory, if none is given), `programs` are tools the user
+        named with a path of their own. Calls are taken once it is entered.
+        """
+        self.shims = ShimDir.make(env.get("PATH", os.defpath), env.get("BASH_ENV"))
+        tools = Toolbox(self.shims.path, dict(env), programs or {})
+        self._world = World(tools, stop, grace or Grace(), spools or self.shims.path)
+        self._answer = answer
+        self._lock = threading.Lock()
+        self._expected: dict[str, _Expected] = {}
+        self._calls: dict[threading.Thread, socket.socket] = {}
+        self.faults: list[BaseException] = []
+        """What went wrong inside of us while a call was answered."""
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._accept, name="gateway", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._listener.bind(str(self.shims.socket))
+        self._listener.listen(128)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take no more calls, end those that are still under way, tidy up."""
+        os.write(self._wake[1], b"!")
+        self._thread.join()
+        self._listener.close()
+        with self._lock:
+            left = dict(self._calls)
+        for thread, connection in left.items():
+            # The thread then finds its caller gone, and ends the tool as it would anyway.
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            thread.join()
+        for descriptor in self._wake:
+            os.close(descriptor)
+        self.shims.remove()
+
+    def expect(self, attempt: Attempt) -> None:
+        """From now on calls with this attempt's token are its own. To be said before it starts."""
+        with self._lock:
+            self._expected[attempt.token] = _Expected(attempt.step, attempt.number)
+
+    def forget(self, attempt: Attempt) -> None:
+        """The attempt is over: what still calls in its name is refused."""
+        with self._lock:
+            self._expected.pop(attempt.token, None)
+
+    def _accept(self) -> None:
+        poll = select.poll()
+        poll.register(self._listener, select.POLLIN)
+        poll.register(self._wake[0], select.POLLIN)
+        while self._wake[0] not in {ready for ready, _ in poll.poll()}:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                continue  # the shim was gone before we came, or we are out of descriptors
+            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
+            with self._lock:
+                self._calls[thread] = connection
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            self._converse(connection)
+        finally:
+            connection.close()
+            with self._lock:
+                del self._calls[threading.current_thread()]
+
+    def _converse(self, connection: socket.socket) -> None:
+        connection.settimeout(_HANDSHAKE)
+        try:
+            message, caller = receive(connection)
+        except (OSError, Garbled):
+            return
+        connection.settimeout(None)
+        try:
+            caller.reply(self._reply(message, caller))
+        finally:
+            caller.close()
+
+    def _reply(self, message: CallMessage, caller: Caller) -> bytes:
+        try:
+            program, prefix, tool, argv = _meant(message)
+            if tool is None:
+                return self._let_through(message, caller)
+            shim = ShimCall(caller, self._world, program, prefix, message.umask)
+            call = self._live(message, tool, argv)
+            if call is None:
+                shim.tell(f"{program}: oraclepack knows of no step that is running and calls it\n")
+                return _exit(REFUSED)
+            return _exit(self._answer(call, shim))
+        except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
+            self.faults.append(fault)
+            said = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
+            caller.say(caller.stderr, os.fsencode(said))
+            return _exit(REFUSED)
+
+    def _live(self, message: CallMessage, tool: str, argv: tuple[str, ...]) -> LiveCall | None:
+        with self._lock:
+            expected = self._expected.get(message.env.get(MARKER_VARIABLE, ""))
+            if expected is None and MARKER_VARIABLE not in message.env:
+                # `env -i PATH="$PATH" oracle …`: with one step at work, it must be that one's.
+                expected = next(iter(self._expected.values())) if len(self._expected) == 1 else None
+            if expected is None:
+                return None
+            expected.calls += 1
+            where = (expected.step, expected.attempt, expected.calls)
+        return LiveCall(tool, argv, message.cwd, message.env, *where)
+
+    def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
+        """Npx runs more than our tools; the shim becomes the real one for those."""
+        found = self._world.tools.find(message.name, message.env.get("PATH", ""))
+        if found is None:
+            caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))
+            return _exit(127)
+        return b"e" + os.fsencode(found.program)
+
+
+def _meant(message: CallMessage) -> tuple[str, tuple[str, ...], str | None, tuple[str, ...]]:
+    """The program called, its own words before the tool's, the tool, the tool's words."""
+    if message.name in SPELLINGS:
+        return message.name, (), SPELLINGS[message.name], message.argv
+    words = (message.name, *message.argv)
+    found = unwrap(words)
+    if found is None or found.tool is None or found.at is None:
+        return message.name, (), None, message.argv
+    end = found.at + 1
+    return message.name, words[1:end], found.tool, words[end:]
+
+
+def _exit(code: int) -> bytes:
+    return b"x" + bytes((code & 0xFF,))

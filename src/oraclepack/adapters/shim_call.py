@@ -1,0 +1,160 @@
+"""The step's side of one call: what answering it can make happen there."""
+
+import os
+import select
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.adapters.caller import Caller
+from oraclepack.adapters.real_tool import Toolbox
+from oraclepack.adapters.spool import Spool, is_same, make_spool, nameless_file
+from oraclepack.adapters.stop import Stop
+from oraclepack.adapters.tool_process import Ended, Launch, run_process
+from oraclepack.core.attempt import Grace, StopLevel
+from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.core.result import Process
+
+_NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, 130
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What all calls of a run share."""
+
+    tools: Toolbox
+    stop: Stop
+    grace: Grace
+    spools: Path
+    """A directory on disk for what the tools say while they say it."""
+
+
+class ShimCall:
+    """A `Shim`: the caller's streams, its real tool, its patience. For one thread."""
+
+    def __init__(
+        self, caller: Caller, world: World, program: str, prefix: tuple[str, ...], umask: int
+    ) -> None:
+        """`program` is the name that was called, `prefix` what stands before the tool's words.
+
+        With `npx -y @steipete/oracle …` the program is npx, the prefix its own two words.
+        """
+        self._caller = caller
+        self._world = world
+        self._program = program
+        self._prefix = prefix
+        self._umask = umask
+        self._stdin: bytes | None = None
+
+    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+        """Start the real tool and wait for its end. Never again once the caller gave up."""
+        if self._is_over():
+            return ToolEnd(_INTERRUPTED, stopped=True)
+        tool = self._world.tools.find(self._program, order.env.get("PATH", ""))
+        if tool is None:
+            return ToolEnd(_NOT_FOUND, trouble=f"{self._program} is not on PATH")
+        with ExitStack() as stack:
+            out, err = self._spools(order, stack)
+            launch = Launch(
+                argv=(tool.program, *self._prefix, *order.argv),
+                cwd=order.cwd,
+                env=self._world.tools.environment(tool, order.env),
+                umask=self._umask,
+                stdin=self._stdin_for(order, stack),
+                stdout=out,
+                stderr=err,
+                timeout=order.timeout,
+            )
+            try:
+                ended = run_process(
+                    launch, self._caller, self._world.stop, self._world.grace, on_started
+                )
+            except OSError as trouble:
+                return ToolEnd(_NOT_STARTED, trouble=_reason(tool.program, order.cwd, trouble))
+            return _told(ended, launch, order.keep)
+
+    def show(self, text: str) -> None:
+        """Write to the step's stdout."""
+        self._caller.say(self._caller.stdout, os.fsencode(text))
+
+    def tell(self, text: str) -> None:
+        """Write to the step's stderr."""
+        self._caller.say(self._caller.stderr, os.fsencode(text))
+
+    def read_stdin(self) -> bytes:
+        """All of the call's stdin; the tool reads the same afterwards. Short if given up."""
+        if self._stdin is None:
+            parts = []
+            while self._await(self._caller.stdin) and (
+                part := os.read(self._caller.stdin, 1 << 16)
+            ):
+                parts.append(part)
+            self._stdin = b"".join(parts)
+        return self._stdin
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; False as soon as the call is to be given up."""
+        end = time.monotonic() + seconds
+        while not self._is_over() and (rest := end - time.monotonic()) > 0:
+            self._poll((), rest)
+        return not self._is_over()
+
+    def _is_over(self) -> bool:
+        self._caller.hear()
+        return self._caller.gives_up or self._world.stop.level is not StopLevel.NONE
+
+    def _await(self, descriptor: int) -> bool:
+        """Wait until it can be read; False when the call is given up first."""
+        while not self._is_over():
+            if descriptor in self._poll((descriptor,), None):
+                return True
+        return False
+
+    def _poll(self, more: tuple[int, ...], seconds: float | None) -> set[int]:
+        poll = select.poll()
+        for source in (*self._caller.fds, self._world.stop.polite_fd, *more):
+            poll.register(source, select.POLLIN)
+        found = poll.poll(None if seconds is None else int(seconds * 1000) + 1)
+        return {descriptor for descriptor, _ in found}
+
+    def _spools(self, order: ToolRun, stack: ExitStack) -> tuple[Spool, Spool]:
+        folder, caller = self._world.spools, self._caller
+        if order.hidden:
+            return make_spool(folder, None, stack), make_spool(folder, None, stack)
+        out = make_spool(folder, caller.stdout, stack)
+        if is_same(caller.stdout, caller.stderr):
+            return out, out  # one file keeps the order of the words
+        return out, make_spool(folder, caller.stderr, stack)
+
+    def _stdin_for(self, order: ToolRun, stack: ExitStack) -> int:
+        data = self._stdin if order.stdin is None else order.stdin
+        if data is None:
+            return self._caller.stdin
+        descriptor = nameless_file(self._world.spools)
+        stack.callback(os.close, descriptor)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
+
+
+def _told(ended: Ended, launch: Launch, keep: int) -> ToolEnd:
+    out, out_cut = launch.stdout.tail(keep)
+    err, err_cut = ("", False) if launch.stderr is launch.stdout else launch.stderr.tail(keep)
+    return ToolEnd(
+        exit_code=ended.code if ended.code >= 0 else 128 - ended.code,
+        out=out,
+        err=err,
+        cut=out_cut or err_cut,
+        timed_out=ended.timed_out,
+        stopped=ended.stopped,
+    )
+
+
+def _reason(program: str, cwd: str, trouble: OSError) -> str:
+    if not os.path.isdir(cwd):  # noqa: PTH112  an empty path is no directory, Path("") is one
+        return f"the step's current directory is gone: {cwd or '(removed)'}"
+    return f"cannot start {program}: {trouble.strerror or trouble}"

@@ -1,0 +1,199 @@
+"""One run of a real tool: started apart from the step, watched to its end."""
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+from oraclepack.adapters import orphans, processes
+from oraclepack.adapters.caller import Caller
+from oraclepack.adapters.exit_fd import exit_fd
+from oraclepack.adapters.spool import Spool
+from oraclepack.adapters.stop import Stop
+from oraclepack.core.attempt import Grace, Started, StopLevel
+from oraclepack.core.result import Process
+
+_FASTEST, _SLOWEST = 0.01, 0.2
+"""How often we look whether a tool has said something: the less it does, the seldomer."""
+_KILL_PATIENCE = 10.0
+_UNMARKED = "-"
+"""Tools carry no mark, so what they leave is known by its session alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What the kernel needs to start a tool."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    umask: int
+    stdin: int
+    stdout: Spool
+    stderr: Spool
+    timeout: float | None = None
+
+    @property
+    def spools(self) -> frozenset[Spool]:
+        return frozenset((self.stdout, self.stderr))
+
+
+@dataclass(slots=True)
+class Ended:
+    """How it came to an end."""
+
+    code: int = 0
+    """As subprocess tells it: negative for a signal."""
+    timed_out: bool = False
+    stopped: bool = False
+
+
+def run_process(
+    launch: Launch,
+    caller: Caller,
+    stop: Stop,
+    grace: Grace,
+    on_started: Callable[[Process], None],
+) -> Ended:
+    """Start a tool, pass on what it says, and stay with it to its end. Raises OSError.
+
+    It has a session of its own and is our child, not the step's: if the step, its shell or we
+    are killed, a paid call goes on and can be adopted. Only a signal that reaches its caller,
+    the caller's death, a stop of the run or its own time limit end it.
+    """
+    with ExitStack() as stack:
+        process = subprocess.Popen(
+            launch.argv,
+            stdin=launch.stdin,
+            stdout=launch.stdout.fd,
+            stderr=launch.stderr.fd,
+            cwd=launch.cwd,
+            env=launch.env,
+            umask=launch.umask,
+            start_new_session=True,
+        )
+        orphans.await_child(process.pid)
+        stack.callback(orphans.forget_child, process.pid)
+        started = Started(process.pid, process.pid, processes.start_time(process.pid), _UNMARKED)
+        stack.callback(_abandon, process, started)
+        on_started(Process(pid=process.pid, pgid=process.pid, start_time=started.start_time))
+        tool = _Tool(process, exit_fd(process, stack))
+        ended = _watch(tool, launch, caller, stop, grace)
+        _end_leftovers(started, stop, grace)
+        _drain(launch.spools, caller, stop)
+        ended.code = process.wait(_KILL_PATIENCE)
+    return ended
+
+
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    process: subprocess.Popen[bytes]
+    exit_fd: int
+
+    def signal(self, number: int) -> None:
+        """To the whole group; not reaped yet, so the number is still its own."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+            if number == signal.SIGTERM:
+                os.killpg(self.process.pid, signal.SIGCONT)
+
+
+class _Ending:
+    """INT, grace, TERM, grace, KILL: which signal is due when."""
+
+    def __init__(self, tool: _Tool, grace: Grace) -> None:
+        self._tool = tool
+        self._rest = [
+            (signal.SIGINT, grace.interrupt),
+            (signal.SIGTERM, grace.terminate),
+            (signal.SIGKILL, _KILL_PATIENCE),
+        ]
+        self.due: float | None = None
+        """When the next signal follows; None until someone wants the end."""
+
+    def begin(self) -> None:
+        if self.due is None:
+            self.due = time.monotonic()
+            self.go_on(hurry=False)
+
+    def go_on(self, *, hurry: bool) -> None:
+        if self.due is None or not self._rest or (time.monotonic() < self.due and not hurry):
+            return
+        if hurry:
+            del self._rest[:-1]
+        number, patience = self._rest.pop(0)
+        self._tool.signal(number)
+        self.due = time.monotonic() + patience
+
+
+def _watch(tool: _Tool, launch: Launch, caller: Caller, stop: Stop, grace: Grace) -> Ended:
+    ended, ending, pace = Ended(), _Ending(tool, grace), _FASTEST
+    deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
+    while True:
+        pace = _FASTEST if _pump(launch.spools) else min(pace * 2, _SLOWEST)
+        over = stop.level is not StopLevel.NONE
+        waiting = {tool.exit_fd, *caller.fds, *(() if over else (stop.polite_fd,))}
+        if tool.exit_fd in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
+            return ended
+        for number in caller.hear():
+            ended.stopped = True
+            if ending.due is None:
+                tool.signal(number)
+        if caller.is_gone or stop.level is not StopLevel.NONE:
+            ended.stopped = True
+            ending.begin()
+        elif deadline is not None and time.monotonic() >= deadline:
+            ended.timed_out = True
+            ending.begin()
+        ending.go_on(hurry=stop.level is StopLevel.AT_ONCE)
+
+
+def _drain(spools: frozenset[Spool], caller: Caller, stop: Stop) -> None:
+    """Let the step have the rest, for as long as someone is there to take it."""
+    while True:
+        _pump(spools)
+        over = caller.is_gone or stop.level is StopLevel.AT_ONCE
+        if over or all(spool.waiting_for is None for spool in spools):
+            return
+        _wait({*caller.fds, stop.urgent_fd}, spools, _SLOWEST)
+        caller.hear()
+
+
+def _pump(spools: frozenset[Spool]) -> bool:
+    return any([spool.pump() for spool in spools])  # noqa: C419  all of them, not up to the first
+
+
+def _wait(readable: Iterable[int], spools: frozenset[Spool], seconds: float) -> set[int]:
+    poll = select.poll()
+    for descriptor in readable:
+        poll.register(descriptor, select.POLLIN)
+    for spool in spools:
+        if (target := spool.waiting_for) is not None:
+            poll.register(target, select.POLLOUT)
+    return {descriptor for descriptor, _ in poll.poll(int(seconds * 1000) + 1)}
+
+
+def _rest(pace: float, *moments: float | None) -> float:
+    """Until the next thing to do."""
+    now = time.monotonic()
+    return max(0.0, min([pace, *(one - now for one in moments if one is not None)]))
+
+
+def _end_leftovers(started: Started, stop: Stop, grace: Grace) -> None:
+    """End what the tool left in its own session; a worker that detached itself is not there."""
+    if orphans.may_have_left(started):
+        hurry = stop.level is StopLevel.AT_ONCE
+        patience = orphans.Patience(grace.linger, grace.orphan, lambda: hurry)
+        orphans.end_leftovers(started, patience)
+
+
+def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
+    """Nothing to do after a regular end. After an error of ours: no tool without a keeper."""
+    if process.returncode is None:
+        orphans.end_leftovers(started, orphans.Patience(hurry=lambda: True))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_KILL_PATIENCE)

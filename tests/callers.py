@@ -1,0 +1,80 @@
+"""A stage for calls: scripted tools on PATH, a gateway, and steps that call."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oraclepack.adapters.gateway import Answer, Gateway
+from oraclepack.core.attempt import Outcome
+from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.core.result import Process
+from tests.bashes import QUICK, Bench
+from tests.scripted import Scripted, scripted_tool
+
+
+def nobody(_process: Process) -> None:
+    """For whom the start of a tool is no news."""
+
+
+def call_through(call: LiveCall, shim: Shim, **more: Any) -> ToolEnd:
+    """Call the real tool as it was called."""
+    order = ToolRun(call.tool, call.argv, call.cwd, call.env, **more)
+    return shim.run(order, nobody)
+
+
+@dataclass
+class Stage:
+    """A gateway that calls the real tool, unless it is told to do something else."""
+
+    bench: Bench
+    oracle: Scripted
+    gateway: Gateway
+    calls: list[LiveCall] = field(default_factory=list)
+    ends: list[ToolEnd] = field(default_factory=list)
+    act: Callable[[LiveCall, Shim], int] | None = None
+    began: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, body: str, **parts: Any) -> tuple[Outcome, str]:
+        """Run a step; its outcome, and everything it said."""
+        attempt = self.bench.attempt(body, **({"first_on_path": str(self.shim_dir)} | parts))
+        self.gateway.expect(attempt)
+        outcome = self.bench.run(attempt)
+        self.gateway.forget(attempt)
+        logs = (Path(attempt.stdout_log), Path(attempt.stderr_log))
+        return outcome, "".join(log.read_text(errors="replace") for log in logs)
+
+    @property
+    def shim_dir(self) -> Path:
+        return self.gateway.shims.path
+
+
+@contextmanager
+def stage(root: Path, **parts: Any) -> Iterator[Stage]:
+    """Everything for one test; `parts` go to the gateway, `env` into oraclepack's environment."""
+    bench = Bench(root)
+    oracle = scripted_tool(root / "bin")
+    more = parts.pop("env", {})
+    own = {"PATH": f"{root / 'bin'}:{os.environ['PATH']}", "HOME": str(root), **more}
+    made: list[Stage] = []
+
+    def answer(call: LiveCall, shim: Shim) -> int:
+        here = made[0]
+        here.calls.append(call)
+        here.began.set()
+        if here.act:
+            return here.act(call, shim)
+        here.ends.append(call_through(call, shim))
+        return here.ends[-1].exit_code
+
+    with Gateway(_typed(answer), bench.stop, own, grace=QUICK, **parts) as gateway:
+        env = gateway.shims.environment(own | {"HOME": str(bench.home), "LANG": "C.UTF-8"})
+        made.append(Stage(Bench(root, bench.stop, env), oracle, gateway))
+        yield made[0]
+
+
+def _typed(answer: Answer) -> Answer:
+    return answer
