@@ -4,9 +4,9 @@ import pytest
 
 from oraclepack.core.flags import parse_argv, table_of
 from oraclepack.core.invocation_key import InvocationKey, NoKey, differences
+from oraclepack.core.oracle_surroundings import Surroundings, surroundings
 from oraclepack.intercept.key import key_of
 from oraclepack.intercept.provider import (
-    Surroundings,
     engine_of,
     limit_name,
     model_of,
@@ -131,7 +131,7 @@ def test_a_difference_reads_as_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "surroundings", "engine"),
+    ("argv", "given", "engine"),
     [
         pytest.param("-p x -e browser", around(), "browser", id="the flag"),
         pytest.param("-p x --browser", around(), "browser", id="the old switch"),
@@ -145,8 +145,8 @@ def test_a_difference_reads_as_a_sentence() -> None:
         pytest.param("-p x", around(has_key=False), "browser", id="no key: the browser"),
     ],
 )
-def test_engine(argv: str, surroundings: Surroundings, engine: str) -> None:
-    assert engine_of(asked(argv), surroundings) == engine
+def test_engine(argv: str, given: Surroundings, engine: str) -> None:
+    assert engine_of(asked(argv), given) == engine
 
 
 @pytest.mark.parametrize(
@@ -186,3 +186,11 @@ def test_each_browser_profile_has_a_limit_of_its_own() -> None:
     assert limit_name(plain, "openai") == "openai"
     assert limit_name(plain, "browser") == "browser"
     assert limit_name(own, "browser").startswith("browser-")
+
+
+def test_the_environment_is_stronger_than_the_file_beside_the_call() -> None:
+    dotenv = {"OPENAI_BASE_URL": "a", "OPENAI_API_KEY": "sk-1", "XAI_BASE_URL": "x", "HOME": "/h"}
+
+    made = surroundings({"OPENAI_BASE_URL": "b", "XAI_BASE_URL": ""}, dotenv, ["{}"])
+
+    assert made == Surroundings({"OPENAI_BASE_URL": "b"}, has_key=True, configs=("{}",))

@@ -1,7 +1,8 @@
 """What stands around a call of oracle and takes part in its answer: variables and config files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 VARIABLES = (
     "ANTHROPIC_BASE_URL",
@@ -23,11 +24,10 @@ KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """With one of these set the tool chooses the API by itself, else the browser."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What stands around a call and takes part in its answer."""
 
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Of `VARIABLES`, those that are set, whether in the environment or in `.env`."""
     has_key: bool = False
     configs: Sequence[str] = ()

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.invocation_key import InvocationKey, NoKey
-from oraclepack.intercept.provider import Surroundings, config_part, engine_of, model_of
+from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.intercept.provider import config_part, engine_of, model_of
 from oraclepack.intercept.question import Question
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")

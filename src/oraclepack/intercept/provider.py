@@ -1,38 +1,18 @@
 """Who answers a call: the provider, from engine, model and address."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from oraclepack.core.digest import sha256_text
+from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.intercept.question import Question
 
 PROVIDERS = ("openai", "anthropic", "google", "xai", "openrouter", "browser")
 REHEARSAL = "rehearsal"
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """Who stands behind the other tools, where there is only one."""
-
-VARIABLES = (
-    "ANTHROPIC_BASE_URL",
-    "AZURE_OPENAI_API_VERSION",
-    "AZURE_OPENAI_DEPLOYMENT",
-    "AZURE_OPENAI_ENDPOINT",
-    "GEMINI_BASE_URL",
-    "OPENAI_BASE_URL",
-    "OPENROUTER_BASE_URL",
-    "ORACLE_BROWSER_PROFILE_DIR",
-    "ORACLE_ENGINE",
-    "ORACLE_MAX_FILE_SIZE_BYTES",
-    "ORACLE_REMOTE_HOST",
-    "XAI_BASE_URL",
-)
-"""What the environment or `.env` may say that changes an answer."""
-
-KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
-"""With one of these set the tool chooses the API by itself, else the browser."""
 
 _NEUTRAL = frozenset(
     ("background", "filesReport", "heartbeatSeconds", "notify", "sessionRetentionHours")
@@ -45,24 +25,6 @@ _FAMILIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What stands around a call and takes part in its answer."""
-
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """Of `VARIABLES`, those that are set, whether in the environment or in `.env`."""
-    has_key: bool = False
-    configs: Sequence[str] = ()
-    """The texts of the tool's config files, the strongest last."""
-
-    def config(self) -> dict[str, Any]:
-        """The top of the merged config, as far as it can be read as JSON."""
-        merged: dict[str, Any] = {}
-        for text in self.configs:
-            merged |= _decoded(text) or {}
-        return merged
-
-
 def engine_of(question: Question, around: Surroundings) -> str:
     """`api` or `browser`, as the tool itself would choose."""
     if question.engine:
@@ -72,7 +34,7 @@ def engine_of(question: Question, around: Surroundings) -> str:
     by_variable = around.variables.get("ORACLE_ENGINE", "").strip().lower()
     if by_variable in {"api", "browser"}:
         return by_variable
-    by_config = around.config().get("engine")
+    by_config = _config(around).get("engine")
     if by_config in {"api", "browser"}:
         return str(by_config)
     return "api" if around.has_key else "browser"
@@ -82,7 +44,7 @@ def model_of(question: Question, around: Surroundings) -> str | None:
     """The model that is asked; None when the tool chooses."""
     if question.models:
         return ",".join(question.models)
-    by_config = around.config().get("model")
+    by_config = _config(around).get("model")
     return question.model or (by_config if isinstance(by_config, str) else None)
 
 
@@ -112,6 +74,14 @@ def config_part(around: Surroundings) -> str | None:
     texts = [_stripped(text) for text in around.configs]
     told = [text for text in texts if text not in {"", "{}"}]
     return sha256_text("\0".join(told)) if told else None
+
+
+def _config(around: Surroundings) -> dict[str, Any]:
+    """The top of the merged config, as far as it can be read as JSON."""
+    merged: dict[str, Any] = {}
+    for text in around.configs:
+        merged |= _decoded(text) or {}
+    return merged
 
 
 def _stripped(text: str) -> str:

@@ -1,0 +1,34 @@
+"""Files around a call, as the disk shows them: all paths relative to its working directory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a name given to `--file` stands for."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files a call could attach."""
+
+    files: Sequence[str]
+    """Plain files; symbolic links are none."""
+    directories: frozenset[str] = frozenset()
+    """Of the values of `--file`, those that are directories."""
+    ignores: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The lines of each `.gitignore`, by its directory (empty for the working directory)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """A file of a call and what is in it."""
+
+    path: str
+    data: bytes
+    sha256: str

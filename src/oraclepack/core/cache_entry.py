@@ -1,0 +1,143 @@
+"""An answer in the cache: what was asked, when, and what the answer looks like."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from oraclepack.core.invocation_key import PartChange, differences
+from oraclepack.core.result import Usage
+
+SCHEMA_VERSION = 1
+
+
+class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """`<key>.json`, beside the answer itself in `<key>.md`."""
+
+    schema_version: int = SCHEMA_VERSION
+    key: str
+    parts: dict[str, str]
+    """What made the key."""
+    sha256: str
+    """Of the answer, as it was verified."""
+    bytes: int
+    stored_at: str
+    """UTC, RFC 3339."""
+    step: str | None = None
+    pack_id: str | None = None
+    output_path: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    session: str | None = None
+    usage: Usage | None = None
+    tool_version: str | None = None
+    """Not part of the key: a patch release must not buy everything again."""
+
+
+class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry as `cache list` tells it."""
+
+    key: str
+    stored_at: str
+    bytes: int
+    step: str | None
+    output_path: str | None
+    model: str | None
+    files: int
+    state: str
+    """`good`, `changed` when the answer is not the one that was stored, or `torn`."""
+
+
+class CacheList(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache list` answers."""
+
+    directory: str
+    entries: tuple[CacheRow, ...]
+    bytes: int
+
+
+class CacheShown(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache show` answers."""
+
+    entry: CacheEntry
+    state: str
+    answer: str
+
+
+class CallExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a step and what the cache knows about its question."""
+
+    call: int
+    key: str | None
+    parts: dict[str, str]
+    cached: bool
+    nearest: str | None = None
+    """The stored question that is most like it."""
+    changes: tuple[PartChange, ...] = ()
+    """In what it differs from that one."""
+    reason: str = ""
+
+
+class CacheExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache explain` answers."""
+
+    step: str
+    run_id: str
+    calls: tuple[CallExplained, ...]
+
+
+class CachePruned(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache prune` answers."""
+
+    removed: tuple[str, ...]
+    bytes: int
+    kept: int
+
+
+def row_of(entry: CacheEntry, state: str) -> CacheRow:
+    return CacheRow(
+        key=entry.key,
+        stored_at=entry.stored_at,
+        bytes=entry.bytes,
+        step=entry.step,
+        output_path=entry.output_path,
+        model=entry.model,
+        files=sum(name.startswith("file:") for name in entry.parts),
+        state=state,
+    )
+
+
+def to_prune(
+    entries: Iterable[CacheEntry], *, before: str | None, max_bytes: int | None
+) -> tuple[CacheEntry, ...]:
+    """Which entries go: those stored before a moment, then the oldest until the rest fits."""
+    ordered = sorted(entries, key=lambda entry: (entry.stored_at, entry.key))
+    gone = [entry for entry in ordered if before is not None and entry.stored_at < before]
+    left = ordered[len(gone) :]
+    size = sum(entry.bytes for entry in left)
+    for entry in left:
+        if max_bytes is None or size <= max_bytes:
+            break
+        gone.append(entry)
+        size -= entry.bytes
+    return tuple(gone)
+
+
+def explained(
+    call: int, key: str | None, parts: dict[str, str], entries: Sequence[CacheEntry]
+) -> CallExplained:
+    """A call of a run against the cache: found, or which part of the nearest question differs."""
+    if key is None:
+        why = "the call has no key, so nothing is cached for it"
+        return CallExplained(call=call, key=None, parts=parts, cached=False, reason=why)
+    if any(entry.key == key for entry in entries):
+        return CallExplained(call=call, key=key, parts=parts, cached=True)
+    compared = [(differences(entry.parts, parts), entry.key) for entry in entries]
+    nearest: Any = min(compared, key=lambda pair: (len(pair[0]), pair[1]), default=None)
+    if nearest is None:
+        why = "the cache is empty"
+        return CallExplained(call=call, key=key, parts=parts, cached=False, reason=why)
+    changes, other = nearest
+    return CallExplained(
+        call=call, key=key, parts=parts, cached=False, nearest=other, changes=changes
+    )

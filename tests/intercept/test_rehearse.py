@@ -1,0 +1,139 @@
+"""A rehearsal: the same objections as the real tool, and an answer that says what it is."""
+
+import pytest
+
+from oraclepack.core.flags import parse_argv, table_of
+from oraclepack.core.sections import ALL_SECTIONS, Section, missing_sections, sections_present
+from oraclepack.intercept.classify import FailureClass, classify
+from oraclepack.intercept.question import Question, read_question
+from oraclepack.intercept.rehearse import (
+    NOTICE,
+    AttachedText,
+    Refusal,
+    missing_file,
+    no_match,
+    refused_argv,
+    refused_files,
+    rehearsed_answer,
+    tokens,
+)
+
+ORACLE = table_of("oracle")
+FILES = (
+    AttachedText("src/b.py", "\n\nimport x\n\n\ndef load(path):\n    pass\n"),
+    AttachedText("notes.txt", "\nsome `words`\n"),
+    AttachedText("empty", ""),
+)
+
+
+def objection(*argv: str) -> Refusal | None:
+    parsed = parse_argv(ORACLE, argv)
+    return refused_argv(ORACLE, parsed, argv, read_question(parsed, argv))
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        pytest.param(
+            ("-p", "x", "--nosuch"), "error: unknown option '--nosuch'", id="unknown flag"
+        ),
+        pytest.param(
+            ("-p", "x", "-e", "foo"),
+            "error: option '-e, --engine <value>' argument 'foo' is invalid. "
+            "Allowed choices are api, browser.",
+            id="a bad choice",
+        ),
+        pytest.param(
+            ("-p", "x", "--engine=foo"), "argument 'foo' is invalid", id="a bad choice, glued"
+        ),
+        pytest.param(
+            ("-p", "x", "--timeout"),
+            "error: option '--timeout <value>' argument missing",
+            id="no value",
+        ),
+        pytest.param(
+            ("a", "b"),
+            "error: too many arguments. Expected 1 argument but got 2: a, b.",
+            id="too many words",
+        ),
+        pytest.param(("-m", "gpt-5.2"), "Prompt is required.", id="no prompt"),
+        pytest.param(("-p", "x", "-s", "one two"), "✖ Custom slug", id="a short slug"),
+    ],
+)
+def test_the_same_objections(argv: tuple[str, ...], said: str) -> None:
+    refusal = objection(*argv)
+
+    assert refusal is not None
+    assert (refusal.err or refusal.out).startswith(said) or said in refusal.err
+    assert classify(refusal.out, refusal.err).kind is FailureClass.FINAL
+    assert classify(refusal.out, refusal.err).code == "USAGE"
+
+
+def test_a_good_call_is_not_refused() -> None:
+    assert objection("-p", "x", "-s", "one two three", "-f", "a") is None
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(missing_file("nope.txt"), id="a file that is not there"),
+        pytest.param(no_match(), id="patterns that match nothing"),
+        pytest.param(refused_files([("big.txt", 1_048_577), ("small", 3)]), id="a file too big"),
+    ],
+)
+def test_objections_to_files(refusal: Refusal | None) -> None:
+    assert refusal is not None
+    assert classify("", refusal.err).code == "BAD_ATTACHMENT"
+
+
+def test_the_limit_itself_is_allowed() -> None:
+    assert refused_files([("x", 1_048_576)]) is None
+    assert refused_files([("x", 2048)], 1024) == Refusal(
+        "✖ The following files exceed the 1 KB limit:\n- x (2 KB)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [pytest.param(ALL_SECTIONS, id="all"), *(pytest.param((s,), id=s.value) for s in Section)],
+)
+def test_the_requested_sections_and_no_others(sections: tuple[Section, ...]) -> None:
+    answer = rehearsed_answer(Question("why?"), FILES, sections)
+
+    assert missing_sections(answer, sections, require_headings=True) == ()
+    assert sections_present(answer, require_headings=True) == set(sections)
+
+
+def test_it_says_plainly_what_it_is_and_cites_the_files() -> None:
+    answer = rehearsed_answer(Question("\n Why is it so?\nBecause."), FILES, ALL_SECTIONS)
+
+    assert answer.startswith(NOTICE)
+    assert "The question began: Why is it so?\n" in answer
+    assert "`src/b.py:6` (`def load(path):`)" in answer
+    assert "`notes.txt:2` (`some 'words'`)" in answer
+    assert "`empty:1` promises" in answer
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        pytest.param(FILES, "- `notes.txt:2`", id="with files"),
+        pytest.param((), "attaches no file", id="without"),
+    ],
+)
+def test_without_sections_it_is_a_plain_text(files: tuple[AttachedText, ...], said: str) -> None:
+    answer = rehearsed_answer(Question("why?"), files, ())
+
+    assert "##" not in answer
+    assert said in answer
+
+
+def test_the_same_call_gives_the_same_bytes_in_any_order() -> None:
+    one = rehearsed_answer(Question("why?"), FILES, ALL_SECTIONS)
+
+    assert one == rehearsed_answer(Question("why?"), FILES[::-1], ALL_SECTIONS)
+
+
+def test_tokens() -> None:
+    assert tokens(Question("x" * 400), ()) == 100
+    assert tokens(Question("x" * 400), FILES) > 100
