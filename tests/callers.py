@@ -70,7 +70,7 @@ def stage(root: Path, **parts: Any) -> Iterator[Stage]:
         here.ends.append(call_through(call, shim))
         return here.ends[-1].exit_code
 
-    with Gateway(_typed(answer), bench.stop, own, grace=QUICK, **parts) as gateway:
+    with bench.stop, Gateway(_typed(answer), bench.stop, own, grace=QUICK, **parts) as gateway:
         env = gateway.shims.environment(own | {"HOME": str(bench.home), "LANG": "C.UTF-8"})
         made.append(Stage(Bench(root, bench.stop, env), oracle, gateway))
         yield made[0]

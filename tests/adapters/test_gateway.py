@@ -372,7 +372,6 @@ def test_nothing_is_left_when_the_gateway_closes(tmp_path: Path) -> None:
         here.run("oracle -p q")
         folder = here.shim_dir
         assert folder.stat().st_mode & 0o777 == 0o700
-    here.bench.stop.close()
 
     assert not folder.exists()
     assert set(Path("/proc/self/fd").iterdir()) == before

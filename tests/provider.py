@@ -1,0 +1,282 @@
+"""A provider of answers on loopback: speaks chat completions, and fails as it is told.
+
+A prompt tells its own fault, `[[fault=rate_limit first=3]]`: the first three requests with that
+prompt, or all of them without `first`. Or a test adds a `Rule`. The client library repeats many
+faults twice by itself, so a fault is seen by the caller only from `first=3` on.
+"""
+
+import json
+import re
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+_DIRECTIVE = re.compile(r"\[\[fault=(\w+)(?: first=(\d+))?\]\]")
+_FILE = re.compile(r"^### File(?: \d+)?: (.+)$", re.MULTILINE)
+
+REFUSALS = {
+    "rate_limit": (429, "rate_limit_exceeded", "Rate limit reached. Please try again in 20s."),
+    "quota": (429, "insufficient_quota", "You exceeded your current quota, check your billing."),
+    "auth": (401, "invalid_api_key", "Incorrect API key provided: sk-*********test."),
+    "forbidden": (403, "unsupported_country", "Country, region, or territory not supported"),
+    "no_model": (404, "model_not_found", "The model does not exist."),
+    "context": (400, "context_length_exceeded", "This model's maximum context length is 9 tokens."),
+    "server_error": (500, None, "The server had an error while processing your request."),
+    "unavailable": (503, None, "The engine is currently overloaded, please try again later"),
+    "overloaded": (529, None, "Overloaded"),
+}
+"""Faults that are an answer with a status of its own: status, code, message.
+
+The others: `drop` and `reset` (no answer), `hang` (none, ever), `hold` (none until
+`Provider.release` is set), `empty`, `garbage` (not JSON), `cut` (reset in the middle of the
+stream), `cut_clean` (an orderly end in the middle), `stall` (no end), `error_event`, `length`.
+"""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A fault for the first requests whose prompt holds a text."""
+
+    match: str
+    fault: str
+    first: int | None = None
+
+
+@dataclass
+class Request:
+    """One request as it was served."""
+
+    prompt: str
+    model: str
+    fault: str
+    retry: int
+    """0 for the first of the client library's own tries."""
+    files: tuple[str, ...]
+    status: int | None = None
+    answered: bool = False
+    """A whole answer went out."""
+
+
+@dataclass
+class Provider:
+    """What the server has seen, and what it is to do. Safe to read while it serves."""
+
+    port: int = 0
+    rules: list[Rule] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    most_at_once: int = 0
+    release: threading.Event = field(default_factory=threading.Event)
+    closing: threading.Event = field(default_factory=threading.Event)
+    arrived: threading.Condition = field(default_factory=threading.Condition)
+    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _open: int = 0
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def answered(self) -> list[str]:
+        """The prompts that got a whole answer."""
+        return [request.prompt for request in self.requests if request.answered]
+
+    def await_requests(self, count: int) -> None:
+        """Wait until so many have arrived."""
+        with self.arrived:
+            assert self.arrived.wait_for(lambda: len(self.requests) >= count, timeout=30)
+
+    def begin(self, prompt: str, model: str, retry: int) -> Request:
+        with self.arrived:
+            self._open += 1
+            self.most_at_once = max(self.most_at_once, self._open)
+            files = tuple(_FILE.findall(prompt))
+            request = Request(prompt, model, self._fault(prompt), retry, files)
+            self.requests.append(request)
+            self.arrived.notify_all()
+            return request
+
+    def end(self) -> None:
+        with self.arrived:
+            self._open -= 1
+
+    def _fault(self, prompt: str) -> str:
+        found = _DIRECTIVE.search(prompt)
+        rules = [Rule("", found[1], int(found[2]) if found[2] else None)] if found else []
+        for rule in (*rules, *self.rules):
+            if rule.match in prompt:
+                self._counts[rule.match, prompt] += 1
+                if rule.first is None or self._counts[rule.match, prompt] <= rule.first:
+                    return rule.fault
+        return "ok"
+
+
+@contextmanager
+def serving() -> Iterator[Provider]:
+    """A provider that listens on loopback until the end of the block."""
+    provider = Provider()
+    handler = type("BoundHandler", (_Handler,), {"provider": provider})
+    with _Server(("127.0.0.1", 0), handler) as server:
+        provider.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield provider
+        finally:
+            provider.closing.set()
+            provider.release.set()
+            server.shutdown()
+            thread.join()
+
+
+def answer_to(prompt: str) -> str:
+    """The same answer to the same prompt, in the four sections, citing what was attached."""
+    cited = (_FILE.findall(prompt) or ["README.md"])[0]
+    topic = prompt.strip().split("\n")[0][:60]
+    return (
+        f"## Direct answer\n- {topic}: look at `{cited}:1`.\n\n"
+        f"## Risks and unknowns\n- Nobody has run `{cited}` with an empty input.\n\n"
+        "## Next experiment\n- Write one failing test.\n\n"
+        "## Missing evidence\n- The deployment manifest was not attached.\n"
+    )
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is what half of the tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    provider: ClassVar[Provider]
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base's name
+        """Quiet."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        said = [one["content"] for one in body["messages"] if one["role"] == "user"]
+        retry = int(self.headers.get("x-stainless-retry-count") or 0)
+        request = self.provider.begin("\n\n".join(map(_text, said)), body["model"], retry)
+        try:
+            self._serve(request, streamed=bool(body.get("stream")))
+        finally:
+            self.provider.end()
+
+    def _serve(self, request: Request, *, streamed: bool) -> None:
+        fault = request.fault
+        if fault in {"hang", "hold"}:
+            (self.provider.closing if fault == "hang" else self.provider.release).wait()
+        if fault in {"drop", "reset", "hang"} or self.provider.closing.is_set():
+            self._hang_up(reset=fault == "reset")
+        elif fault in REFUSALS:
+            self._refuse(request)
+        elif fault == "garbage":
+            request.status = 200
+            self._send(200, b"<!doctype html><title>captive portal</title>", "text/html")
+        else:
+            request.status = 200
+            text = "" if fault == "empty" else answer_to(request.prompt)
+            (self._stream if streamed else self._whole)(request, text)
+
+    def _refuse(self, request: Request) -> None:
+        status, code, message = REFUSALS[request.fault]
+        request.status = status
+        error = {"message": message, "type": code or "server_error", "param": None, "code": code}
+        self._send(status, json.dumps({"error": error}).encode())
+
+    def _whole(self, request: Request, text: str) -> None:
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": _finish(request)}
+        whole = _chunk(request, choice) | {"object": "chat.completion", "usage": _usage(text)}
+        self._send(200, json.dumps(whole).encode())
+        request.answered = bool(text)
+
+    def _stream(self, request: Request, text: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        half = len(text) // 2
+        for number, part in enumerate((text[:half], text[half:])):
+            if number and self._breaks(request):
+                return
+            self._event(_chunk(request, {"index": 0, "delta": {"content": part}}))
+        last = {"index": 0, "delta": {}, "finish_reason": _finish(request)}
+        self._event(_chunk(request, last) | {"usage": _usage(text)})
+        self._event("[DONE]")
+        self._end_stream()
+        request.answered = bool(text)
+
+    def _breaks(self, request: Request) -> bool:
+        """Whether the stream ends here, in the middle."""
+        match request.fault:
+            case "cut":
+                self._hang_up(reset=True)
+            case "cut_clean":
+                self._end_stream()
+            case "stall":
+                self.provider.closing.wait()
+                self._hang_up()
+            case "error_event":
+                self._event({"error": {"message": "The server had an error", "code": None}})
+                self._end_stream()
+            case _:
+                return False
+        return True
+
+    def _event(self, value: object) -> None:
+        data = value if isinstance(value, str) else json.dumps(value)
+        self._raw(f"data: {data}\n\n".encode())
+
+    def _end_stream(self) -> None:
+        self._raw(b"")
+
+    def _raw(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def _hang_up(self, *, reset: bool = False) -> None:
+        self.close_connection = True
+        if reset:
+            # Closing with nothing to linger for sends a reset instead of an orderly end.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+        else:
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _text(content: Any) -> str:
+    """The text of a message, plain or in parts."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(part.get("text", "") for part in content)
+
+
+def _finish(request: Request) -> str:
+    return "length" if request.fault == "length" else "stop"
+
+
+def _chunk(request: Request, choice: dict[str, Any]) -> dict[str, Any]:
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1}
+    return {**head, "model": request.model, "choices": [choice]}
+
+
+def _usage(text: str) -> dict[str, int]:
+    told = len(text) // 4
+    return {"prompt_tokens": 10, "completion_tokens": told, "total_tokens": 10 + told}

@@ -1,0 +1,1 @@
+"""The real oracle, from npm, on a loopback provider."""
