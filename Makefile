@@ -4,19 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo test check format docs bench clean
+.PHONY: setup demo test check format docs bench coverage fuzz clean
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt src/oraclepack/__init__.py
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . --group dev
-	touch $@
+	@$(PYTHON) -c '$(ENOUGH)'
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install -c constraints.txt pip
+	@$(PIP) install -c constraints.txt -e . --group dev
+	@touch $@
 
 demo: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q
@@ -37,7 +41,14 @@ docs: $(READY)
 	$(BIN)/python -m tests.generated
 
 bench: $(READY)
-	$(BIN)/python bench/startup.py
+	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.validate
+
+coverage: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz.packs --count 10000 --seed 1
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -109,7 +109,9 @@ def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
     texts += [word.span for command in stretch.script.commands for word in command.words]
     covered = {line for span in texts for line in range(span.line + 1, span.end_line + 1)}
     covered |= {heredoc.span.line for heredoc in stretch.script.heredocs}
-    for number in range(stretch.span.line, stretch.span.end_line + 1):
+    # A block that is opened on the last line of the file spans a line that is not there.
+    last = min(stretch.span.end_line, len(stretch.lines))
+    for number in range(stretch.span.line, last + 1):
         if number not in covered and _MAP.match(stretch.lines[number - 1]):
             yield "declare -A", Span.at(number)
 

@@ -1,0 +1,127 @@
+"""Sends damaged packs through `validate`: `python -m tests.fuzz.packs --count 10000 --seed 1`."""
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.app.explain import explained, rule_texts
+from oraclepack.app.settings import load_settings
+from oraclepack.app.validate import Checked, Outcome, check_pack
+from oraclepack.cli.findings import as_text
+from oraclepack.core.errors import InputError
+from oraclepack.core.settings import CWD, STRICT, Given, Settings
+from oraclepack.report.annotations import annotations
+from oraclepack.report.sarif import sarif
+from tests.fuzz.mutate import mutate
+from tests.packs import strict_text
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Passage:
+    """How one damaged pack went through."""
+
+    seed: int
+    text: bytes
+    seconds: float
+    crash: str = ""
+    readable: bool = True
+
+
+def sound_packs() -> tuple[bytes, ...]:
+    """What the damage starts from: the examples, a strict pack, and each rule's own examples."""
+    whole = [path.read_bytes() for path in sorted((ROOT / "examples").glob("*.md"))]
+    parts = [part for doc in explained(None) for part in (doc.bad, doc.good)]
+    short = [f"# p\n\n```bash\n{part}\n```\n".encode() for part in parts]
+    # Whole packs are few and short ones many: as many turns for both.
+    long = [*whole, strict_text().encode(), b"".join(short[:6])]
+    return (*long * (len(short) // len(long)), *short)
+
+
+def validate(file: Path) -> Checked | None:
+    """The strict judgement of a file; None for what is not text at all."""
+    try:
+        return check_pack(file, _settings(file))
+    except InputError:
+        return None
+
+
+def use(file: Path, checked: Checked) -> None:
+    """Print a judgement in every format, then let the fixes work."""
+    findings = {checked.path: checked.findings}
+    as_text(Outcome((checked,), data=checked.report))
+    sarif(findings, rule_texts(), "0")
+    annotations(findings)
+    if any(finding.fix for finding in checked.findings):
+        check_pack(file, _settings(file), fix=True)
+
+
+def _settings(file: Path) -> Settings:
+    flags = {STRICT.name: Given("true", "--strict"), CWD.name: Given(str(file.parent), "--cwd")}
+    return load_settings(flags)
+
+
+def passages(count: int, seed: int, folder: Path) -> Iterator[Passage]:
+    """One damaged pack after the other; the time is that of the first judgement alone."""
+    packs = sound_packs()
+    file = folder / "pack.md"
+    for number in range(seed, seed + count):
+        text = mutate(number, packs)
+        file.write_bytes(text)
+        started = time.perf_counter()
+        checked, crash, seconds = None, "", 0.0
+        try:
+            checked = validate(file)
+            seconds = time.perf_counter() - started
+            if checked:
+                use(file, checked)
+        except Exception:  # noqa: BLE001 - whatever it is, it is what we look for
+            crash = traceback.format_exc()
+        yield Passage(number, text, seconds, crash, readable=checked is not None)
+
+
+def without_shellcheck() -> None:
+    """Its time is not ours. It is looked for on PATH and beside the interpreter."""
+    sys.executable = "/nowhere/python"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Validate damaged packs.")
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="write crashing and slow packs here")
+    parser.add_argument("--shellcheck", action="store_true", help="ask shellcheck too")
+    asked = parser.parse_args()
+    if not asked.shellcheck:
+        without_shellcheck()
+    with tempfile.TemporaryDirectory() as folder:
+        bad: list[Passage] = []
+        slowest: list[Passage] = []
+        texts, total = 0, 0.0
+        for passage in passages(asked.count, asked.seed, Path(folder)):
+            texts += passage.readable
+            total += passage.seconds
+            slowest = sorted((passage, *slowest), key=lambda one: -one.seconds)[:5]
+            if passage.crash or passage.seconds > 1:
+                bad.append(passage)
+    for one in bad:
+        sys.stdout.write(f"seed {one.seed}: {one.seconds:.2f} s\n{one.crash}\n")
+        if asked.keep:
+            asked.keep.mkdir(parents=True, exist_ok=True)
+            (asked.keep / f"{one.seed}.md").write_bytes(one.text)
+    crashes = sum(bool(one.crash) for one in bad)
+    sys.stdout.write(f"{asked.count} packs, {texts} of them text, {total:.0f} s\n")
+    sys.stdout.write(f"{crashes} crashes, {len(bad) - crashes} over a second\n")
+    worst = ", ".join(f"{one.seconds:.3f} s (seed {one.seed})" for one in slowest)
+    sys.stdout.write(f"slowest: {worst}\n")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
