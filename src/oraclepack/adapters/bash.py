@@ -12,9 +12,10 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters import disk, orphans, processes, shell
 from oraclepack.adapters.nameless import Nameless
@@ -27,8 +28,7 @@ _KILL_PATIENCE = 10.0
 """A killed shell is gone at once, unless the kernel is stuck in a dead file system."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(msgspec.Struct, frozen=True):
     """A shell at work, and the descriptor that becomes readable at its end."""
 
     process: subprocess.Popen[bytes]

@@ -3,11 +3,11 @@
 import os
 import select
 import socket
-from dataclasses import dataclass, field
+
+import msgspec
 
 
-@dataclass(slots=True)
-class Caller:
+class Caller(msgspec.Struct):
     """A connection on which each byte is a signal that reached the shim.
 
     Used by the one thread that answers the call.
@@ -18,7 +18,7 @@ class Caller:
     stdout: int
     stderr: int
     is_gone: bool = False
-    signals: list[int] = field(default_factory=list)
+    signals: list[int] = msgspec.field(default_factory=list)
     """Everything heard so far."""
 
     @property

@@ -2,8 +2,9 @@
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 TIMEOUT = 20.0
 """Seconds. A huge tree on a cold disk takes a few; a dead network drive takes forever."""
@@ -11,8 +12,7 @@ TIMEOUT = 20.0
 _OID = "# branch.oid "
 
 
-@dataclass(frozen=True, slots=True)
-class WorkTree:
+class WorkTree(msgspec.Struct, frozen=True):
     """Where a work tree stands. What is not known is None, and `reason` says why."""
 
     sha: str | None = None
@@ -21,8 +21,7 @@ class WorkTree:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Silence:
+class _Silence(msgspec.Struct, frozen=True):
     """Why git told nothing."""
 
     reason: str

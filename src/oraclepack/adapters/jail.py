@@ -2,14 +2,14 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.core.outpath import fault_of, guarded_place, inside
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(msgspec.Struct, frozen=True):
     """A path a step may write to."""
 
     path: Path
@@ -18,8 +18,7 @@ class Allowed:
     """POSIX, relative to the project root."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """A path a step may not write to, and why."""
 
     path: str

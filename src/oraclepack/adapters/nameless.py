@@ -6,8 +6,9 @@ Creating a file on disk takes longer than everything else that a step needs from
 import fcntl
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters.processes import has_proc
 
@@ -15,8 +16,7 @@ _LOWEST_FD = 200
 """Scripts use the small numbers for themselves, bash 255."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nameless:
+class Nameless(msgspec.Struct, frozen=True):
     """A descriptor to hand down to a child, and the path by which the child can open it afresh."""
 
     fd: int

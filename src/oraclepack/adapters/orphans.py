@@ -12,8 +12,9 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from oraclepack.adapters import processes
 from oraclepack.adapters.processes import Process
@@ -31,8 +32,7 @@ _strangers: set[int] = set()
 """Dead children that cannot be told to be anyone's; seen once, they cost no second look."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """How long leftovers may take."""
 
     linger: float = 0.0

@@ -2,8 +2,9 @@
 
 import os
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from oraclepack.adapters import disk
 from oraclepack.adapters.bash import run_attempt

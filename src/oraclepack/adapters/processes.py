@@ -3,17 +3,17 @@
 import os
 import signal
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.core.attempt import MARKER_VARIABLE
 
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(msgspec.Struct, frozen=True):
     """One process at one moment."""
 
     pid: int

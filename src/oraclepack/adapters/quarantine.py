@@ -10,8 +10,9 @@ next one is `<attempt>-2`, `<attempt>-3` and so on.
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from oraclepack.adapters import files, relocate
 from oraclepack.adapters.jail import Refused, jail
@@ -24,8 +25,7 @@ _STEP = re.compile(r"step-(\d\d)")
 _ATTEMPT = re.compile(r"\d+(?:-\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """A file in quarantine."""
 
     path: Path

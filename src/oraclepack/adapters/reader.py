@@ -5,15 +5,15 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO
+
+import msgspec
 
 MOST_BYTES = 8_000_000
 """What is kept of a program's words; a checker that says more has lost its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True):
     """What a program said and how it ended."""
 
     exit_code: int | None

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters.shim_dir import find_beyond, without
 from oraclepack.core.attempt import MARKER_VARIABLE
@@ -12,16 +13,14 @@ _OURS = ("BASH_ENV", MARKER_VARIABLE)
 """What we changed in a step's environment; the tool gets what stood there before us."""
 
 
-@dataclass(frozen=True, slots=True)
-class RealTool:
+class RealTool(msgspec.Struct, frozen=True):
     """A program, and the PATH on which it was found."""
 
     program: str
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Toolbox:
+class Toolbox(msgspec.Struct, frozen=True):
     """Finds the tools as oraclepack sees them first, then as the step does.
 
     A login profile may put an old Node first on a step's PATH, while the person who started
@@ -31,7 +30,7 @@ class Toolbox:
     shim_dir: Path
     own: Mapping[str, str]
     """Oraclepack's own environment."""
-    chosen: Mapping[str, str] = field(default_factory=dict)
+    chosen: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Programs the user named, by tool."""
 
     def find(self, name: str, step_path: str) -> RealTool | None:

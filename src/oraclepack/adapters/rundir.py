@@ -1,8 +1,9 @@
 """The run directory: where everything a run knows and makes has its place."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters import files
 from oraclepack.adapters import journal as journal_file
@@ -20,8 +21,7 @@ RUNS = ".oraclepack/runs"
 """Under the project root."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunDir:
+class RunDir(msgspec.Struct, frozen=True):
     """One run's directory under a project root."""
 
     root: Path

@@ -10,9 +10,10 @@ Only a body too long for one argument is read from such a file too, and run with
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote as _quote
+
+import msgspec
 
 from oraclepack.adapters.nameless import Nameless, make_nameless
 from oraclepack.adapters.profile import SOURCE_BASH_ENV, SOURCE_PROFILE, keeps_bash_env
@@ -25,8 +26,7 @@ LONGEST_ARGUMENT = 120_000
 _HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class ShellCall:
+class ShellCall(msgspec.Struct, frozen=True):
     """How to start bash."""
 
     argv: tuple[bytes, ...]

@@ -6,7 +6,8 @@ compared in memory and goes nowhere.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 LAST_PART = b"# oraclepack: last\n"
 """The line of a snapshot after which options and traps begin to show."""
@@ -31,8 +32,7 @@ _TRAPS_LAST = (b"tERR", b"tRETURN", b"tDEBUG")
 Records = Mapping[bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """What a step's shell needs to look as if the prelude had run in it."""
 
     text: bytes

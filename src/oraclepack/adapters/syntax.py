@@ -3,7 +3,8 @@
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.adapters.programs import find_program
 from oraclepack.adapters.reader import Reader, Said
@@ -20,8 +21,7 @@ _HEREDOC = re.compile(
 _UNENDED = "syntax error: unexpected end of file"
 
 
-@dataclass(frozen=True, slots=True)
-class _Complaint:
+class _Complaint(msgspec.Struct, frozen=True):
     line: int
     """Counted from 1 in the text that was read."""
     message: str

@@ -1,8 +1,9 @@
 """Validate packs: read, ask the world, apply the rules, mend what can be mended."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters.checks import facts_for
 from oraclepack.adapters.files import write_atomic
@@ -37,8 +38,7 @@ _MOST_PASSES = 8
 """A fix may make room for another; more rounds than this would be a fault of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """A pack with everything that was found in it."""
 
     path: str
@@ -47,13 +47,12 @@ class Checked:
     report: Validation
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What validating several paths came to."""
 
     checked: tuple[Checked, ...]
     unreadable: tuple[Unreadable, ...] = ()
-    data: Validation | Validations | None = field(default=None)
+    data: Validation | Validations | None = msgspec.field(default=None)
 
     @property
     def ok(self) -> bool:

@@ -1,13 +1,12 @@
 """An argument list as a tool reads it: its flags, operands, and what the tool would refuse."""
 
-from dataclasses import dataclass
+import msgspec
 
 from oraclepack.core.call import FlagFault
 from oraclepack.core.flag_tables import FlagSpec, Role
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True):
     """A word of which only the beginning is known: `--file=$x` begins with `--file=`."""
 
     text: str
@@ -17,8 +16,7 @@ ArgvWord = str | Begun | None
 """A word of an argument list. None: only the running shell knows it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlagUse:
+class FlagUse(msgspec.Struct, frozen=True):
     """One flag of an argument list, with one value: a variadic flag is used once per value."""
 
     spec: FlagSpec
@@ -37,8 +35,7 @@ class FlagUse:
         return self.spec.name
 
 
-@dataclass(frozen=True, slots=True)
-class ArgvProblem:
+class ArgvProblem(msgspec.Struct, frozen=True):
     """A flag the tool would refuse."""
 
     fault: FlagFault
@@ -49,8 +46,7 @@ class ArgvProblem:
     """For an unknown flag: the known one that looks most like it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedArgv:
+class ParsedArgv(msgspec.Struct, frozen=True):
     """An argument list (without the tool's own name) as the tool reads it."""
 
     flags: tuple[FlagUse, ...]

@@ -5,7 +5,8 @@ They differ in what may be a value and in when a sub-command is noticed; `RULES`
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedArgv
 from oraclepack.core.call import FlagFault
@@ -16,8 +17,7 @@ _NUMBER = re.compile(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LONGEST_SUGGESTED = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """Where the parsers differ."""
 
     any_value: bool = False
@@ -46,8 +46,7 @@ def nearest_flag(command: Command, spelled: str) -> str | None:
     return nearest(wanted, (name for name in command.by_spelling if name.startswith("--")))
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A word on its way through the grammar, or what is left of a group of short flags."""
 
     at: int
@@ -78,21 +77,20 @@ class Token:
         return self.whole is not None and _NUMBER.fullmatch(self.whole) is not None
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(msgspec.Struct):
     """One pass over the words for one command; a sub-command gets a pass of its own."""
 
     command: Command
     rules: Rules
     loose: frozenset[int]
-    uses: list[FlagUse] = field(default_factory=list)
-    operands: list[Token] = field(default_factory=list)
-    uncertain: set[int] = field(default_factory=set)
-    unknown: list[Token] = field(default_factory=list)
+    uses: list[FlagUse] = msgspec.field(default_factory=list)
+    operands: list[Token] = msgspec.field(default_factory=list)
+    uncertain: set[int] = msgspec.field(default_factory=set)
+    unknown: list[Token] = msgspec.field(default_factory=list)
     """The first unknown flag and every unplaced word after it."""
-    problems: list[ArgvProblem] = field(default_factory=list)
-    path: list[str] = field(default_factory=list)
-    words: list[Token] = field(default_factory=list)
+    problems: list[ArgvProblem] = msgspec.field(default_factory=list)
+    path: list[str] = msgspec.field(default_factory=list)
+    words: list[Token] = msgspec.field(default_factory=list)
     variadic: FlagUse | None = None
     doubt: bool = False
     """A hidden word stands before, with no flag since: what follows may be anything."""

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.sections import Section, mentions, normalise, sections_named
 
@@ -10,8 +11,7 @@ ANSWER_FORMAT = "answer format"
 """The words that promise an answer in sections."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What a text asks for. Lines are offsets from its first line, which is 0."""
 
     format_line: int | None = None
@@ -27,8 +27,7 @@ class Asked:
         return self.format_line is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Phrasing:
+class Phrasing(msgspec.Struct, frozen=True):
     """One way to ask for a single section: an example, and the pattern that finds it."""
 
     example: str

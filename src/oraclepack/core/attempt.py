@@ -1,17 +1,17 @@
 """One try at running a step (or the prelude) in bash, and what came of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Protocol
+
+import msgspec
 
 MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
 """The environment variable that marks every process of an attempt with the attempt's token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grace:
+class Grace(msgspec.Struct, frozen=True):
     """How long a process may take to obey each signal, in seconds, before the next one follows."""
 
     interrupt: float = 5.0
@@ -22,8 +22,7 @@ class Grace:
     """The patience, per signal, with what a step leaves behind after it has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """Everything bash needs to run one body of code once. Paths are absolute."""
 
     step: str
@@ -51,7 +50,7 @@ class Attempt:
     """Seconds until the attempt is stopped."""
     idle_timeout: float | None = None
     """Seconds without output until someone is told; the attempt goes on."""
-    grace: Grace = field(default_factory=Grace)
+    grace: Grace = msgspec.field(default_factory=Grace)
 
 
 class Ending(StrEnum):
@@ -65,8 +64,7 @@ class Ending(StrEnum):
     """Only the prelude: it left its shell before its last line, so its state is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(msgspec.Struct, frozen=True):
     """Who runs an attempt, exact enough to recognise it after a crash of ours.
 
     A process id alone is reused by the kernel; together with the start time it is unique
@@ -80,8 +78,7 @@ class Started:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(msgspec.Struct, frozen=True):
     """A process that outlived its step's shell, and how it was ended."""
 
     pid: int
@@ -91,8 +88,7 @@ class Orphan:
     """The signal that did it: INT, TERM or KILL; empty when it survived even that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """How an attempt ended. A failed step is a value like any other."""
 
     reason: Ending
@@ -133,8 +129,7 @@ class StopSwitch(Protocol):
     def ask(self, level: StopLevel) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(msgspec.Struct, frozen=True):
     """Who is told what while an attempt runs. Called in the thread that runs the attempt."""
 
     on_started: Callable[[Started], None] | None = None

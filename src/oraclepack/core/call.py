@@ -1,7 +1,8 @@
 """Calls of the tools we know, as far as the text of a step tells."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.script import Heredoc, Place, Redirect, Word
 from oraclepack.core.source import Span
@@ -12,8 +13,7 @@ SPELLINGS = {tool: tool for tool in TOOLS} | {"tm": "task-master"}
 """How a tool may be called on the command line, and the name we know it by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(msgspec.Struct, frozen=True):
     """One flag of a call: its table name, how it was spelled, and its value."""
 
     name: str
@@ -32,8 +32,7 @@ class FlagFault(StrEnum):
     BAD_CHOICE = "bad choice"
 
 
-@dataclass(frozen=True, slots=True)
-class FlagProblem:
+class FlagProblem(msgspec.Struct, frozen=True):
     """A flag the tool would refuse, and what it would have taken."""
 
     fault: FlagFault
@@ -54,8 +53,7 @@ class AttachmentKind(StrEnum):
     """Only the running shell knows the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """One file, pattern or exclusion given to `--file`, after splitting at commas."""
 
     value: str
@@ -64,8 +62,7 @@ class Attachment:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     """The question of a call: its text if the script tells it, and where the text begins."""
 
     text: str
@@ -74,8 +71,7 @@ class Prompt:
     """False when expansions inside it are only known to the running shell."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True):
     """One call of a tool in the text of a step."""
 
     tool: str

@@ -1,8 +1,9 @@
 """The output contract: which sections each declared output of a step must have, and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.asked import Asked, asked_for
 from oraclepack.core.sections import ALL_SECTIONS, Section
@@ -36,8 +37,7 @@ MARKERS = (ContractKind.NONE.value, ContractKind.ALL_SECTIONS.value, *(s.value f
 """What an author may write after `# oraclepack: contract=`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """An output of a step and the prompt of the call that writes it, if that is known."""
 
     path: str
@@ -46,8 +46,7 @@ class Declared:
     """The line of the pack on which the prompt begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputContract:
+class OutputContract(msgspec.Struct, frozen=True):
     """What an output must hold, and which words of the step say so."""
 
     path: str
@@ -58,8 +57,7 @@ class OutputContract:
     """The line of the pack that decided it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(msgspec.Struct, frozen=True):
     """The name of an output promises one section, its prompt asks for another."""
 
     named: Section

@@ -1,7 +1,6 @@
 """What an answer stands on: files, lines, symbols and commands, and whether they hold."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -80,8 +79,7 @@ def united(parts: Iterable[Evidence]) -> Evidence:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedFile:
+class AttachedFile(msgspec.Struct, frozen=True):
     """A file that a question was asked about: as recorded then, and as it is now."""
 
     path: str

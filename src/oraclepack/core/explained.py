@@ -1,7 +1,8 @@
 """What `explain` tells about rules: the shape of its data."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.finding import Severity
 
@@ -15,8 +16,7 @@ class ExampleKind(StrEnum):
     """A whole Markdown file."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDoc:
+class RuleDoc(msgspec.Struct, frozen=True):
     """What a rule demands, why, how to mend a pack that fails it, and an example of each."""
 
     rule: str
@@ -33,8 +33,7 @@ class RuleDoc:
     good: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(msgspec.Struct, frozen=True):
     """The rule that was asked for, or all of them."""
 
     rules: tuple[RuleDoc, ...]

@@ -1,8 +1,9 @@
 """What the world says about a pack, handed to the rules as values: they never look themselves."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 
 class CheckStatus(StrEnum):
@@ -13,8 +14,7 @@ class CheckStatus(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(msgspec.Struct, frozen=True):
     """One complaint of an outside program, at a line of the Markdown file."""
 
     line: int
@@ -24,8 +24,7 @@ class Diagnostic:
     level: str = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """The result of an outside program such as `bash -n` or `shellcheck`."""
 
     name: str
@@ -48,19 +47,17 @@ class PathKind(StrEnum):
     """It leaves the project root, by itself or through a symbolic link."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathFact:
+class PathFact(msgspec.Struct, frozen=True):
     """A path of the pack as it stands in the project now."""
 
     kind: PathKind
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Everything outside the text that a rule may know."""
 
-    syntax: Check = field(default_factory=lambda: skipped("bash -n", "not asked"))
-    shellcheck: Check = field(default_factory=lambda: skipped("shellcheck", "not asked"))
-    paths: Mapping[str, PathFact] = field(default_factory=dict)
+    syntax: Check = msgspec.field(default_factory=lambda: skipped("bash -n", "not asked"))
+    shellcheck: Check = msgspec.field(default_factory=lambda: skipped("shellcheck", "not asked"))
+    paths: Mapping[str, PathFact] = msgspec.field(default_factory=dict)
     """The literal attachments and known output paths, as written in the pack. Empty: not looked."""

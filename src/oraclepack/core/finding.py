@@ -1,8 +1,9 @@
 """What a check has to say about a place in a pack."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.source import Span
 
@@ -15,24 +16,21 @@ class Severity(StrEnum):
     ADVICE = "advice"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """Replace a stretch of the pack by another text."""
 
     span: Span
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(msgspec.Struct, frozen=True):
     """A change that mends a finding without changing what the author meant."""
 
     description: str
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One fault, where it stands, and how to mend it."""
 
     rule: str

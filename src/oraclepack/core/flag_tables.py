@@ -3,7 +3,6 @@
 import functools
 import pkgutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -74,8 +73,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     root: _Command
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A tool or one of its sub-commands: the flags it takes, by every spelling."""
 
     name: str
@@ -95,8 +93,7 @@ class Command:
                 yield from command.walk()
 
 
-@dataclass(frozen=True, slots=True)
-class FlagTable:
+class FlagTable(msgspec.Struct, frozen=True):
     """The command line of one tool, and the version it was taken from."""
 
     tool: str

@@ -1,8 +1,9 @@
 """What a call of a tool says: its argument list read as the tool itself would read it."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedArgv
 from oraclepack.core.argv_grammar import RULES, Scan, Token, nearest_flag
@@ -64,8 +65,7 @@ class Loss(StrEnum):
     """There is no prompt; the last word of a list of files is probably meant to be it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LostValue:
+class LostValue(msgspec.Struct, frozen=True):
     """A word of a call that the tool reads in a way its author may not expect."""
 
     loss: Loss

@@ -8,7 +8,6 @@ is noticed, and appending needs only the last checksum.
 """
 
 import zlib
-from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
 import msgspec
@@ -45,8 +44,7 @@ _UNKNOWN = msgspec.json.Decoder(Unknown)
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(KnownEvent))
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(msgspec.Struct, frozen=True):
     """Where a journal stops making sense, and why."""
 
     line: int
@@ -56,8 +54,7 @@ class Damage:
     """Set when nothing is broken, but a newer oraclepack wrote it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What a journal file says, as far as it can be trusted."""
 
     events: tuple[AnyEvent, ...]

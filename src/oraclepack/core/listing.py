@@ -1,7 +1,8 @@
 """What `list` tells about the steps of a pack."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
@@ -14,8 +15,7 @@ _QUESTION = re.compile(
 _LONGEST_TITLE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ListedOutput:
+class ListedOutput(msgspec.Struct, frozen=True):
     """A declared output, the contract it must meet, and what in the step says so."""
 
     path: str
@@ -28,8 +28,7 @@ class ListedOutput:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ListedStep:
+class ListedStep(msgspec.Struct, frozen=True):
     """One step at a glance."""
 
     step_id: str
@@ -49,8 +48,7 @@ class ListedStep:
     outputs: tuple[ListedOutput, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """The steps of a pack."""
 
     path: str

@@ -1,7 +1,5 @@
 """What the oracle CLI itself writes down about one of its runs: its session record."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from oraclepack.core.result import Usage
@@ -53,8 +51,7 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     response: _Response | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRecord:
+class SessionRecord(msgspec.Struct, frozen=True):
     """One session of oracle, as far as it matters to us."""
 
     id: str
@@ -62,7 +59,7 @@ class SessionRecord:
     """`pending`, `running`, `completed`, `error`, …"""
     prompt: str = ""
     output_path: str | None = None
-    """Absolute."""
+    """Absolute; where it comes from the disk, with links resolved."""
     started_at: str = ""
     model: str | None = None
     detached: bool = False

@@ -1,13 +1,13 @@
 """The order of the steps: ROI descending, ties by effort ascending."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.step import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Disorder:
+class Disorder(msgspec.Struct, frozen=True):
     """A step that should stand before the one above it."""
 
     step_id: str

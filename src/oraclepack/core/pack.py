@@ -1,7 +1,8 @@
 """A pack: the Markdown file as oraclepack reads it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.script import Comment, Script
@@ -9,8 +10,7 @@ from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(msgspec.Struct, frozen=True):
     """A code block of the Markdown file (fenced, or indented with an empty `marker`)."""
 
     info: str
@@ -30,8 +30,7 @@ class Fence:
         return bool(self.marker) and self.language == "bash"
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageLine:
+class CoverageLine(msgspec.Struct, frozen=True):
     """One line of the coverage check: a category and what is said of it."""
 
     category: str
@@ -39,25 +38,22 @@ class CoverageLine:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """The closing `## Coverage check` section."""
 
     lines: tuple[CoverageLine, ...]
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Prelude:
+class Prelude(msgspec.Struct, frozen=True):
     """The bash before the first step: it runs once, and its state reaches every step."""
 
     code: str
     span: Span
-    script: Script = field(default_factory=Script)
+    script: Script = msgspec.field(default_factory=Script)
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(msgspec.Struct, frozen=True):
     """The one exact reading of a pack that everything else stands on."""
 
     path: str
@@ -73,7 +69,7 @@ class Pack:
     misnumbered: tuple[Comment, ...] = ()
     """Comments that look like step headers but have no two-digit number."""
     coverage: Coverage | None = None
-    parsed_args: Mapping[str, str] = field(default_factory=dict)
+    parsed_args: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The "Parsed args" list of the Markdown text."""
     out_dir: str | None = None
     directives: tuple[Directive, ...] = ()

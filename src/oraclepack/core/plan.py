@@ -1,8 +1,9 @@
 """A plan: for every step of a pack, what a command does with it and why."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.digest import canonical_line, sha256_bytes
 from oraclepack.core.errors import OraclePackError, UsageError
@@ -29,8 +30,7 @@ _SAID = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Why nothing can run: what is wrong, then what to do. Nothing was touched."""
 
     message: str
@@ -41,8 +41,7 @@ class Refusal:
         return self.kind(self.message, hint=self.hint)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedStep:
+class PlannedStep(msgspec.Struct, frozen=True):
     """One step of a plan."""
 
     step_id: StepId
@@ -69,8 +68,7 @@ class PlannedStep:
         return f"step {self.step_id} {_SAID[self.decision]}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What a command does with the steps of a pack, ordered by their ids."""
 
     steps: tuple[PlannedStep, ...]

@@ -2,7 +2,8 @@
 
 import functools
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.call import ORACLE, ToolCall
 from oraclepack.core.contract import by_suffix
@@ -14,8 +15,7 @@ _ARGUMENT = re.compile(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """What there is in a pack, in numbers."""
 
     steps: int

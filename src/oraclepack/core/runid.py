@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
+
+import msgspec
 
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 _RUN_ID = re.compile(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
@@ -54,8 +55,7 @@ def hash_in(run_id: str) -> str | None:
     return found[2] if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+class RunSummary(msgspec.Struct, frozen=True):
     """What is needed of a past run to decide whether to continue it."""
 
     run_id: str
@@ -82,8 +82,7 @@ class RunSummary:
         return head == self.git_sha or head in self.heads
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """Which run goes on, and why; None is a new one."""
 
     run: RunSummary | None

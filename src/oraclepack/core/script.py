@@ -1,13 +1,13 @@
 """What a bash text says, as plain values: words, redirections, heredocs, commands."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     """One shell word: as written and, where the text alone decides it, as bash passes it on."""
 
     source: str
@@ -29,8 +29,7 @@ class Word:
         return self.template if self.value is None else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """A redirection of a command to or from a file."""
 
     operator: str
@@ -51,8 +50,7 @@ class Redirect:
         return self.operator in {">", ">>", ">|", "&>", "&>>", "<>"}
 
 
-@dataclass(frozen=True, slots=True)
-class Heredoc:
+class Heredoc(msgspec.Struct, frozen=True):
     """A here-document."""
 
     delimiter: str
@@ -76,8 +74,7 @@ class Place(StrEnum):
     SUBSHELL = "subshell"
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A simple command: its words (the name first), what it sets and where its output goes."""
 
     words: tuple[Word, ...]
@@ -94,8 +91,7 @@ class Command:
         return self.words[0].value if self.words else None
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(msgspec.Struct, frozen=True):
     """A comment of the script."""
 
     text: str
@@ -107,8 +103,7 @@ class Comment:
     """Code stands before it on its line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(msgspec.Struct, frozen=True):
     """Everything the tree tells about a stretch of bash, in the order of the text."""
 
     commands: tuple[Command, ...] = ()

@@ -1,10 +1,9 @@
 """Where something stands in a file."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, order=True):
     """A stretch of a file: lines and columns count from 1, in characters; the end is exclusive."""
 
     line: int

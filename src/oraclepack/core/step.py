@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NewType
+
+import msgspec
 
 from oraclepack.core.call import ORACLE, ToolCall
 from oraclepack.core.script import Script, Word
@@ -30,8 +31,7 @@ CATEGORIES = (
 """The fixed categories, in the order of the coverage check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(msgspec.Struct, frozen=True):
     """A header attribute: its text, and its number where it is one."""
 
     text: str
@@ -46,8 +46,7 @@ class Attribute:
         return value if math.isfinite(value) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """The comment line that opens a step."""
 
     id: StepId
@@ -58,8 +57,7 @@ class Header:
     id_span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class PromptMeta:
+class PromptMeta(msgspec.Struct, frozen=True):
     """The `[oraclepack-meta]` block of a prompt. A missing key is None, never an error."""
 
     question_id: str | None = None
@@ -68,8 +66,7 @@ class PromptMeta:
     expected_artifacts: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(msgspec.Struct, frozen=True):
     """A comment that speaks to oraclepack: `# oraclepack: allow OP402 because …`."""
 
     name: str
@@ -77,8 +74,7 @@ class Directive:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """A file that a step declares to produce."""
 
     path: Word
@@ -88,8 +84,7 @@ class Output:
     """Which of the step's calls writes it, counted from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One numbered section of the pack's bash block: a question and how to ask it."""
 
     header: Header
@@ -97,7 +92,7 @@ class Step:
     """The text bash runs: everything after the header line up to the next header."""
     span: Span
     """From the header to the last line of the body."""
-    script: Script = field(default_factory=Script)
+    script: Script = msgspec.field(default_factory=Script)
     calls: tuple[ToolCall, ...] = ()
     outputs: tuple[Output, ...] = ()
     reads: frozenset[str] = frozenset()
@@ -106,7 +101,7 @@ class Step:
     """Paths the step writes, as far as the text tells."""
     writes_unknown: bool = False
     """It may write to paths that the text does not tell."""
-    meta: PromptMeta = field(default_factory=PromptMeta)
+    meta: PromptMeta = msgspec.field(default_factory=PromptMeta)
     directives: tuple[Directive, ...] = ()
 
     @property

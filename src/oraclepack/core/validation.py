@@ -1,7 +1,8 @@
 """What `validate` tells about packs: the shape of its data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from oraclepack.core.facts import Check, CheckStatus
 from oraclepack.core.finding import Finding, Fix, Severity
@@ -9,16 +10,14 @@ from oraclepack.core.ordering import Disorder
 from oraclepack.core.questions import Counts
 
 
-@dataclass(frozen=True, slots=True)
-class Ordering:
+class Ordering(msgspec.Struct, frozen=True):
     """ROI descending, ties by effort ascending."""
 
     ok: bool
     violations: tuple[Disorder, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(msgspec.Struct, frozen=True):
     """Which required header fields each step has."""
 
     ok: bool
@@ -26,8 +25,7 @@ class Fields:
     steps: Mapping[str, Mapping[str, bool]]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One edit of a fix; lines and columns count from 1, the end is exclusive."""
 
     line: int
@@ -37,16 +35,14 @@ class Change:
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedFix:
+class OfferedFix(msgspec.Struct, frozen=True):
     """A mend that `--fix` would apply."""
 
     description: str
     edits: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(msgspec.Struct, frozen=True):
     """A finding as programs read it."""
 
     rule: str
@@ -60,8 +56,7 @@ class Reported:
     fix: OfferedFix | None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRun:
+class CheckRun(msgspec.Struct, frozen=True):
     """An outside check and how it ended."""
 
     name: str
@@ -69,8 +64,7 @@ class CheckRun:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(msgspec.Struct, frozen=True):
     """Everything validate says about one pack."""
 
     path: str
@@ -86,8 +80,7 @@ class Validation:
     """How many faults `--fix` has mended in this call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(msgspec.Struct, frozen=True):
     """A pack among several that could not be read at all."""
 
     path: str
@@ -96,12 +89,11 @@ class Unreadable:
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True)
-class Validations:
+class Validations(msgspec.Struct, frozen=True):
     """What validate says about several packs."""
 
     packs: tuple[Validation | Unreadable, ...]
-    totals: Mapping[str, int] = field(default_factory=dict)
+    totals: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def reported(finding: Finding) -> Reported:

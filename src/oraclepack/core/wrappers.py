@@ -1,14 +1,15 @@
 """Looking through what a tool is called by: `env`, `timeout`, `npx`, `sh -c` and their like."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.argv import ArgvWord, Begun
 from oraclepack.core.call import SPELLINGS
 
 
-@dataclass(frozen=True, slots=True)
-class Unwrapped:
+class Unwrapped(msgspec.Struct, frozen=True):
     """What a simple command really calls: a tool, or a script text for another shell."""
 
     tool: str | None = None
@@ -25,8 +26,7 @@ class Unwrapped:
     """The wrapper adds arguments of its own at the end (`xargs`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wrapper:
+class _Wrapper(msgspec.Struct, frozen=True):
     """How a program's own options end and the command it runs begins."""
 
     valued: str = ""
@@ -158,8 +158,7 @@ def _escape(base: str, own: "_OwnWords") -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnWords:
+class _OwnWords(msgspec.Struct, frozen=True):
     """A wrapper's options, each with the place of its value, and where the command begins."""
 
     options: tuple[tuple[str, int | None], ...]

@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.call import Prompt, ToolCall
 from oraclepack.core.pack import Pack
@@ -33,8 +34,7 @@ _SMALL_WORDS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What one question of a step says, reduced to what can be compared."""
 
     step: Step
@@ -48,8 +48,7 @@ class Question:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A question and the earlier one that it repeats."""
 
     first: Question

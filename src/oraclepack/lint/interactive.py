@@ -1,7 +1,8 @@
 """Commands that wait for a person: a step has no terminal, and its stdin is empty."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.call import ToolCall
 from oraclepack.core.flags import Loss
@@ -17,8 +18,7 @@ _FED = frozenset({Place.PIPELINE, Place.LOOP, Place.FUNCTION, Place.SUBSTITUTION
 """Where standard input may come from somewhere that the command itself does not show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """A command that would wait for a person, and the way out."""
 
     span: Span

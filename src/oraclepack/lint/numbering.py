@@ -1,7 +1,8 @@
 """The step headers of a pack in the order of the text, with those that have a slip."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
@@ -14,8 +15,7 @@ MOST_STEPS = 99
 """A step's name has two digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(msgspec.Struct, frozen=True):
     """A step header, or a comment that was meant to be one."""
 
     digits: str

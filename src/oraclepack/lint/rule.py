@@ -1,7 +1,8 @@
 """What a rule is: one fault it looks for, how much that weighs, and its own documentation."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Fix, Severity
@@ -9,16 +10,14 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """What a rule looks at: the pack, and what the world says of it."""
 
     pack: Pack
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """A fault at a place; the rule that found it gives it an id and a weight."""
 
     span: Span
@@ -29,8 +28,7 @@ class Problem:
     """The step it belongs to, where the line alone does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One fault a pack may have. Ids are never reused; the name describes the fault.
 
     The docstring of the check is the rule's documentation: a sentence that says what is demanded,

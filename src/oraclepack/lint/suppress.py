@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.finding import Finding, Severity
 from oraclepack.core.nearest import did_you_mean
@@ -24,8 +25,7 @@ CHANGING = frozenset(f"OP{number}" for number in (203, 205, 209, 402, 403, 405, 
 that allowing them is never called useless."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True):
     """One allow comment: which rules, why, and for which part of the pack."""
 
     targets: tuple[str, ...]

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.call import SPELLINGS, ToolCall
 from oraclepack.core.finding import Edit, Fix
@@ -20,8 +22,7 @@ Place = tuple[int, int]
 """Line and column."""
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(msgspec.Struct, frozen=True, dict=True):
     """The prelude or a step, with the lines of the file: what wrapping is judged by."""
 
     script: Script

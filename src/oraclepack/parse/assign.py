@@ -1,8 +1,9 @@
 """How a script sets its variables."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from oraclepack.core.script import Command, Word
 from oraclepack.parse.grammar import descend, text_of
@@ -17,8 +18,7 @@ _SETTERS = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "let",
 _SETS_ANYTHING = frozenset({"source", ".", "eval"})
 
 
-@dataclass(frozen=True, slots=True)
-class Assignments:
+class Assignments(msgspec.Struct, frozen=True):
     """Applies assignments to what is known of the variables."""
 
     variables: Variables

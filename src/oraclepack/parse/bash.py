@@ -1,8 +1,10 @@
 """A stretch of bash to the plain values of `core/script.py`. No tree node leaves this module."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.script import Command, Comment, Heredoc, Place, Redirect, Script, Word
 from oraclepack.core.source import Span
@@ -44,18 +46,17 @@ def read_script(place: Locator, variables: Variables) -> tuple[Script, Variables
     return script, reader.variables
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(msgspec.Struct):
     """Walks a tree in the order of the text and writes down what it meets."""
 
     place: Locator
     source: bytes
     variables: Variables
-    commands: list[Command] = field(default_factory=list)
-    heredocs: list[Heredoc] = field(default_factory=list)
-    comments: list[Comment] = field(default_factory=list)
-    functions: dict[str, None] = field(default_factory=dict)
-    misread: list[Span] = field(default_factory=list)
+    commands: list[Command] = msgspec.field(default_factory=list)
+    heredocs: list[Heredoc] = msgspec.field(default_factory=list)
+    comments: list[Comment] = msgspec.field(default_factory=list)
+    functions: dict[str, None] = msgspec.field(default_factory=dict)
+    misread: list[Span] = msgspec.field(default_factory=list)
     function: str = ""
 
     def visit(self, node: "Node", places: frozenset[Place]) -> None:  # noqa: C901, PLR0912 - a table of node kinds

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.argv import ArgvWord, Begun
 from oraclepack.core.call import (
@@ -28,11 +30,10 @@ _UNTOLD = re.compile(r"[$`<>]")
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """What the text before a step gives to it: functions that call tools, and guards."""
 
-    functions: Mapping[str, tuple[ToolCall, ...]] = field(default_factory=dict)
+    functions: Mapping[str, tuple[ToolCall, ...]] = msgspec.field(default_factory=dict)
     guarded: frozenset[str] = frozenset()
 
 

@@ -1,9 +1,10 @@
 """Markdown to code blocks, headings and list lines. The only home of markdown-it."""
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from oraclepack.core.pack import Fence
 from oraclepack.core.source import Span
@@ -13,16 +14,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """A heading of the Markdown text."""
 
     text: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Markdown:
+class Markdown(msgspec.Struct, frozen=True):
     """What a pack needs to know of its Markdown."""
 
     fences: tuple[Fence, ...]

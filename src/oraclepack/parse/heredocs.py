@@ -1,7 +1,8 @@
 """Help for the tree where it cannot read: several heredocs opened on one line."""
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from oraclepack.parse.grammar import syntax_tree
 from oraclepack.parse.locate import Locator

@@ -1,13 +1,12 @@
 """From a place in the bash block to the place in the Markdown file."""
 
-from dataclasses import dataclass
+import msgspec
 
 from oraclepack.core.pack import Fence
 from oraclepack.core.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Locator:
+class Locator(msgspec.Struct, frozen=True):
     """Knows where a stretch of bash stands in the file, so that every fact carries its line."""
 
     lines: tuple[bytes, ...]

@@ -1,9 +1,10 @@
 """A Markdown file to the `Pack` that everything else stands on."""
 
 import re
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude
 from oraclepack.core.source import Span

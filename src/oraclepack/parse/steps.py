@@ -1,8 +1,9 @@
 """Where the steps of a bash block begin."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from oraclepack.core.script import Comment
 from oraclepack.parse.grammar import descend, syntax_tree
@@ -18,15 +19,14 @@ Complete = Callable[[str], bool]
 _HEREDOC = frozenset({"heredoc_body"})
 
 
-@dataclass(slots=True)
-class Boundaries:
+class Boundaries(msgspec.Struct):
     """The comments that open steps, and those that only look as if they did."""
 
-    headers: list[Comment] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
+    headers: list[Comment] = msgspec.field(default_factory=list)
+    rows: list[int] = msgspec.field(default_factory=list)
     """The row of each header in the block, counted from 0."""
-    swallowed: list[Comment] = field(default_factory=list)
-    misnumbered: list[Comment] = field(default_factory=list)
+    swallowed: list[Comment] = msgspec.field(default_factory=list)
+    misnumbered: list[Comment] = msgspec.field(default_factory=list)
 
     def add(self, comment: Comment, row: int, column: int) -> None:
         match = HEADER.match(comment.text)

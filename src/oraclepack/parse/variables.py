@@ -1,13 +1,14 @@
 """What the text of a script tells about its variables at a given point."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """The value of a word as far as the text tells it."""
 
     text: str
@@ -27,12 +28,11 @@ class Value:
         )
 
 
-@dataclass(slots=True)
-class Variables:
+class Variables(msgspec.Struct):
     """The variables whose value is certain; whatever may have changed is simply not here."""
 
-    values: dict[str, Value] = field(default_factory=dict)
-    unstable: set[str] = field(default_factory=set)
+    values: dict[str, Value] = msgspec.field(default_factory=dict)
+    unstable: set[str] = msgspec.field(default_factory=set)
     """Names that a function may change at any time."""
 
     def copy(self) -> "Variables":

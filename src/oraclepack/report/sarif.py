@@ -1,8 +1,9 @@
 """Findings as SARIF 2.1.0, which code hosts show beside the lines."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
+
+import msgspec
 
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.finding import Edit, Finding, Severity
@@ -11,8 +12,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(msgspec.Struct, frozen=True):
     """What SARIF wants to know about a rule."""
 
     id: str

@@ -6,8 +6,9 @@ Edges only ever lead from a smaller step id to a larger one, so there are no cir
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from posixpath import normpath
+
+import msgspec
 
 from oraclepack.core.call import ORACLE
 from oraclepack.core.step import Step, StepId
@@ -17,8 +18,7 @@ _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
 _SIGNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(msgspec.Struct, frozen=True):
     """What one step waits for."""
 
     needs: tuple[StepId, ...]
@@ -51,8 +51,7 @@ def is_barrier(step: Step) -> bool:
     return step.writes_unknown or any(tool != ORACLE for tool in step.tools)
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(msgspec.Struct, frozen=True):
     """A set of paths and patterns that can tell whether it meets another one."""
 
     exact: frozenset[str]

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from oraclepack.core.attempt import StopLevel, StopSwitch
 from oraclepack.core.plan import Plan, PlannedStep

@@ -5,7 +5,9 @@ of a new run is merely empty. `why` and `run --dry-run` print the same plan.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.call import ORACLE
 from oraclepack.core.errors import WorldError
@@ -22,26 +24,24 @@ from oraclepack.run.selection import Chosen, Rerun, Selection, choose
 TOOL_MISSING = "tool_missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What the disk and the machine look like now.
 
     Hashes are SHA-256 by the path the journal gives; a path that is not in the mapping,
     or has None, is missing.
     """
 
-    outputs: Mapping[str, str | None] = field(default_factory=dict)
+    outputs: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """The copies in the run directory, by path relative to it."""
-    declared: Mapping[str, str | None] = field(default_factory=dict)
+    declared: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """Outputs where the pack asked for them, by path relative to the project root."""
-    attached: Mapping[str, str | None] = field(default_factory=dict)
+    attached: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     missing_tools: frozenset[str] = frozenset()
     """Tools that cannot be called here, by the names of `core/call.py`. Oracle is not one of
     them while oraclepack itself answers for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """The files whose hashes a plan asks for."""
 
     outputs: tuple[str, ...]
@@ -84,8 +84,7 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(msgspec.Struct, frozen=True):
     """One step and everything that is known about it."""
 
     step: Step

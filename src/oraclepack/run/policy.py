@@ -1,7 +1,8 @@
 """What a run came to: the figures a CI policy asks for, and the reply of the command."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.result import RollbackStatus, Status
@@ -13,8 +14,7 @@ PRELUDE = "prelude"
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """How much of what was to run went well."""
 
     ok: int
@@ -41,8 +41,7 @@ class Verdict(StrEnum):
     POLICY = "policy"
 
 
-@dataclass(frozen=True, slots=True)
-class RunReply:
+class RunReply(msgspec.Struct, frozen=True):
     """What a command tells about the steps: the `data` of its reply."""
 
     completed_steps: tuple[StepId, ...]

@@ -8,9 +8,10 @@ interrupted is finished from the same list. The next command does that before it
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from posixpath import normpath
 from typing import TypeAlias
+
+import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import file_names
@@ -22,8 +23,7 @@ FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
 _PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(msgspec.Struct, frozen=True):
     """One path to bring back to how the command found it.
 
     What stands there now goes into quarantine, unless it is the older file itself.
@@ -41,8 +41,7 @@ class Undo:
     mode: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """A path that stays as the command left it, and why."""
 
     step: str
@@ -50,8 +49,7 @@ class Kept:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UndoList:
+class UndoList(msgspec.Struct, frozen=True):
     """What is left to take back, and what is not taken back at all."""
 
     undos: tuple[Undo, ...]

@@ -6,8 +6,9 @@ a larger limit changes the time, never the results.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.plan import Plan, PlannedStep, Refusal, listed
 from oraclepack.core.step import StepId
@@ -22,8 +23,7 @@ class OnFailure(StrEnum):
     """Everything runs that does not need the failed step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """How far a command has come with the steps it has to run."""
 
     finished: frozenset[StepId] = frozenset()

@@ -3,8 +3,9 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.plan import Refusal, listed
@@ -30,8 +31,7 @@ class RoiMode(StrEnum):
     """Less than the threshold."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """What the user asked for, in the words of the flags; nothing asked is every step."""
 
     rerun: str | None = None
@@ -44,8 +44,7 @@ class Selection:
     roi_mode: RoiMode = RoiMode.OVER
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """A selection that was read against the steps of a pack."""
 
     rerun: Rerun | None = None

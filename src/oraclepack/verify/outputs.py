@@ -1,14 +1,13 @@
 """One output against its contract."""
 
-from dataclasses import dataclass
+import msgspec
 
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.result import OutputFailure
 from oraclepack.core.sections import missing_sections
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """What stands at an output's path: its bytes, or why they cannot be had."""
 
     data: bytes | None = None

@@ -1,8 +1,9 @@
 """Settings and flags of the command line into a request."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters import surroundings
 from oraclepack.app.reading import read_pack
@@ -29,8 +30,7 @@ class InvalidPackError(InputError):
     code = "INVALID_PACK"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What the flags of `run` say, beyond the settings."""
 
     rerun: str | None = None
@@ -39,7 +39,7 @@ class Asked:
     run_id: str | None = None
     new_run: bool = False
     import_state: str | None = None
-    argv: tuple[str, ...] = field(default_factory=tuple)
+    argv: tuple[str, ...] = msgspec.field(default_factory=tuple)
 
 
 def request_for(

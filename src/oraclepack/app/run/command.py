@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from oraclepack import __version__
 from oraclepack.adapters import git, head, surroundings
@@ -36,23 +37,21 @@ from oraclepack.run.schedule import OnFailure
 from oraclepack.run.selection import Selection
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
     root: Path
     pack: Pack
-    selection: Selection = field(default_factory=Selection)
-    options: RunOptions = field(default_factory=RunOptions)
-    wish: Wish = field(default_factory=Wish)
+    selection: Selection = msgspec.field(default_factory=Selection)
+    options: RunOptions = msgspec.field(default_factory=RunOptions)
+    wish: Wish = msgspec.field(default_factory=Wish)
     argv: tuple[str, ...] = ()
-    settings: Mapping[str, j.Setting] = field(default_factory=dict)
+    settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
     import_state: Path | None = None
     min_completion: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(msgspec.Struct, frozen=True):
     """What the command came to."""
 
     found: Found

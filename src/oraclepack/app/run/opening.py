@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters import git, journal, lock, rundir, surroundings
 from oraclepack.adapters.rundir import RunDir
@@ -17,8 +18,7 @@ from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.secrets import Redactor
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """The run a command would work on, and its state as it is now."""
 
     run: RunDir
@@ -31,14 +31,13 @@ class Found:
     """The name the run would have without a suffix: what its records carry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """How the user picks a run: one by its name, a fresh one, or whatever fits."""
 
     run_id: str | None = None
     new_run: bool = False
     legacy_files: bool = True
-    observers: Sequence[Observer] = field(default_factory=tuple)
+    observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
 
 
 def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:

@@ -1,13 +1,12 @@
 """What a `run` command was asked for, beyond which steps."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from oraclepack.core.attempt import Grace
 from oraclepack.core.contract import ChunkMode, ContractMode
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(msgspec.Struct, frozen=True):
     """How steps are run and judged. Durations are seconds."""
 
     max_parallel: int = 1
@@ -28,4 +27,4 @@ class RunOptions:
     oracle_version: str | None = None
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack answers for itself, so that they need not be installed."""
-    grace: Grace = field(default_factory=Grace)
+    grace: Grace = msgspec.field(default_factory=Grace)

@@ -1,8 +1,9 @@
 """What the parts of one `run` command share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.stop import Stop
@@ -12,8 +13,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
 
 
-@dataclass(slots=True)
-class Session:
+class Session(msgspec.Struct):
     """One command at work on one run."""
 
     root: Path

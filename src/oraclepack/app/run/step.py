@@ -1,6 +1,6 @@
 """One step, from the plan to its place in the journal."""
 
-from dataclasses import dataclass
+import msgspec
 
 from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines, line_that_begins
@@ -23,8 +23,7 @@ from oraclepack.core.step import Step
 _SKIP = b"SKIP"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What an attempt came to."""
 
     status: Status

@@ -1,8 +1,9 @@
 """OP5xx: where the answers go."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from posixpath import normpath
+
+import msgspec
 
 from oraclepack.core.asked import asked_for
 from oraclepack.core.call import ToolCall
@@ -24,8 +25,7 @@ _REWRITES = frozenset({"task-master"})
 """Tools whose output is a file they keep up to date: writing it twice is their way."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(msgspec.Struct, frozen=True):
     """An output whose path the text tells."""
 
     path: str
