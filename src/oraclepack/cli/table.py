@@ -20,6 +20,10 @@ COMMANDS = {
     ),
     "run": Entry(f"{_PLACE}.run:run", "Run a pack, or continue its run."),
     "why": Entry(f"{_PLACE}.why:why", "Tell why a step ran, was left, or would run."),
+    "verify-outputs": Entry(
+        f"{_PLACE}.verify_outputs:verify",
+        "Check outputs against their contract. Starts no process.",
+    ),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
     "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),

@@ -1,17 +1,9 @@
 """One output against its contract."""
 
-import msgspec
-
+from oraclepack.core.content import Content
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.result import OutputFailure
 from oraclepack.core.sections import missing_sections
-
-
-class Content(msgspec.Struct, frozen=True):
-    """What stands at an output's path: its bytes, or why they cannot be had."""
-
-    data: bytes | None = None
-    trouble: str | None = None
 
 
 def check_output(

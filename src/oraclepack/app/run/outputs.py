@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
+from oraclepack.adapters.contents import read_content
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
+from oraclepack.core.content import Content
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
@@ -17,7 +19,7 @@ from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
 from oraclepack.core.result import OutputFailure, Status, Verification
 from oraclepack.core.step import Step
-from oraclepack.verify.outputs import Content, check_output
+from oraclepack.verify.outputs import check_output
 
 
 def declared_paths(step: Step) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
     sections = {c.path: c.sections[0] for c in _contracts(session, step) if len(c.sections) == 1}
     for path in declared_paths(step):
         place = _judged(session, path)
-        content = _content(place).data if place is not None else None
+        content = read_content(place).data if place is not None else None
         if place is None or content is None:
             continue
         before = replaced.get(path)
@@ -130,7 +132,7 @@ def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
     """SHA-256 of every path that is a readable file; others are left out."""
     found: dict[str, str] = {}
     for path in paths:
-        content = _content(root / path).data
+        content = read_content(root / path).data
         if content is not None:
             found[path] = sha256_bytes(content)
     return found
@@ -138,7 +140,7 @@ def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
 
 def _check(session: Session, contract: OutputContract, path: str) -> OutputFailure | None:
     place = _judged(session, path)
-    content = Content(trouble="outside the project") if place is None else _content(place)
+    content = Content(trouble="outside the project") if place is None else read_content(place)
     return check_output(contract, content, require_headings=session.options.require_headings)
 
 
@@ -150,15 +152,6 @@ def _contracts(session: Session, step: Step) -> tuple[OutputContract, ...]:
 def _judged(session: Session, path: str) -> Path | None:
     verdict = jail(session.root, path)
     return None if isinstance(verdict, Refused) else verdict.path
-
-
-def _content(place: Path) -> Content:
-    try:
-        return Content(place.read_bytes())
-    except FileNotFoundError:
-        return Content(trouble="missing")
-    except OSError as trouble:
-        return Content(trouble=trouble.strerror or str(trouble))
 
 
 def _in_run(session: Session, path: Path) -> str:

@@ -1,0 +1,23 @@
+"""What stands at an output's path, judged by the jail first."""
+
+from pathlib import Path
+
+from oraclepack.adapters.jail import Refused, jail
+from oraclepack.core.content import Content
+
+
+def content_at(root: Path, path: str) -> Content:
+    """The bytes of an output inside the project, or why they cannot be had."""
+    verdict = jail(root, path)
+    if isinstance(verdict, Refused):
+        return Content(trouble=verdict.reason)
+    return read_content(verdict.path)
+
+
+def read_content(place: Path) -> Content:
+    try:
+        return Content(place.read_bytes())
+    except FileNotFoundError:
+        return Content(trouble="missing")
+    except OSError as trouble:
+        return Content(trouble=trouble.strerror or str(trouble))

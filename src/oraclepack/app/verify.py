@@ -1,0 +1,95 @@
+"""Verify outputs later, without running anything: no process is started, not even git or bash."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import files, rundir
+from oraclepack.adapters import journal as journal_file
+from oraclepack.adapters.contents import content_at
+from oraclepack.adapters.packs import find_packs, read_pack_text
+from oraclepack.adapters.project import project_root
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.core import run_settings as rs
+from oraclepack.core.contract import ChunkMode, ContractMode
+from oraclepack.core.errors import InputError, UsageError
+from oraclepack.core.manifest import RunManifest
+from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.settings import CWD, STRICT, Settings
+from oraclepack.core.verified import Verified, VerifiedPacks
+from oraclepack.parse.pack import parse_pack
+from oraclepack.verify.pack import Manner, summed, verify_pack
+
+
+def verify_outputs(
+    paths: Sequence[str], settings: Settings, run_dir: str | None = None
+) -> Verified | VerifiedPacks:
+    """Check the outputs of packs, or of one run, against their contracts."""
+    if run_dir is not None:
+        return _of_run(Path(run_dir), paths, settings)
+    if not paths:
+        raise UsageError("name a pack, or a run with --run-dir")
+    packs = tuple(_of_pack(path, settings, None) for path in find_packs(paths))
+    if len(packs) == 1:
+        return packs[0]
+    return VerifiedPacks(packs=packs, totals=summed(pack.totals for pack in packs))
+
+
+def manner_of(settings: Settings) -> Manner:
+    return Manner(
+        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
+        mode=ContractMode(settings[rs.OUTPUT_CONTRACT]),
+        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
+        strict=settings[STRICT],
+    )
+
+
+def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verified:
+    """One run: its pack is the one it was made from, unless another is named."""
+    data = files.read(directory / "run.json")
+    if data is None:
+        raise InputError(
+            f"{directory} is not a run directory: it has no run.json",
+            hint="`oraclepack runs list` shows the runs; `oraclepack doctor --rebuild` mends one",
+        )
+    try:
+        manifest = msgspec.json.decode(data, type=RunManifest)
+    except msgspec.MsgspecError as error:
+        raise InputError(
+            f"{directory / 'run.json'} cannot be read: {error}",
+            hint="`oraclepack doctor --rebuild` writes it anew from the journal",
+        ) from None
+    root = directory.resolve().parents[2]
+    pack = Path(paths[0]) if paths else root / manifest.pack_path
+    return _of_pack(pack, settings, RunDir(root, directory.resolve().name), root)
+
+
+def _of_pack(
+    path: Path, settings: Settings, run: RunDir | None, root: Path | None = None
+) -> Verified:
+    pack = parse_pack(read_pack_text(path), path.as_posix())
+    root = root or project_root(path.as_posix(), settings[CWD])
+    run = run or _newest_run(root, pack.pack_hash)
+    state = _state(run)
+    recorded = {
+        step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
+        for step_id, step in (state.steps.items() if state else ())
+    }
+    return verify_pack(
+        pack,
+        lambda name: content_at(root, name),
+        manner_of(settings),
+        recorded,
+        run.run_id if run else None,
+    )
+
+
+def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
+    runs = sorted(rundir.summaries(root, pack_hash), key=lambda run: run.age)
+    whole = [run for run in runs if run.pack_hash == pack_hash and run.damage is None]
+    return RunDir(root, whole[-1].run_id) if whole else None
+
+
+def _state(run: RunDir | None) -> RunState | None:
+    return None if run is None else fold(journal_file.load(run.journal).events)

@@ -1,0 +1,83 @@
+"""`verify-outputs`: check answers against their contract, later, without running anything."""
+
+import click
+
+from oraclepack.app.verify import verify_outputs
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+from oraclepack.core import run_settings as rs
+from oraclepack.core.envelope import Failure
+from oraclepack.core.settings import STRICT, Settings
+from oraclepack.core.verified import Totals, Verified
+
+
+@command(
+    "verify-outputs",
+    data="verified",
+    settings=(
+        rs.OUTPUT_CONTRACT,
+        rs.OUTPUT_CHUNK_MODE,
+        rs.OUTPUT_REQUIRE_HEADINGS,
+        STRICT,
+    ),
+    exit_codes=(ExitCode.CONTRACT,),
+    examples=(
+        "oraclepack verify-outputs pack.md",
+        "oraclepack verify-outputs docs/ --json",
+        "oraclepack verify-outputs --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
+    ),
+)
+@click.argument("packs", nargs=-1, metavar="[PACK|DIR]...")
+@click.option("--run-dir", metavar="DIR", help="Check the outputs of this run.")
+def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> Reply:
+    """Check outputs against their contract. Starts no process.
+
+    Each declared output must exist and must not be empty; which sections it must have follows
+    from the step's own words (`oraclepack list --contracts` shows what was understood).
+    Signs of a cut or empty answer are warnings; with --strict they count as failures.
+    """
+    found = verify_outputs(packs, settings, run_dir)
+    listed = (found,) if isinstance(found, Verified) else found.packs
+    ok = all(pack.ok for pack in listed)
+    totals = found.totals
+    error = None if ok else _failure(totals)
+    code = ExitCode.DONE if ok else ExitCode.CONTRACT
+    return Reply(found, "".join(map(_text, listed)) + _totals(totals), code, error=error)
+
+
+def _text(pack: Verified) -> str:
+    lines = [
+        f"{pack.path}: step {one.step_id}: {one.path}: {_lack(one.io_error, one.missing_sections)}"
+        for one in pack.failures
+    ]
+    lines += [
+        f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"
+        for one in pack.doubts
+    ]
+    lines += [
+        f"{pack.path}: step {one.step_id}: {one.declared}: unresolved, no run has recorded it"
+        for one in pack.unresolved
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lack(io_error: str | None, missing: tuple[str, ...]) -> str:
+    return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing)}"
+
+
+def _totals(totals: Totals) -> str:
+    return (
+        f"totals: steps={totals.steps} outputs={totals.outputs} ok={totals.ok} "
+        f"failed={totals.failed} doubtful={totals.doubtful} unresolved={totals.unresolved}\n"
+    )
+
+
+def _failure(totals: Totals) -> Failure:
+    count = totals.outputs - totals.ok
+    return Failure(
+        "CONTRACT",
+        f"{count} of {totals.outputs} outputs do not meet their contract",
+        phase="verify",
+        suggestion="ask those steps again: oraclepack run PACK --rerun NN --refresh",
+    )

@@ -1,0 +1,60 @@
+"""What `verify-outputs` tells: the shape of its data."""
+
+import msgspec
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that does not meet its contract, and in what."""
+
+    step_id: str
+    path: str
+    contract: str
+    missing_sections: tuple[str, ...] = ()
+    io_error: str | None = None
+
+
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that meets its contract and still looks wrong."""
+
+    step_id: str
+    path: str
+    code: str
+    message: str
+    line: int
+
+
+class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+    """A declared output whose path only the running shell knew, and no run recorded."""
+
+    step_id: str
+    declared: str
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of what."""
+
+    steps: int
+    outputs: int
+    ok: int
+    failed: int
+    doubtful: int
+    unresolved: int
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """The outputs of one pack."""
+
+    path: str
+    run_id: str | None
+    failures: tuple[Failed, ...]
+    doubts: tuple[Doubt, ...]
+    unresolved: tuple[Unresolved, ...]
+    totals: Totals
+    ok: bool
+
+
+class VerifiedPacks(msgspec.Struct, frozen=True, kw_only=True):
+    """The outputs of several packs."""
+
+    packs: tuple[Verified, ...]
+    totals: Totals
