@@ -1,6 +1,5 @@
 """The backlog: what the answers of a pack come to as work."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -36,8 +35,7 @@ class Export(StrEnum):
     TASKMASTER = "taskmaster"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What a step asked, as far as the pack tells."""
 
     step_id: str
@@ -50,8 +48,7 @@ class Question:
     effort: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPart:
+class AnswerPart(msgspec.Struct, frozen=True):
     """One file of an answer; a chunked answer has several, each for one section."""
 
     path: str
@@ -59,8 +56,7 @@ class AnswerPart:
     section: Section | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredStep:
+class AnsweredStep(msgspec.Struct, frozen=True):
     """A question and what came back."""
 
     question: Question
@@ -77,8 +73,7 @@ class AnsweredStep:
         return any(part.text.strip() for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class PackAnswers:
+class PackAnswers(msgspec.Struct, frozen=True):
     """Everything the actionizer works on."""
 
     pack_hash: str
@@ -135,8 +130,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of the duplicates that went into this record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(msgspec.Struct, frozen=True):
     """A file to be written: its name below the actionizer's directory, and its text."""
 
     path: str

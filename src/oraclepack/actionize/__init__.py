@@ -1,0 +1,1 @@
+"""Answers to work: normalize, check, dedupe, rank, render. No model, no clock, no chance."""

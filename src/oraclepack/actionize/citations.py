@@ -1,0 +1,59 @@
+"""Citations against the files that were attached: what holds, what has changed, what never was."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from oraclepack.core.evidence import AttachedFile, Citation, CitationState, Evidence
+
+Attached = Mapping[str, AttachedFile]
+
+
+def check(evidence: Evidence, attached: Attached | None) -> Evidence:
+    """The evidence with each citation judged, and paths spelled as they were attached."""
+    if attached is None:
+        return evidence
+    names = {path: resolve(path, attached) for path in evidence.paths}
+    judged = {_judged(citation, names, attached) for citation in evidence.citations}
+    return msgspec.structs.replace(
+        evidence,
+        paths=tuple(sorted(set(names.values()))),
+        citations=tuple(sorted(judged)),
+    )
+
+
+def resolve(path: str, attached: Attached) -> str:
+    """The attached file that a path means: itself, or the only one that ends in it."""
+    if path in attached:
+        return path
+    ends = [name for name in attached if name.endswith(f"/{path}") or path.endswith(f"/{name}")]
+    return ends[0] if len(ends) == 1 else path
+
+
+def _judged(citation: Citation, names: Mapping[str, str], attached: Attached) -> Citation:
+    path = names.get(citation.path, citation.path)
+    file = attached.get(path)
+    state = CitationState.NOT_ATTACHED if file is None else _state(citation, file)
+    return Citation(path, citation.first_line, citation.last_line, state)
+
+
+def _state(citation: Citation, file: AttachedFile) -> CitationState:
+    if file.current is None or file.lines is None:
+        return CitationState.STALE
+    if file.recorded is not None and file.recorded != file.current:
+        return CitationState.STALE
+    in_range = citation.first_line >= 1 and citation.last_line <= file.lines
+    return CitationState.VERIFIED if in_range else CitationState.OUT_OF_RANGE
+
+
+def said_of(citation: Citation) -> str:
+    """What is missing because of a bad citation, in words."""
+    match citation.state:
+        case CitationState.STALE:
+            return f"`{citation.path}` as it is now: it changed or went since it was attached"
+        case CitationState.NOT_ATTACHED:
+            return f"`{citation.path}`: cited as `{citation}`, but never attached"
+        case CitationState.OUT_OF_RANGE:
+            return f"the right place in `{citation.path}`: `{citation}` is beyond its end"
+        case _:
+            return f"`{citation}`"

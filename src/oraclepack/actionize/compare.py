@@ -1,0 +1,127 @@
+"""Two statements side by side: whether they say the same, deny each other, or neither."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from oraclepack.actionize import words as w
+from oraclepack.actionize.statement import Statement
+from oraclepack.core.evidence import Evidence
+
+ALIKE = 0.6
+"""The share of content words that two statements about the same thing have in common."""
+ALIKE_BUT_FOR_NUMBERS = 0.7
+ALIKE_LETTERS = 0.86
+"""How alike two words must be spelled to be one."""
+NEAR_LINES = 5
+_PREFIX = 4
+
+
+class Relation(StrEnum):
+    """How two statements stand to each other."""
+
+    DUPLICATE = "duplicate"
+    CONFLICT = "conflict"
+    UNRELATED = "unrelated"
+
+
+class _Overlap(msgspec.Struct, frozen=True):
+    """What two statements share."""
+
+    share: float
+    """Of all their content words."""
+    agreeing: int
+    denying: int
+    """Shared words that one affirms and the other denies."""
+    opposed: int
+    """Pairs such as `bounded` and `unbounded`, `before` and `after`."""
+
+    @property
+    def denies(self) -> bool:
+        mostly = self.denying > 0 and self.denying >= self.agreeing
+        return mostly != (self.opposed % 2 == 1)
+
+
+def relate(first: Statement, second: Statement) -> Relation:
+    """Judge two statements; the order does not matter."""
+    if not about_the_same(first.evidence, second.evidence):
+        return Relation.UNRELATED
+    overlap = _overlap(first, second)
+    if overlap.share < ALIKE:
+        return Relation.UNRELATED
+    if overlap.denies:
+        # "X is missing" is the reason for "add X", not its denial.
+        return Relation.CONFLICT if first.asks == second.asks else Relation.UNRELATED
+    if first.numbers and second.numbers and not first.numbers & second.numbers:
+        close = overlap.share >= ALIKE_BUT_FOR_NUMBERS
+        return Relation.CONFLICT if close else Relation.UNRELATED
+    return Relation.DUPLICATE
+
+
+def about_the_same(first: Evidence, second: Evidence) -> bool:
+    """Whether two pieces of evidence mean the same place or thing."""
+    if first.symbols and second.symbols and not set(first.symbols) & set(second.symbols):
+        return False
+    if first.commands and second.commands:
+        return bool(set(first.commands) & set(second.commands))
+    shared = set(first.paths) & set(second.paths)
+    if shared:
+        return any(_same_place(path, first, second) for path in shared)
+    if first.paths and second.paths:
+        return False
+    return bool(set(first.symbols) & set(second.symbols))
+
+
+def _same_place(path: str, first: Evidence, second: Evidence) -> bool:
+    ours = [citation for citation in first.citations if citation.path == path]
+    theirs = [citation for citation in second.citations if citation.path == path]
+    if not ours or not theirs:
+        return True
+    return any(mine.near(other, NEAR_LINES) for mine in ours for other in theirs)
+
+
+def _overlap(first: Statement, second: Statement) -> _Overlap:
+    ours, theirs = dict(first.words), dict(second.words)
+    total = len(ours) + len(theirs)
+    signs: list[bool] = []
+    opposed = 0
+    for word in sorted(ours.keys() & theirs.keys()):
+        signs.append(_agree(ours.pop(word), theirs.pop(word)))
+        told = (first.opposites.get(word), second.opposites.get(word))
+        opposed += None not in told and told[0] != told[1]
+    for word in sorted(ours):
+        twin, is_denial = _twin(word, theirs)
+        if twin is not None:
+            signs.append(_agree(ours[word], theirs.pop(twin)))
+            opposed += is_denial
+    share = 2 * len(signs) / total if total else 0.0
+    return _Overlap(share, sum(signs), len(signs) - sum(signs), opposed)
+
+
+def _agree(first: bool | None, second: bool | None) -> bool:  # noqa: FBT001 - signs, no switches
+    return first is None or second is None or first == second
+
+
+def _twin(word: str, others: Iterable[str]) -> tuple[str | None, bool]:
+    """The word that is the same but for spelling, or its denial."""
+    # Loaded only when there is something to compare.
+    from rapidfuzz.distance import Indel  # noqa: PLC0415
+
+    for other in sorted(others):
+        if _denies(word, other) or _denies(other, word):
+            return other, True
+    near = [
+        (Indel.normalized_similarity(word, other), other)
+        for other in sorted(others)
+        if other[:_PREFIX] == word[:_PREFIX]
+    ]
+    score, best = max(near, default=(0.0, ""))
+    return (best, False) if score >= ALIKE_LETTERS else (None, False)
+
+
+def _denies(word: str, other: str) -> bool:
+    """`unbounded` denies `bounded`."""
+    if other in w.NOT_DENIED or word in w.NOT_DENIED or len(other) < _PREFIX:
+        return False
+    return any(word == prefix + other for prefix in w.DENYING_PREFIXES)

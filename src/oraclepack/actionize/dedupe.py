@@ -1,0 +1,154 @@
+"""Across answers: what is proposed twice, and what denies each other.
+
+Exact duplicates are found by a key. Near ones and denials are looked for only among statements
+that share a piece of evidence, so the work grows with the number of statements. Who belongs
+together depends on nothing but the members themselves: an answer that changes moves only the
+groups that it is or becomes a part of.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import combinations
+
+import msgspec
+
+from oraclepack.actionize.compare import Relation, relate
+from oraclepack.actionize.normalize import Claim, Normalized, Proposal
+from oraclepack.actionize.statement import Statement
+from oraclepack.core.backlog import WorkStatus
+from oraclepack.core.sections import normalise
+
+MOST_COMPARED = 48
+"""Statements about one piece of evidence that are all compared with each other."""
+NEIGHBOURS = 8
+"""In larger groups each is compared with so many others that come next by their words."""
+MOST_KEYS = 12
+FEWEST_WORDS = 4
+"""A statement about nothing in particular must say this much to be the same as another."""
+
+Said = Proposal | Claim
+Place = tuple[str, int]
+"""The step and the number of a proposal or claim."""
+
+
+class Groups(msgspec.Struct, frozen=True):
+    """What belongs together: each member once, in the order of steps and numbers."""
+
+    merged: tuple[tuple[Proposal, ...], ...]
+    """Proposals that say the same; most stand alone."""
+    conflicts: tuple[tuple[Said, ...], ...]
+    """Statements that deny each other, with their duplicates."""
+
+
+def group(answers: Iterable[Normalized]) -> Groups:
+    """Find the duplicates and the denials among all answers."""
+    said: list[Said] = []
+    for answer in answers:
+        said += [*answer.proposals, *answer.claims]
+    said.sort(key=_place)
+    same, against = _Union(), _Union()
+    denying: set[Place] = set()
+    for first, second in _exact(said):
+        same.join(_place(first), _place(second))
+        against.join(_place(first), _place(second))
+    for first, second in _near(said):
+        relation = relate(first.statement, second.statement)
+        if relation is Relation.DUPLICATE:
+            same.join(_place(first), _place(second))
+            against.join(_place(first), _place(second))
+        elif relation is Relation.CONFLICT and first.step_id != second.step_id:
+            against.join(_place(first), _place(second))
+            denying |= {_place(first), _place(second)}
+    return _groups(said, same, against, denying)
+
+
+def _groups(said: Sequence[Said], same: "_Union", against: "_Union", denying: set[Place]) -> Groups:
+    torn = {against.root(place) for place in denying}
+    conflicts: dict[Place, list[Said]] = {}
+    merged: dict[Place, list[Proposal]] = {}
+    for one in said:
+        root = against.root(_place(one))
+        if root in torn:
+            conflicts.setdefault(root, []).append(one)
+        elif isinstance(one, Proposal):
+            merged.setdefault(same.root(_place(one)), []).append(one)
+    return Groups(tuple(map(tuple, merged.values())), tuple(map(tuple, conflicts.values())))
+
+
+def _place(one: Said) -> Place:
+    return one.step_id, one.number
+
+
+def _sort(one: Said) -> str | None:
+    """What may be compared with what: requests, shrugs and claims among themselves."""
+    if isinstance(one, Claim):
+        return "claim"
+    return None if one.stands_alone or one.status is WorkStatus.NOOP else one.status
+
+
+def _exact(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
+    first_with: dict[Hashable, Said] = {}
+    for one in said:
+        sort = _sort(one)
+        found = one.statement.evidence
+        if sort is None or (not found and len(one.statement.words) < FEWEST_WORDS):
+            continue
+        places = tuple((c.path, c.first_line) for c in found.citations)
+        key = (sort, normalise(one.statement.text), found.paths, found.symbols, places)
+        earlier = first_with.setdefault(key, one)
+        if earlier is not one:
+            yield earlier, one
+
+
+def _near(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
+    """The pairs worth comparing: those that share evidence, each once."""
+    blocks: dict[tuple[str, str], list[Said]] = {}
+    for one in said:
+        sort = _sort(one)
+        if sort is not None and one.statement.words:
+            for key in _keys(one.statement):
+                blocks.setdefault((sort, key), []).append(one)
+    seen: set[tuple[Place, Place]] = set()
+    for block in blocks.values():
+        for first, second in _pairs(block):
+            pair = (_place(first), _place(second))
+            if pair not in seen:
+                seen.add(pair)
+                yield first, second
+
+
+def _keys(statement: Statement) -> list[str]:
+    """What a statement is filed under."""
+    found = statement.evidence
+    return [*found.commands, *found.paths, *(f"`{name}" for name in found.symbols)][:MOST_KEYS]
+
+
+def _pairs(block: list[Said]) -> Iterator[tuple[Said, Said]]:
+    if len(block) <= MOST_COMPARED:
+        yield from combinations(block, 2)
+        return
+    by_words = sorted(block, key=lambda one: (sorted(one.statement.words), _place(one)))
+    for position, one in enumerate(by_words):
+        for other in by_words[position + 1 : position + 1 + NEIGHBOURS]:
+            first, second = sorted((one, other), key=_place)
+            yield first, second
+
+
+class _Union:
+    """Sets that grow together; the smallest place of a set stands for it."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Place, Place] = {}
+
+    def root(self, place: Place) -> Place:
+        path = []
+        while (parent := self._parent.get(place, place)) != place:
+            path.append(place)
+            place = parent
+        for passed in path:
+            self._parent[passed] = place
+        return place
+
+    def join(self, first: Place, second: Place) -> None:
+        low, high = sorted((self.root(first), self.root(second)))
+        if low != high:
+            self._parent[high] = low

@@ -1,0 +1,195 @@
+"""An answer's Markdown as a flat run of blocks. The only home of markdown-it in this package."""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LONGEST_TEXT = 4_000_000
+"""Characters of an answer that are read; no answer of a model is that long."""
+LONGEST_INLINE = 12_000
+"""Characters of one paragraph that are read: inline Markdown can be made to cost its square."""
+
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_TAG = re.compile(r"<!--.*?-->|<[^<>]{0,200}>", re.DOTALL)
+_CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\]\s+")
+_SPACE = re.compile(r"\s+")
+
+
+class Kind(StrEnum):
+    """What a block is."""
+
+    HEADING = "heading"
+    ITEM = "item"
+    PARAGRAPH = "paragraph"
+    ROW = "row"
+    CODE = "code"
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One piece of an answer, in the order of the text."""
+
+    kind: Kind
+    text: str
+    """In plain words; code keeps its backticks, a code block and a paragraph their lines."""
+    depth: int = 0
+    """The level of a heading; how deep a list item or a paragraph inside one stands."""
+    links: tuple[str, ...] = ()
+    """Where its links point."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """Of a table row: the head of each column and the cell."""
+    language: str = ""
+    number: int | None = None
+    """Of an item in a numbered list."""
+    done: bool | None = None
+    """Of a task-list item: whether it is ticked."""
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    # Imported here: only the actionizer pays for it.
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    # Inline text is parsed by ourselves, bounded; see LONGEST_INLINE.
+    return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
+
+
+def clean(text: str) -> str:
+    """A text without what only steers a screen, with LF line ends."""
+    plain = text[:LONGEST_TEXT].replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROL.sub("", plain)
+
+
+def read_blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of an answer."""
+    return tuple(_Walk().blocks(_parser().parse(clean(text))))
+
+
+class _Walk:
+    """One pass over the tokens of a text."""
+
+    def __init__(self) -> None:
+        self._lists: list[str] = []
+        self._heading = 0
+        self._fresh = False
+        """A list item has begun and has had no text yet."""
+        self._number: int | None = None
+        self._heads: list[str] = []
+        self._row: list[str] | None = None
+        self._in_head = False
+        self._links: list[str] = []
+
+    def blocks(self, tokens: "list[Token]") -> Iterator[Block]:
+        for token in tokens:
+            match token.type:
+                case "inline":
+                    yield from self._inline(token)
+                case "fence" | "code_block":
+                    yield self._code(token)
+                case "html_block":
+                    words = _squeezed(_TAG.sub(" ", token.content))
+                    if words:
+                        yield Block(Kind.PARAGRAPH, words, len(self._lists))
+                case "tr_close":
+                    yield from self._end_row()
+                case _:
+                    self._structure(token)
+
+    def _inline(self, token: "Token") -> Iterator[Block]:
+        flat = _flat(token)
+        if self._row is not None:
+            self._row.append(flat.text)
+            self._links += flat.links
+        elif self._heading:
+            yield replace(flat, kind=Kind.HEADING, depth=self._heading)
+        else:
+            yield self._text(flat)
+
+    def _structure(self, token: "Token") -> None:
+        match token.type:
+            case "heading_open" | "heading_close":
+                self._heading = int(token.tag[1:]) if token.nesting == 1 else 0
+            case "bullet_list_open" | "ordered_list_open":
+                self._lists.append(token.type)
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+            case "list_item_open":
+                self._fresh = True
+                self._number = int(token.info) if token.info.isdigit() else None
+            case "list_item_close":
+                self._fresh = False
+            case "thead_open" | "thead_close":
+                self._in_head = token.nesting == 1
+            case "tr_open":
+                self._row, self._links = [], []
+
+    def _text(self, flat: Block) -> Block:
+        block = replace(flat, depth=len(self._lists))
+        if not self._fresh:
+            return block
+        self._fresh = False
+        mark = _CHECKBOX.match(block.text)
+        done = None if mark is None else mark["mark"] in "xX"
+        text = block.text if mark is None else block.text[mark.end() :]
+        return replace(block, kind=Kind.ITEM, text=text, number=self._number, done=done)
+
+    def _code(self, token: "Token") -> Block:
+        self._fresh = False
+        info = token.info.split()
+        language = info[0].lower() if info else ""
+        return Block(Kind.CODE, token.content, len(self._lists), language=language)
+
+    def _end_row(self) -> Iterator[Block]:
+        cells, self._row = self._row or [], None
+        if self._in_head:
+            self._heads = cells
+            return
+        heads = [*self._heads, *[""] * len(cells)][: len(cells)]
+        pairs = tuple(zip(heads, cells, strict=True))
+        text = "; ".join(cell for cell in cells if cell)
+        if text:
+            yield Block(Kind.ROW, text, len(self._lists), links=tuple(self._links), cells=pairs)
+
+
+def _flat(token: "Token") -> Block:
+    """Inline Markdown as plain words: emphasis and links lose their marks, code keeps its own."""
+    parser = _parser()
+    children: list[Token] = []
+    parser.inline.parse(token.content[:LONGEST_INLINE], parser, {}, children)
+    words: list[str] = []
+    links: list[str] = []
+    for child in children:
+        match child.type:
+            case "text":
+                words.append(child.content)
+            case "code_inline":
+                words.append(_code(child.content))
+            case "softbreak" | "hardbreak":
+                words.append("\n")
+            case "link_open":
+                links.append(str(child.attrGet("href") or ""))
+            case "image":
+                words.append(child.content)
+    lines = (_squeezed(line) for line in "".join(words).split("\n"))
+    text = "\n".join(line for line in lines if line)
+    return Block(Kind.PARAGRAPH, text, links=tuple(links))
+
+
+def _code(content: str) -> str:
+    # A backtick inside would end the code where it does not end.
+    words = content.replace("`", "'").strip()
+    return f"`{words}`" if words else ""
+
+
+def _squeezed(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()

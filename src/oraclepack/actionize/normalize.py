@@ -1,0 +1,276 @@
+"""One answer → what it proposes and what it claims, numbered. Knows nothing of other answers."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.actionize.evidence import normal_path
+from oraclepack.actionize.intent import follows_another
+from oraclepack.actionize.markdown import read_blocks
+from oraclepack.actionize.needs import experiment_of, missing_of
+from oraclepack.actionize.points import Point, Reader
+from oraclepack.actionize.sections import Sections, read_sections
+from oraclepack.actionize.sentences import cut, title_of
+from oraclepack.actionize.statement import Statement, statement_of
+from oraclepack.core.backlog import AnsweredStep, Question, WorkStatus
+from oraclepack.core.evidence import NO_EVIDENCE, AttachedFile, CitationState, Evidence, united
+from oraclepack.core.sections import Section
+
+MOST_TASKS = 60
+"""Proposals of one answer that become tasks of their own; the last one holds the rest."""
+MOST_NUMBERS = 99
+"""A task number has two digits."""
+MOST_NOTES = 12
+LONGEST_ACTION = 800
+_TELLING = 6
+"""A title of fewer words needs a place to make sense."""
+
+_HEDGED = re.compile(
+    r"\b(?:may|might|could|possibly|perhaps|probably|likely|unclear|unknown|whether|if|assum\w+|"
+    r"should|would|vielleicht|möglicherweise|ob|peut-être|pourrait|quizás|podría|talvez|forse)\b",
+    re.IGNORECASE,
+)
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """One piece of work, or the lack of it, as one answer tells it."""
+
+    step_id: str
+    number: int
+    status: WorkStatus
+    title: str
+    statement: Statement
+    actions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    evidence: Evidence = NO_EVIDENCE
+    missing_inputs: tuple[str, ...] = ()
+    experiment: bool = False
+    next_experiment: str | None = None
+    after: tuple[int, ...] = ()
+    """Numbers of the same answer's proposals that come first."""
+    stands_alone: bool = False
+    """Never merged with another."""
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A statement of an answer about how things are."""
+
+    step_id: str
+    number: int
+    statement: Statement
+
+
+class Normalized(msgspec.Struct, frozen=True):
+    """One answer, understood."""
+
+    question: Question
+    proposals: tuple[Proposal, ...]
+    claims: tuple[Claim, ...] = ()
+
+
+def normalize(step: AnsweredStep) -> Normalized:
+    """Read what came back for a question."""
+    question = step.question
+    if step.silent:
+        text = f"Step {question.step_id} promises no answer in words"
+        return Normalized(question, (_alone(question, WorkStatus.NOOP, text),))
+    if not step.is_answered:
+        return Normalized(question, (_missing_answer(step),))
+    return _Answer(step).normalized()
+
+
+def _alone(question: Question, status: WorkStatus, title: str) -> Proposal:
+    statement = statement_of(title, NO_EVIDENCE)
+    return Proposal(question.step_id, 1, status, title, statement, stands_alone=True)
+
+
+def _missing_answer(step: AnsweredStep) -> Proposal:
+    number = step.question.step_id
+    reason = step.absent or "there is no file with it, or the file is empty"
+    about = step.question.title or step.question.reference
+    named = f"Get the answer of step {number}" + (f": {about}" if about else "")
+    return replace(
+        _alone(step.question, WorkStatus.BLOCKED, title_of(named)),
+        missing_inputs=(f"the answer of step {number}: {reason}",),
+        next_experiment=f"Run step {number} again (`oraclepack run PACK --rerun {number}`)",
+    )
+
+
+def _attached(step: AnsweredStep) -> dict[str, AttachedFile] | None:
+    if step.attached is None:
+        return None
+    return {normal_path(file.path): file for file in step.attached}
+
+
+def _sections(step: AnsweredStep) -> Sections:
+    """The sections of all parts of an answer together."""
+    whole: Sections = {section: [] for section in Section}
+    for part in step.parts:
+        for section, items in read_sections(read_blocks(part.text), part.section).items():
+            whole[section] += items
+    return whole
+
+
+class _Answer:
+    """One answer while it is being understood."""
+
+    def __init__(self, step: AnsweredStep) -> None:
+        sections = _sections(step)
+        reader = Reader(_attached(step))
+        self._question = step.question
+        self._direct = list(reader.points(sections[Section.DIRECT_ANSWER]))
+        self._risks = [
+            replace(point, shrugs=False, waves=False)
+            for point in reader.points(sections[Section.RISKS_UNKNOWNS])
+        ]
+        self._missing, self._why_missing = missing_of(sections[Section.MISSING_EVIDENCE], reader)
+        self._experiment = experiment_of(sections[Section.NEXT_EXPERIMENT], reader)
+
+    def normalized(self) -> Normalized:
+        proposals = [*self._proposals()] or [self._no_work()]
+        numbered = [replace(one, number=n) for n, one in enumerate(proposals, start=1)]
+        ordered = tuple(self._in_order(one, numbered) for one in numbered)
+        return Normalized(self._question, ordered, tuple(self._claims(len(ordered) + 1)))
+
+    def _proposals(self) -> Iterator[Proposal]:
+        asks = [p for p in (*self._direct, *self._risks) if p.actions and not p.shrugs]
+        shrugs = [point for point in self._direct if point.shrugs]
+        told = any(point.tells for point in self._direct)
+        blocked = bool(shrugs) or bool(self._missing and not asks and not told)
+        nothing_to_do = any(point.waves for point in self._direct) and not asks
+        context = self._context()
+        if blocked:
+            yield self._blocked(shrugs, context)
+        tries = self._experiment is not None and not blocked and not nothing_to_do
+        for number, point in enumerate(_gathered(asks, self._question.step_id)):
+            is_first = number == 0 and not tries and not blocked
+            yield self._request(point, context if is_first else ())
+        if tries and self._experiment is not None:
+            yield replace(self._request(self._experiment, context), experiment=True)
+
+    def _context(self) -> tuple[str, ...]:
+        """What the answer tells besides its requests: findings first, then risks."""
+        points = [p for p in (*self._direct, *self._risks) if not p.actions and not p.shrugs]
+        return tuple(text for point in points for text in point.tells)
+
+    def _request(self, point: Point, context: tuple[str, ...]) -> Proposal:
+        first = point.actions[0]
+        return Proposal(
+            self._question.step_id,
+            0,
+            WorkStatus.ACTIONABLE,
+            _title(first, point.evidence),
+            statement_of(first, point.evidence),
+            actions=tuple(cut(action, LONGEST_ACTION) for action in point.actions),
+            notes=_notes((*point.tells, *context)),
+            evidence=point.evidence,
+            missing_inputs=self._missing,
+        )
+
+    def _blocked(self, shrugs: list[Point], context: tuple[str, ...]) -> Proposal:
+        number = self._question.step_id
+        said = [text for point in shrugs for text in (*point.tells, *point.actions)]
+        evidence = united(point.evidence for point in shrugs)
+        about = said[0] if said else f"Step {number} lacks evidence"
+        missing = self._missing or (f"evidence for: {cut(about)}",)
+        files = ", ".join(f"`{name}`" for name in self._missing) or "what is missing"
+        ask_again = f"Attach {files} to step {number} and ask it again"
+        tried = self._experiment.actions[0] if self._experiment is not None else ask_again
+        return Proposal(
+            number,
+            0,
+            WorkStatus.BLOCKED,
+            title_of(about),
+            statement_of(about, evidence),
+            notes=_notes((*said[1:], *self._why_missing, *context)),
+            evidence=evidence,
+            missing_inputs=missing,
+            next_experiment=cut(tried, LONGEST_ACTION),
+        )
+
+    def _no_work(self) -> Proposal:
+        told = self._context()
+        waves = [t for point in self._direct if point.waves for t in point.tells]
+        tried = self._experiment.actions if self._experiment is not None else ()
+        about = (waves or list(told) or ["the answer asks for nothing"])[0]
+        alone = _alone(self._question, WorkStatus.NOOP, title_of(about))
+        evidence = united(point.evidence for point in (*self._direct, *self._risks))
+        return replace(alone, notes=_notes((*told, *tried)), evidence=evidence)
+
+    def _in_order(self, proposal: Proposal, every: list[Proposal]) -> Proposal:
+        """The proposal with what comes before it.
+
+        "Then …" follows the proposal above it. What stands on no verified line waits for the
+        experiment of the same answer, which is there to find out.
+        """
+        if proposal.status is not WorkStatus.ACTIONABLE or proposal.experiment:
+            return proposal
+        after = {
+            other.number
+            for other in every
+            if other.experiment and not proposal.evidence.has(CitationState.VERIFIED)
+        }
+        above = [o for o in every if o.number == proposal.number - 1 and o.actions]
+        if above and follows_another(proposal.actions[0]):
+            after.add(above[0].number)
+        return replace(proposal, after=tuple(sorted(after)))
+
+    def _claims(self, start: int) -> Iterator[Claim]:
+        """What the answer says flatly about some evidence, as far as there are numbers left."""
+        number = start
+        for point in (*self._direct, *self._risks):
+            for text in point.tells if not point.shrugs else ():
+                statement = _claim(text, point.evidence)
+                if statement is not None and number <= MOST_NUMBERS:
+                    yield Claim(self._question.step_id, number, statement)
+                    number += 1
+
+
+def _title(action: str, evidence: Evidence) -> str:
+    """The request itself; where it is short and names no place, with the first one."""
+    title = title_of(action)
+    places = [*map(str, evidence.citations), *evidence.paths]
+    if len(title.split()) >= _TELLING or "`" in title or not places:
+        return title
+    return f"{title} (`{places[0]}`)"
+
+
+def _claim(text: str, around: Evidence) -> Statement | None:
+    """A sentence as a claim; about what its item names when it names nothing itself."""
+    if _HEDGED.search(text):
+        return None
+    own = statement_of(text)
+    if own.asks or not own.words:
+        return None
+    evidence = _known(own.evidence, around) if own.evidence else around
+    return replace(own, evidence=evidence) if evidence else None
+
+
+def _known(own: Evidence, around: Evidence) -> Evidence:
+    """The sentence's own evidence, with citations as they were judged for its item."""
+    places = {(path.rpartition("/")[2]) for path in own.paths}
+    cited = [c for c in around.citations if c.path.rpartition("/")[2] in places]
+    paths = {path for path in around.paths if path.rpartition("/")[2] in places}
+    if not own.paths:
+        return Evidence(around.paths, own.symbols, own.commands, around.citations)
+    return Evidence(tuple(sorted(paths)), own.symbols, own.commands, tuple(sorted(cited)))
+
+
+def _gathered(points: list[Point], step_id: str) -> list[Point]:
+    """At most as many points as an answer may have tasks; the last one holds the rest."""
+    if len(points) <= MOST_TASKS:
+        return points
+    rest = points[MOST_TASKS - 1 :]
+    head = f"Go through the remaining {len(rest)} proposals of answer {step_id}"
+    actions = (head, *(action for point in rest for action in point.actions))
+    return [*points[: MOST_TASKS - 1], Point(united(p.evidence for p in rest), actions)]
+
+
+def _notes(texts: Iterable[str]) -> tuple[str, ...]:
+    """Each note once, in order, of a bearable length and number."""
+    once = tuple(dict.fromkeys(cut(text) for text in texts))
+    if len(once) <= MOST_NOTES:
+        return once
+    return (*once[:MOST_NOTES], f"… and {len(once) - MOST_NOTES} more notes in the answer")

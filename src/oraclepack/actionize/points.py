@@ -1,0 +1,113 @@
+"""The items of a section → points: what each asks for, what it tells, and on what evidence."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from oraclepack.actionize.citations import check
+from oraclepack.actionize.evidence import find_evidence
+from oraclepack.actionize.intent import cannot_tell, is_action, says_no_action, says_nothing
+from oraclepack.actionize.sections import Item, walk
+from oraclepack.actionize.sentences import sentences
+from oraclepack.actionize.words import word_set
+from oraclepack.core.evidence import NO_EVIDENCE, AttachedFile, Evidence, united
+
+ACTION_COLUMNS = word_set(
+    "action fix recommendation mitigation change todo remedy task proposal maßnahme "
+    "empfehlung correction recommandation acción recomendación azione"
+)
+"""Heads of table columns whose cells are requests."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """One item of an answer, understood."""
+
+    evidence: Evidence
+    actions: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
+    """Its sentences that ask for nothing."""
+    shrugs: bool = False
+    """It says that the evidence does not answer the question."""
+    waves: bool = False
+    """It says that there is nothing to do."""
+
+
+class Reader:
+    """Reads the items of one answer, whose citations are judged by what was attached to it."""
+
+    def __init__(self, attached: Mapping[str, AttachedFile] | None) -> None:
+        self._attached = attached
+
+    def evidence(self, item: Item) -> Evidence:
+        """What an item itself names."""
+        return self.judged(find_evidence(item.text, item.links, item.commands))
+
+    def judged(self, evidence: Evidence) -> Evidence:
+        return check(evidence, self._attached)
+
+    def whole_evidence(self, item: Item) -> Evidence:
+        """What an item and everything below it names."""
+        return united(self.evidence(one) for one in walk([item]))
+
+    def points(self, items: Iterable[Item], context: Evidence = NO_EVIDENCE) -> Iterator[Point]:
+        """The points of some items; what stands below an item speaks of its evidence too."""
+        for item in items:
+            said, asked = _split(item)
+            if not said and not asked and not item.children:
+                continue
+            own = self.evidence(item)
+            if any(map(cannot_tell, said + asked)):
+                below = [text for child in walk(item.children) for text in sentences(child.text)]
+                yield Point(self.whole_evidence(item), asked, (*said, *below), shrugs=True)
+            elif asked and item.done is not True:
+                yield self._request(item, said, asked, context)
+            else:
+                waves = any(map(says_no_action, said))
+                yield Point(own if own.paths else united((own, context)), (), said, waves=waves)
+                yield from self.points(item.children, own or context)
+
+    def _request(
+        self, item: Item, said: tuple[str, ...], asked: tuple[str, ...], context: Evidence
+    ) -> Point:
+        actions, tells = list(asked), list(said)
+        for child in walk(item.children):
+            more_said, more_asked = _split(child)
+            actions += more_asked
+            tells += more_said
+        evidence = self.whole_evidence(item)
+        if not evidence.paths:
+            evidence = united((evidence, context))
+        return Point(evidence, tuple(actions), tuple(tells))
+
+
+def _split(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What an item tells and what it asks for."""
+    if item.cells:
+        return _split_row(item)
+    if says_nothing(item.text):
+        return (), ()
+    parts = sentences(item.text)
+    asked = tuple(part for part in parts if is_action(part) and not part.endswith(":"))
+    said = tuple(part for part in parts if part not in asked and not part.endswith(":"))
+    if not asked and is_action(item.text.rstrip(":")) and not item.children:
+        shown = ", ".join(f"`{command}`" for command in item.commands)
+        return (), (f"{item.text} {shown}".strip(),)
+    if item.text.endswith(":") and is_action(parts[-1].rstrip(":")):
+        asked = (*asked, parts[-1].rstrip(":"))
+    return said, asked
+
+
+def _split_row(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of a table row the cell that asks: the one under "Action", else one that reads so."""
+    wanted = [
+        cell
+        for head, cell in item.cells
+        if cell
+        and not ACTION_COLUMNS.isdisjoint(head.lower().split())
+        and not says_nothing(cell)
+        and not says_no_action(cell)
+    ]
+    wanted = wanted or [cell for _, cell in item.cells if is_action(cell)]
+    rest = [(head, cell) for head, cell in item.cells if cell and cell not in wanted]
+    told = "; ".join(f"{head}: {cell}" if head else cell for head, cell in rest)
+    return ((told,) if told else ()), tuple(wanted)

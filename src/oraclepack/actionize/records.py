@@ -1,0 +1,159 @@
+"""Groups of proposals → records: status, what is missing, what comes first, how soon."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from oraclepack.actionize import rank
+from oraclepack.actionize.citations import said_of
+from oraclepack.actionize.compare import Relation, relate
+from oraclepack.actionize.dedupe import Groups, Said
+from oraclepack.actionize.normalize import Proposal
+from oraclepack.actionize.sentences import LONGEST_NOTE, cut
+from oraclepack.core.backlog import (
+    PackAnswers,
+    Question,
+    Record,
+    Statement,
+    WorkStatus,
+)
+from oraclepack.core.evidence import Evidence, united
+
+_MOST_NOTES = 24
+_LONGEST_SIDE = 60
+
+
+def records_of(pack: PackAnswers, groups: Groups) -> tuple[Record, ...]:
+    """One record for each group, in the order of their ids."""
+    maker = _Maker(pack)
+    made = [maker.merged(members) for members in groups.merged]
+    made += [maker.conflict(members) for members in groups.conflicts]
+    return tuple(sorted(made, key=lambda record: record.task_id))
+
+
+def task_id(pack_hash: str, step_id: str, number: int) -> str:
+    return f"OP3-{pack_hash[:8]}-{step_id}-{number:02}"
+
+
+class _Maker:
+    """Makes the records of one pack."""
+
+    def __init__(self, pack: PackAnswers) -> None:
+        self._pack = pack
+        self._questions: Mapping[str, Question] = {
+            step.question.step_id: step.question for step in pack.steps
+        }
+
+    def merged(self, members: Sequence[Proposal]) -> Record:
+        """A group of proposals that say the same; the first one gives it its name."""
+        first = members[0]
+        blank = self._blank(members, first.title, first.status)
+        experiments = [one.next_experiment for one in members if one.next_experiment]
+        record = msgspec.structs.replace(
+            blank,
+            actions=_once(action for one in members for action in one.actions),
+            notes=_once(note for one in members for note in one.notes)[:_MOST_NOTES],
+            missing_inputs=_once(name for one in members for name in one.missing_inputs),
+            experiment=all(one.experiment for one in members),
+            next_experiment=experiments[0] if experiments else None,
+            depends_on=self._before(members),
+        )
+        stands_badly = record.evidence.stands_on_nothing_good
+        if record.status is WorkStatus.ACTIONABLE and stands_badly:
+            return _blocked_by_citations(record)
+        return record
+
+    def conflict(self, members: Sequence[Said]) -> Record:
+        """Statements that deny each other."""
+        sides = _two_sides(members)
+        texts = [cut(side.statement.text.rstrip(" ."), _LONGEST_SIDE) for side in sides]
+        title = f"Decide: {texts[0]} — or: {texts[-1]}"
+        blank = self._blank(members, title, WorkStatus.CONFLICT)
+        places = [str(citation) for citation in blank.evidence.citations] or [*blank.evidence.paths]
+        where = ", ".join(f"`{place}`" for place in places or blank.evidence.symbols)
+        statements = (
+            Statement(
+                one.step_id,
+                cut(one.statement.text, LONGEST_NOTE),
+                tuple(map(str, one.statement.evidence.citations)),
+            )
+            for one in members
+        )
+        proposals = [one for one in members if isinstance(one, Proposal)]
+        return msgspec.structs.replace(
+            blank,
+            statements=tuple(sorted(set(statements))),
+            missing_inputs=(f"what {where} shows, as it is now",),
+            next_experiment=f"Look at {where} and note which of the statements holds",
+            notes=_once(note for one in proposals for note in one.notes)[:_MOST_NOTES],
+            depends_on=self._before(proposals),
+        )
+
+    def _blank(self, members: Sequence[Said], title: str, status: WorkStatus) -> Record:
+        """What every record has: where it comes from, what it stands on, how soon."""
+        first = members[0]
+        sources = sorted({one.step_id for one in members})
+        questions = [self._questions[step_id] for step_id in sources]
+        asked = self._questions[first.step_id]
+        evidence = united(_evidence(one) for one in members)
+        roi = max((q.roi for q in questions if q.roi is not None), default=None)
+        effort = min((q.effort for q in questions if q.effort is not None), default=None)
+        points = rank.score(roi, effort, evidence, len(sources))
+        ids = [task_id(self._pack.pack_hash, one.step_id, one.number) for one in members]
+        return Record(
+            pack_id=self._pack.pack_id,
+            pack_hash=self._pack.pack_hash,
+            step_id=first.step_id,
+            task_id=ids[0],
+            title=title,
+            status=status,
+            category=rank.category_of(asked, [title, asked.reference or ""]),
+            reference=asked.reference,
+            expected_artifacts=asked.expected_artifacts,
+            actions=(),
+            evidence=evidence,
+            notes=(),
+            missing_inputs=(),
+            sources=tuple(sources),
+            priority=rank.priority_of(points),
+            score=points,
+            roi=roi,
+            effort=effort,
+            merged=tuple(ids[1:]),
+        )
+
+    def _before(self, members: Iterable[Proposal]) -> tuple[str, ...]:
+        every = list(members)
+        own = {(one.step_id, one.number) for one in every}
+        before = {(one.step_id, number) for one in every for number in one.after} - own
+        return tuple(task_id(self._pack.pack_hash, *place) for place in sorted(before))
+
+
+def _evidence(one: Said) -> Evidence:
+    return one.evidence if isinstance(one, Proposal) else one.statement.evidence
+
+
+def _blocked_by_citations(record: Record) -> Record:
+    """A record whose every citation is bad: not to be worked on as it stands."""
+    bad = _once(said_of(citation) for citation in record.evidence.citations)
+    files = ", ".join(f"`{path}`" for path in sorted({c.path for c in record.evidence.citations}))
+    steps = " and ".join(record.sources)
+    return msgspec.structs.replace(
+        record,
+        status=WorkStatus.BLOCKED,
+        missing_inputs=_once((*bad, *record.missing_inputs)),
+        next_experiment=f"Attach {files} as it is now to step {steps} and ask again",
+    )
+
+
+def _two_sides(members: Sequence[Said]) -> tuple[Said, Said]:
+    """The first two members that deny each other."""
+    for position, one in enumerate(members):
+        for other in members[position + 1 :]:
+            if relate(one.statement, other.statement) is Relation.CONFLICT:
+                return one, other
+    return members[0], members[-1]
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))

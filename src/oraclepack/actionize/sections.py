@@ -1,0 +1,231 @@
+"""Blocks of an answer → the items of its four sections, however the headings are written."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.actionize.evidence import commands_in
+from oraclepack.actionize.markdown import Block, Kind
+from oraclepack.core.sections import Section, mentions, normalise
+
+FOREIGN = {
+    Section.DIRECT_ANSWER: (
+        "direkte antwort|antwort|réponse directe|réponse|respuesta directa|respuesta|"
+        "resposta direta|resposta|risposta diretta|直接回答|回答|直接的な回答|answer|findings"
+    ),
+    Section.RISKS_UNKNOWNS: (
+        "risks|unknowns|open questions|risiken|unbekannte|risiken und unbekanntes|risques|"
+        "inconnues|"
+        "riesgos|incógnitas|riscos|rischi|incognite|风险|未知|リスク|不明点"
+    ),
+    Section.NEXT_EXPERIMENT: (
+        "next smallest experiment|smallest next experiment|next step|nächstes experiment|"
+        "nächster schritt|nächstes kleinstes experiment|prochaine expérience|"
+        "plus petite expérience|prochaine étape|próximo experimento|siguiente experimento|"
+        "siguiente paso|próximo passo|prossimo esperimento|prossimo passo|下一步|下一个实验|"
+        "次の実験|次の一歩"
+    ),
+    Section.MISSING_EVIDENCE: (
+        "missing files|missing inputs|evidence needed|needed evidence|fehlende belege|"
+        "fehlende dateien|fehlende nachweise|wenn belege fehlen|preuves manquantes|"
+        "fichiers manquants|éléments manquants|evidencia faltante|evidencias faltantes|"
+        "archivos faltantes|evidência ausente|evidências em falta|arquivos ausentes|"
+        "prove mancanti|file mancanti|缺失的证据|缺少的证据|缺失证据|不足している証拠"
+    ),
+}
+"""How the sections are called besides the contract's own wordings."""
+
+_WORDINGS = {
+    section: (*section.wordings, *sorted(FOREIGN[section].split("|"), key=lambda w: (-len(w), w)))
+    for section in Section
+}
+# fmt: off
+_VAGUE = frozenset({
+    "answer", "findings", "antwort", "réponse", "respuesta", "resposta", "回答", "risks",
+    "unknowns", "open questions", "risiken", "risques", "riesgos", "riscos", "rischi",
+    "next step", "nächster schritt", "prochaine étape", "siguiente paso", "próximo passo",
+    "prossimo passo", "missing files", "missing inputs", "下一步", "风险", "未知",
+})
+# fmt: on
+"""Wordings that open a section only when they stand alone: they begin many a sentence."""
+_NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")
+_AFTER = re.compile(
+    r"\s*(?:\([^)]{0,120}\)|\[[^\]]{0,120}\])?(?:\s*[:：]|\s*[—–]|\s+-(?=\s)|(?<=insufficient),|\s*$)\s*"
+)
+_ECHO = re.compile(
+    r"(?:name|list|give) the exact missing file/?path pattern\(?s?\)? to attach next[.:]?\s*"
+    r"|exactly one action[.:)]?\s*",
+    re.IGNORECASE,
+)
+
+
+class Item(msgspec.Struct):
+    """One point of a section, with the points below it. Built up while an answer is read."""
+
+    text: str
+    links: tuple[str, ...] = ()
+    cells: tuple[tuple[str, str], ...] = ()
+    commands: tuple[str, ...] = ()
+    depth: int = 0
+    done: bool | None = None
+    is_prose: bool = False
+    children: list["Item"] = msgspec.field(default_factory=list)
+
+
+Sections = dict[Section, list[Item]]
+
+
+def read_sections(blocks: Sequence[Block], default: Section | None = None) -> Sections:
+    """The items of each section; what stands in none belongs to the direct answer.
+
+    A section that comes twice is one section. A chunk of an answer is all of its own section.
+    """
+    reader = _Reader(default or Section.DIRECT_ANSWER, by_number=_numbered(blocks))
+    for block in blocks:
+        reader.take(block)
+    return reader.sections
+
+
+def _numbered(blocks: Iterable[Block]) -> bool:
+    """No heading names a section, but there are exactly four, numbered 1 to 4."""
+    heads = [block.text for block in blocks if block.kind is Kind.HEADING]
+    if any(_named(text) for text in heads):
+        return False
+    numbers = [match["number"] for text in heads if (match := _NUMBER.match(text))]
+    return numbers == ["1", "2", "3", "4"]
+
+
+def _named(heading: str) -> Section | None:
+    """The section a heading is for: the one that its words begin with, else name."""
+    folded = normalise(_NUMBER.sub("", heading, count=1))
+    for section, wordings in _WORDINGS.items():
+        if any(
+            folded == word or folded.startswith(f"{word} ") for word in map(normalise, wordings)
+        ):
+            return section
+    return next((section for section in Section if mentions(folded, section.wordings)), None)
+
+
+def _opening(text: str) -> tuple[Section, str] | None:
+    """The section that a line of text opens, and what it says after that."""
+    start = _NUMBER.match(text)
+    rest = text[start.end() :] if start is not None else text
+    for section, pattern in _PATTERNS:
+        match = pattern.match(rest)
+        after = _AFTER.match(rest, match.end()) if match is not None else None
+        if match is None or after is None:
+            continue
+        said = _ECHO.sub("", rest[after.end() :], count=1)
+        if not said or normalise(match[0]) not in _VAGUE:
+            return section, said
+    return None
+
+
+def _pattern(wordings: Iterable[str]) -> re.Pattern[str]:
+    # Words of one letter script may be joined by any punctuation: `Risks / unknowns`.
+    loose = (r"[\W_]+".join(map(re.escape, word.split())) for word in wordings)
+    return re.compile(rf"(?:{'|'.join(loose)})(?!\w)", re.IGNORECASE)
+
+
+_PATTERNS = tuple((section, _pattern(wordings)) for section, wordings in _WORDINGS.items())
+
+
+class _Reader:
+    """One pass over the blocks of an answer."""
+
+    def __init__(self, default: Section, *, by_number: bool) -> None:
+        self.sections: Sections = {section: [] for section in Section}
+        self._default = default
+        self._now = default
+        self._level = 0
+        self._by_number = by_number
+        self._open: list[Item] = []
+        """The items that may still get children, outermost first."""
+
+    def take(self, block: Block) -> None:
+        match block.kind:
+            case Kind.HEADING:
+                self._heading(block)
+            case Kind.CODE:
+                self._code(block)
+            case Kind.ROW:
+                self._item(block)
+            case _:
+                self._text(block)
+
+    def _text(self, block: Block) -> None:
+        """A paragraph or an item: each of its lines may open a section."""
+        said: list[str] = []
+        kind = block.kind
+        for number, line in enumerate(block.text.split("\n")):
+            # A line in the middle is more often a wrapped sentence than a heading.
+            opened = (
+                _opening(line) if number == 0 or line[:1].isupper() or line[:1].isdigit() else None
+            )
+            if opened is None:
+                said.append(line)
+                continue
+            self._say(replace(block, kind=kind), said)
+            self._enter(opened[0], 0)
+            said, kind = [opened[1]] if opened[1] else [], Kind.PARAGRAPH
+        self._say(replace(block, kind=kind), said)
+
+    def _say(self, block: Block, lines: list[str]) -> None:
+        if lines:
+            self._item(replace(block, text=" ".join(lines)))
+
+    def _heading(self, block: Block) -> None:
+        number = _NUMBER.match(block.text)
+        section = _named(block.text)
+        if self._by_number and number is not None:
+            section = tuple(Section)[int(number["number"]) - 1]
+        if section is not None:
+            self._enter(section, block.depth)
+            opened = _opening(block.text)
+            if opened is not None and opened[1]:
+                self._item(Block(Kind.PARAGRAPH, opened[1]))
+        elif block.depth <= self._level:
+            self._enter(self._default, 0)
+        else:
+            self._open = []
+
+    def _enter(self, section: Section, level: int) -> None:
+        self._now, self._level, self._open = section, level, []
+
+    def _item(self, block: Block) -> None:
+        is_more = block.kind is Kind.PARAGRAPH and block.depth > 0 and bool(self._open)
+        item = Item(
+            block.text,
+            block.links,
+            block.cells,
+            depth=block.depth + is_more,
+            done=block.done,
+            is_prose=block.kind is Kind.PARAGRAPH,
+        )
+        while self._open and self._open[-1].depth >= item.depth:
+            self._open.pop()
+        (self._open[-1].children if self._open else self.sections[self._now]).append(item)
+        if block.kind is Kind.ITEM:
+            self._open.append(item)
+
+    def _code(self, block: Block) -> None:
+        commands = commands_in(block.text, block.language)
+        items = self.sections[self._now]
+        if not commands:
+            return
+        if self._open:
+            self._open[-1].commands += commands
+        elif items:
+            items[-1].commands += commands
+        else:
+            shown = "; ".join(f"`{command}`" for command in commands)
+            items.append(Item(f"Run {shown}", commands=commands))
+
+
+def walk(items: Iterable[Item]) -> Iterator[Item]:
+    """Items with everything below them, in the order of the text."""
+    for item in items:
+        yield item
+        yield from walk(item.children)

@@ -1,0 +1,139 @@
+"""Records → `github-issues.json` and `taskmaster.json`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oraclepack.actionize.plan import in_order, resolved
+from oraclepack.actionize.prose import (
+    acceptance,
+    bullets,
+    done_when,
+    evidence_lines,
+    listed,
+    named,
+    origin,
+)
+from oraclepack.actionize.sentences import cut
+from oraclepack.core.backlog import Record, WorkStatus
+from oraclepack.core.digest import canonical_file
+
+LONGEST_ISSUE_TITLE = 256
+LONGEST_ISSUE_BODY = 60_000
+"""GitHub takes 65,536 characters; the rest is room for how it counts them."""
+
+_CODE = re.compile(r"(`[^`\n]*`)")
+_MENTION = re.compile(r"(?<![\w/.])@(?=\w)(?P<name>[\w-]+(?:/[\w-]+)?)")
+_OPEN = frozenset({WorkStatus.ACTIONABLE, WorkStatus.BLOCKED, WorkStatus.CONFLICT})
+
+
+def marker(task_id: str) -> str:
+    """The line by which an issue that was filed before is found again."""
+    return f"<!-- oraclepack-task: {task_id} -->"
+
+
+def github_issues(records: Sequence[Record]) -> str:
+    """A list of bodies for "create an issue", nothing else in them."""
+    entries = [_issue(record) for record in records if record.status in _OPEN]
+    return canonical_file(entries).decode()
+
+
+def _issue(record: Record) -> dict[str, Any]:
+    body = _quiet(_body(record))
+    if len(body) > LONGEST_ISSUE_BODY:
+        body = (
+            f"{body[:LONGEST_ISSUE_BODY].rpartition(chr(10))[0]}\n\n… shortened, see backlog.md\n"
+        )
+    labels = ["oraclepack", f"category: {record.category}", f"priority: {record.priority}"]
+    if record.status is not WorkStatus.ACTIONABLE:
+        labels.append(f"status: {record.status}")
+    return {
+        "title": cut(record.title, LONGEST_ISSUE_TITLE),
+        "body": f"{marker(record.task_id)}\n{body}",
+        "labels": labels,
+    }
+
+
+def _body(record: Record) -> str:
+    sides = [f"step {side.step_id}: {side.text}" for side in record.statements]
+    is_work = record.status is WorkStatus.ACTIONABLE
+    parts = [
+        f"{record.task_id} · {origin(record)}\n\n",
+        listed("## To do", record.actions, "- [ ]"),
+        listed("## The statements that disagree", sides),
+        listed("## Evidence", evidence_lines(record)),
+        listed("## Missing", map(named, record.missing_inputs)),
+        f"## Next experiment\n\n{bullets([record.next_experiment])}\n"
+        if record.next_experiment
+        else "",
+        listed("## Notes", record.notes),
+        listed("## Accepted when", acceptance(record), "- [ ]") if is_work else "",
+        f"Done when: {done_when(record)}\n" if is_work else "",
+    ]
+    return "".join(parts)
+
+
+def _quiet(text: str) -> str:
+    """A text that calls nobody: `@name` becomes code."""
+    parts = _CODE.split(text)
+    return "".join(
+        part if part.startswith("`") else _MENTION.sub(r"`@\g<name>`", part) for part in parts
+    )
+
+
+def taskmaster(records: Sequence[Record]) -> str:
+    """A tasks file of Task Master, under its tag `master`."""
+    planned = in_order(records)
+    place = {record.task_id: number for number, record in enumerate(planned)}
+    names = resolved(records)
+    entries = [
+        _entry(record, _before(record, names, place))
+        for record in records
+        if record.status in _OPEN
+    ]
+    description = "Made by oraclepack from the answers of a pack"
+    tagged = {"master": {"tasks": entries, "metadata": {"description": description}}}
+    return canonical_file(tagged).decode()
+
+
+def number_of(task_id: str) -> int:
+    """Task Master's number for an id: the step and the task, so that it never moves."""
+    step, task = task_id.rsplit("-", 2)[1:]
+    return int(step) * 100 + int(task)
+
+
+def _before(record: Record, names: Mapping[str, str], place: Mapping[str, int]) -> list[int]:
+    """What comes first, as far as it is planned; never in a circle, since plans have none."""
+    mine = place.get(record.task_id, -1)
+    known = {names[name] for name in record.depends_on if name in names}
+    return sorted(number_of(name) for name in known if place.get(name, mine) < mine)
+
+
+def _entry(record: Record, dependencies: list[int]) -> dict[str, Any]:
+    is_work = record.status is WorkStatus.ACTIONABLE
+    todo = [record.next_experiment] if record.next_experiment else list(record.actions)
+    return {
+        "id": number_of(record.task_id),
+        "title": record.title,
+        "description": todo[0] if todo else record.title,
+        "status": "pending" if is_work else "blocked",
+        "priority": str(record.priority),
+        "dependencies": dependencies,
+        "details": _body(record),
+        "testStrategy": bullets(acceptance(record)) if is_work else "",
+        "subtasks": [_subtask(n, text) for n, text in enumerate(record.actions, 1)]
+        if len(record.actions) > 1
+        else [],
+        "metadata": {"oraclepack": record.task_id, "sources": list(record.sources)},
+    }
+
+
+def _subtask(number: int, text: str) -> dict[str, Any]:
+    return {
+        "id": number,
+        "title": cut(text, LONGEST_ISSUE_TITLE),
+        "description": text,
+        "status": "pending",
+        "dependencies": [],
+        "details": "",
+    }
