@@ -4,7 +4,6 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -23,8 +22,7 @@ _LOCK = "lock"
 _ENTRY = msgspec.json.Decoder(CacheEntry)
 
 
-@dataclass(frozen=True, slots=True)
-class Cached:
+class Cached(msgspec.Struct, frozen=True):
     """What the cache has for a key."""
 
     entry: CacheEntry

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from oraclepack.adapters import processes
 from oraclepack.core.oracle_session import SessionRecord, read_record
 from oraclepack.core.result import Process
@@ -48,9 +50,12 @@ class OracleSessions:
 
 def _read(folder: Path) -> SessionRecord | None:
     try:
-        return read_record((folder / _META).read_bytes())
+        record = read_record((folder / _META).read_bytes())
     except OSError:
         return None
+    if record is None or record.output_path is None:
+        return record
+    return replace(record, output_path=os.path.realpath(record.output_path))
 
 
 def is_alive(process: Process) -> bool | None:

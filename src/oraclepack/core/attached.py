@@ -1,8 +1,9 @@
 """Files around a call, as the disk shows them: all paths relative to its working directory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 
 class Kind(StrEnum):
@@ -13,20 +14,18 @@ class Kind(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """The files a call could attach."""
 
     files: Sequence[str]
     """Plain files; symbolic links are none."""
     directories: frozenset[str] = frozenset()
     """Of the values of `--file`, those that are directories."""
-    ignores: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ignores: Mapping[str, Sequence[str]] = {}
     """The lines of each `.gitignore`, by its directory (empty for the working directory)."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedFile:
+class AttachedFile(msgspec.Struct, frozen=True):
     """A file of a call and what is in it."""
 
     path: str

@@ -1,8 +1,9 @@
 """One actual call of a tool while a step runs, and what answering it may ask of the world."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from oraclepack.core.result import Process
 
@@ -10,8 +11,7 @@ TAIL_BYTES = 64_000
 """What is kept of a tool's words: enough to tell why it failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveCall:
+class LiveCall(msgspec.Struct, frozen=True):
     """A call as its shim reports it: the words the shell really made of the step's text."""
 
     tool: str
@@ -27,8 +27,7 @@ class LiveCall:
     """Which call of the attempt, counted from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(msgspec.Struct, frozen=True):
     """An order to start the real tool once."""
 
     tool: str
@@ -45,8 +44,7 @@ class ToolRun:
     """How many bytes at the end of each stream are kept in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnd:
+class ToolEnd(msgspec.Struct, frozen=True):
     """How the real tool ended."""
 
     exit_code: int

@@ -1,7 +1,6 @@
 """The key of an invocation: a value that can be printed, compared and hashed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -15,8 +14,7 @@ Parts: TypeAlias = Mapping[str, str]
 """What a key is made of, by name: `prompt`, `file:src/a.py`, `flag:--search`, `model`, …"""
 
 
-@dataclass(frozen=True, slots=True)
-class InvocationKey:
+class InvocationKey(msgspec.Struct, frozen=True):
     """Two invocations with the same key ask the same question of the same model."""
 
     value: str
@@ -27,8 +25,7 @@ class InvocationKey:
         return cls(sha256_bytes(canonical_line({"recipe": RECIPE, "parts": dict(parts)})), parts)
 
 
-@dataclass(frozen=True, slots=True)
-class NoKey:
+class NoKey(msgspec.Struct, frozen=True):
     """Why an invocation has no key: nothing is cached for it."""
 
     reason: str

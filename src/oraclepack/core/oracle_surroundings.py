@@ -27,7 +27,7 @@ KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 class Surroundings(msgspec.Struct, frozen=True):
     """What stands around a call and takes part in its answer."""
 
-    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
+    variables: Mapping[str, str] = {}
     """Of `VARIABLES`, those that are set, whether in the environment or in `.env`."""
     has_key: bool = False
     configs: Sequence[str] = ()

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 RENDER = ("--render", "--render-plain")
 """With these oracle prints what it would send, for nothing: no key, no network, no session."""
@@ -12,8 +13,7 @@ _HEADER = "### File: "
 _BLANKS = re.compile(r"\n{3,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(msgspec.Struct, frozen=True):
     """What oracle says it would send."""
 
     files: tuple[str, ...]

@@ -9,7 +9,6 @@ import functools
 import pkgutil
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -32,8 +31,7 @@ class FailureClass(StrEnum):
     """oracle refused, for nothing, because a session with the same prompt is marked running."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a call failed."""
 
     code: str

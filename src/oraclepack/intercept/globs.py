@@ -5,8 +5,9 @@ Only a rehearsal relies on this imitation; for a real call the tool tells it its
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from posixpath import basename, normpath
+
+import msgspec
 
 from oraclepack.core.attached import Listing
 from oraclepack.intercept.attachments import is_plain
@@ -17,8 +18,7 @@ IGNORED_DIRECTORIES = frozenset(
 _SIGNS = frozenset("*?[]{}()!+@\\|")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """The files that are attached, and what is said about those that are not."""
 
     files: tuple[str, ...]

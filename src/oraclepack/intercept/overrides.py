@@ -2,7 +2,8 @@
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from oraclepack.core.errors import UsageError
 from oraclepack.core.flag_tables import FlagTable
@@ -11,12 +12,11 @@ from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv
 WAIT, FORCE = "--wait", "--force"
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(msgspec.Struct, frozen=True):
     """Words to add to the calls of oracle: for all steps, and for some."""
 
     everywhere: tuple[str, ...] = ()
-    by_step: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    by_step: Mapping[str, tuple[str, ...]] = {}
 
     def for_step(self, step: str) -> tuple[str, ...]:
         """The words for one step; its own come last, so they win."""

@@ -2,7 +2,8 @@
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from oraclepack.core.flag_tables import Effect, Role
 from oraclepack.core.flags import FlagUse, ParsedArgv, split_list
@@ -14,8 +15,7 @@ _OWN_PARTS = frozenset(("--prompt", "--file", "--model", "--models", "--engine",
 _PAID_COMMANDS = frozenset(("restart",))
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A call of oracle, read as oracle reads it."""
 
     prompt: str
@@ -27,7 +27,7 @@ class Question:
     models: tuple[str, ...] = ()
     """Only where several models are asked at once."""
     engine: str | None = None
-    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    flags: Mapping[str, tuple[str, ...]] = {}
     """Every other flag that changes the answer, with its values."""
 
     @property

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.argv import ArgvProblem
 from oraclepack.core.call import FlagFault
@@ -22,16 +23,14 @@ _TELLING = re.compile(
 NOTICE = "This is a rehearsal: no model was asked, and nothing here is an answer."
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedText:
+class AttachedText(msgspec.Struct, frozen=True):
     """A file of the call and what it holds."""
 
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """What the real tool would say instead of asking, on stderr or on stdout; exit code 1."""
 
     err: str = ""

@@ -1,12 +1,11 @@
 """Whether and when a failed call is made again."""
 
-from dataclasses import dataclass
+import msgspec
 
 from oraclepack.intercept.classify import Failure
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """How patient one call and a whole run are."""
 
     tries: int = 5
@@ -19,8 +18,7 @@ class RetryPolicy:
     """Waiting in a run, all invocations together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(msgspec.Struct, frozen=True):
     """What of a run's retry budget is used up."""
 
     tries: int = 0
@@ -30,15 +28,13 @@ class Spent:
         return Spent(self.tries + 1, self.seconds + seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class RetryAfter:
+class RetryAfter(msgspec.Struct, frozen=True):
     """Try again, so many seconds later."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(msgspec.Struct, frozen=True):
     """Do not try again, and why."""
 
     reason: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
 
@@ -36,8 +37,7 @@ class Adoption(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Lives:
+class Lives(msgspec.Struct, frozen=True):
     """Which processes of an earlier call are still there. None: nobody can tell."""
 
     caller: bool | None = None

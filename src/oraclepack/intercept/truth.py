@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.intercept.classify import Failure, FailureClass, classify
@@ -18,8 +19,7 @@ _NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
 _DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """What there is to see after a call."""
 
     exit_code: int

@@ -1,0 +1,182 @@
+"""Adopting: a call that a crash cut off may be answered, or still be on its way."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from oraclepack.adapters import files as disk_files
+from oraclepack.adapters.oracle_home import oracle_home
+from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
+from oraclepack.app.calls import files, notes
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.store import is_true, store
+from oraclepack.app.calls.trying import stay_with
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.call import ORACLE
+from oraclepack.core.errors import OraclePackError
+from oraclepack.core.invocation import Shim
+from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.result import Cache
+from oraclepack.intercept.session import (
+    Adoption,
+    Lives,
+    OnUnknown,
+    adoption,
+    answer_in_log,
+    matching,
+)
+
+_LOOK_AGAIN = 0.5
+
+
+class Adopted(msgspec.Struct, frozen=True):
+    """What looking for an earlier call came to."""
+
+    answer: bytes | None = None
+    record: SessionRecord | None = None
+    force: bool = False
+    """Ask, and tell the tool that we mean it."""
+    undecided: bool = False
+    stopped: bool = False
+
+
+def adopt(world: CallWorld, prepared: Prepared, shim: Shim) -> Adopted:
+    """See to the calls of the same question that an earlier command did not live to finish."""
+    force = False
+    for intent in sorted(_left_open(world, prepared), key=lambda intent: -intent.seq):
+        found = _settle(world, prepared, shim, intent)
+        if found.undecided or found.stopped:
+            return found
+        notes.close(world, intent, adopted=found.answer is not None)
+        if found.answer is not None:
+            return found
+        force = force or found.force
+    return Adopted(force=force)
+
+
+def take_over(world: CallWorld, prepared: Prepared, found: Adopted) -> int:
+    """Make the answer of an earlier call the answer of this one."""
+    assert found.answer is not None
+    files.publish(prepared.outputs[0], found.answer)
+    store(world, prepared, found.answer, found.record)
+    notes.conclude(
+        world,
+        prepared,
+        notes.Tally(world),
+        cache=Cache.OFF,
+        session=found.record.id if found.record else None,
+        usage=found.record.usage if found.record else None,
+        adopted=True,
+    )
+    return 0
+
+
+def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[j.InvocationIntent]:
+    for step in world.journal.state.steps.values():
+        for made in step.invocations:
+            intent = made.intent
+            if intent is None or not made.is_open or intent.tool != ORACLE:
+                continue
+            if (intent.step, intent.attempt, intent.call) in world.shared.live:
+                continue
+            if intent.key == prepared.key_value and (
+                intent.key is not None or intent.output_path == prepared.output_path
+            ):
+                yield intent
+
+
+def _settle(
+    world: CallWorld, prepared: Prepared, shim: Shim, intent: j.InvocationIntent
+) -> Adopted:
+    sessions = OracleSessions(oracle_home(prepared.call.env))
+    while True:
+        record = _record(world, prepared, sessions, intent)
+        match adoption(record, _lives(record, intent)):
+            case Adoption.HARVEST if record is not None:
+                return _harvest(world, prepared, sessions, intent, record)
+            case Adoption.WAIT:
+                if not _wait(shim, intent):
+                    return Adopted(stopped=True)
+            case Adoption.ATTACH if record is not None:
+                shim.tell(f"oraclepack: session {record.id} still works on it; waiting\n")
+                ended = stay_with(world, prepared, shim, record)
+                if ended is None:
+                    return Adopted(stopped=True)
+            case Adoption.UNKNOWN:
+                return _undecided(world, shim, record)
+            case Adoption.FORCE:
+                return Adopted(force=True)
+            case _:
+                return Adopted()
+
+
+def _record(
+    world: CallWorld, prepared: Prepared, sessions: OracleSessions, intent: j.InvocationIntent
+) -> SessionRecord | None:
+    path = str(world.root.resolve() / intent.output_path) if intent.output_path else None
+    return matching(sessions.records(), prepared.question.prompt, path, intent.at)
+
+
+def _lives(record: SessionRecord | None, intent: j.InvocationIntent) -> Lives:
+    worker = record.worker_pid if record else None
+    return Lives(
+        caller=is_alive(intent.process) if intent.process else None,
+        worker=worker_is_alive(worker) if worker else None,
+    )
+
+
+def _wait(shim: Shim, intent: j.InvocationIntent) -> bool:
+    """Until the process of an earlier call has ended; False when given up."""
+    shim.tell("oraclepack: an earlier call of this question still runs; waiting for it\n")
+    while intent.process is not None and is_alive(intent.process):
+        if not shim.pause(_LOOK_AGAIN):
+            return False
+    return True
+
+
+def _harvest(
+    world: CallWorld,
+    prepared: Prepared,
+    sessions: OracleSessions,
+    intent: j.InvocationIntent,
+    record: SessionRecord,
+) -> Adopted:
+    for data in _sources(world, sessions, intent, record):
+        if is_true(world, prepared, data, record):
+            return Adopted(data, record)
+    return Adopted()
+
+
+def _sources(
+    world: CallWorld, sessions: OracleSessions, intent: j.InvocationIntent, record: SessionRecord
+) -> Iterator[bytes]:
+    """Where the answer may be: at its path, in quarantine, or in the tool's own log."""
+    step = world.journal.state.step(intent.step)
+    moved = [move for event in step.quarantined for move in event.moves]
+    places = [intent.output_path] if intent.output_path else []
+    places += [m.target for m in reversed(moved) if m.source == intent.output_path]
+    for place in places:
+        try:
+            path = world.root / place
+            data = disk_files.read(path) if path.is_file() else None
+        except OraclePackError:
+            continue
+        if data is not None:
+            yield data
+    answer = answer_in_log(sessions.log(record.id))
+    if answer is not None:
+        yield answer.encode()
+
+
+def _undecided(world: CallWorld, shim: Shim, record: SessionRecord | None) -> Adopted:
+    name = record.id if record else "?"
+    doubt = f"nobody can tell whether session {name} of this question still runs"
+    match world.options.on_unknown:
+        case OnUnknown.RETRY:
+            return Adopted(force=True)
+        case OnUnknown.ASK if world.ask is not None:
+            if world.ask(f"{doubt}; ask again (it may be paid for twice)?"):
+                return Adopted(force=True)
+    shim.tell(f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n")
+    return Adopted(record=record, undecided=True)

@@ -1,0 +1,146 @@
+"""Asking: a call is tried until there is a true answer, or no hope of one."""
+
+from oraclepack.adapters import files as disk_files
+from oraclepack.adapters.oracle_home import oracle_home
+from oraclepack.adapters.oracle_sessions import OracleSessions
+from oraclepack.app.calls import files, notes
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.store import is_true, store
+from oraclepack.app.calls.trying import Tried, try_once
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core.errors import OraclePackError
+from oraclepack.core.invocation import Shim
+from oraclepack.core.result import Cache, StepError
+from oraclepack.intercept.classify import Failure, FailureClass
+from oraclepack.intercept.retry import RetryAfter, waiting_note
+from oraclepack.intercept.session import answer_in_log
+from oraclepack.intercept.truth import WRITE_FALLBACK
+
+STOPPED = StepError(code="INTERRUPTED", message="stopped before its end", transient=True)
+STOPPED_EXIT = 130
+_SIGNALLED = 128
+
+
+class Asking:
+    """One call of oracle on its way to an answer. For one thread."""
+
+    def __init__(self, world: CallWorld, prepared: Prepared, shim: Shim) -> None:
+        self._world = world
+        self._prepared = prepared
+        self._shim = shim
+        self._tally = notes.Tally(world)
+        self._cache = Cache.MISS if prepared.key_value and world.options.use_cache else Cache.OFF
+        self._contract_tries = world.options.output_retries
+
+    def ask(self, *, force: bool = False) -> int:
+        """Call the tool, again if that may help; the exit code for the step."""
+        notes.intend(self._world, self._prepared, self._prepared.argv)
+        while True:
+            tried = try_once(self._world, self._prepared, self._shim, self._tally, force=force)
+            if tried is None:
+                return self._stopped(STOPPED_EXIT)
+            if tried.failure is None:
+                return self._succeeded(tried)
+            if tried.end.stopped:
+                self._put_back(tried)
+                return self._stopped(tried.end.exit_code or STOPPED_EXIT)
+            exit_code = self._after(tried, tried.failure, forced=force)
+            if exit_code is not None:
+                return exit_code
+            # What was ended by force is still marked running, and would block its own repetition.
+            killed = tried.end.timed_out or tried.end.exit_code > _SIGNALLED
+            force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
+
+    def _after(self, tried: Tried, failure: Failure, *, forced: bool) -> int | None:
+        """The exit code when nothing more can be done; None when another try is due."""
+        if failure.kind is FailureClass.DUPLICATE and not forced:
+            # The guard compares prompts only, and refused for nothing; the question is ours.
+            self._put_back(tried)
+            self._tally.attempts -= 1
+            return None
+        if failure.code == "CONTRACT":
+            return self._unmet(tried, failure)
+        self._save(tried, failure)
+        self._put_back(tried)
+        chance = self._world.chance()
+        decided = self._world.shared.next_try(
+            failure, self._tally.attempts, self._world.options, chance
+        )
+        if not isinstance(decided, RetryAfter):
+            return self._failed(tried, failure, decided.reason)
+        policy = self._world.options.retry
+        self._say(waiting_note(failure, decided, self._tally.attempts, policy))
+        start = self._tally.now()
+        goes_on = self._shim.pause(decided.seconds)
+        self._tally.waited_since(start)
+        return None if goes_on else self._stopped(STOPPED_EXIT)
+
+    def _unmet(self, tried: Tried, failure: Failure) -> int | None:
+        """A whole answer that lacks something was paid for: it stays where the pack wants it."""
+        if self._contract_tries <= 0:
+            return self._failed(tried, failure, "")
+        self._contract_tries -= 1
+        self._say(f"{failure.message}; asking again")
+        return None
+
+    def _succeeded(self, tried: Tried) -> int:
+        if tried.answer is not None:
+            store(self._world, self._prepared, tried.answer, tried.record, tried.end.out)
+        self._conclude(tried)
+        return 0
+
+    def _failed(self, tried: Tried, failure: Failure, reason: str) -> int:
+        why = f" ({reason})" if reason and self._tally.attempts > 1 else ""
+        self._say(f"{failure.code}: {failure.message}{why}")
+        self._conclude(tried, failure.error())
+        return tried.end.exit_code or 1
+
+    def _stopped(self, exit_code: int) -> int:
+        notes.conclude(
+            self._world,
+            self._prepared,
+            self._tally,
+            error=STOPPED,
+            exit_code=exit_code,
+            cache=self._cache,
+        )
+        return exit_code
+
+    def _conclude(self, tried: Tried, error: StepError | None = None) -> None:
+        notes.conclude(
+            self._world,
+            self._prepared,
+            self._tally,
+            error=error,
+            exit_code=tried.end.exit_code,
+            cache=self._cache,
+            session=tried.record.id if tried.record else None,
+            usage=tried.record.usage if tried.record else None,
+        )
+
+    def _put_back(self, tried: Tried) -> None:
+        files.put_back(self._world, self._prepared.call, self._prepared.outputs, tried.aside)
+
+    def _save(self, tried: Tried, failure: Failure) -> None:
+        """An answer that was given but not written to its path is kept for the next run."""
+        if failure.code not in {"REDIRECTED_WRITE", "WRITE_FAILED", "NO_OUTPUT"}:
+            return
+        data = self._elsewhere(tried)
+        if data is not None and is_true(self._world, self._prepared, data, tried.record):
+            store(self._world, self._prepared, data, tried.record, tried.end.out)
+            self._say("the answer itself is whole and kept; the next run will find it")
+
+    def _elsewhere(self, tried: Tried) -> bytes | None:
+        if (told := WRITE_FALLBACK.search(tried.end.out)) is not None:
+            try:
+                return disk_files.read(self._world.root.joinpath(told["path"]))
+            except OraclePackError:
+                return None
+        if tried.record is None:
+            return None
+        log = OracleSessions(oracle_home(self._prepared.call.env)).log(tried.record.id)
+        answer = answer_in_log(log)
+        return None if answer is None else answer.encode()
+
+    def _say(self, text: str) -> None:
+        self._shim.tell(self._world.redactor.clean(f"oraclepack: {text}\n"))

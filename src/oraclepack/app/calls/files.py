@@ -1,0 +1,90 @@
+"""The answer of a call on disk: older ones out of its way, and put back if it fails."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import files, relocate
+from oraclepack.adapters.jail import Allowed
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core.contract import OutputContract
+from oraclepack.core.invocation import LiveCall
+from oraclepack.core.sections import missing_sections
+
+_FOLDER = "aside"
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """A file that stood where an answer is to go, and where it is kept meanwhile."""
+
+    path: Path
+    kept: Path
+
+
+def set_aside(world: CallWorld, call: LiveCall, outputs: Sequence[Allowed]) -> tuple[Aside, ...]:
+    """Move what stands at the promised paths away, so that whatever is there later is fresh."""
+    made = []
+    for output in outputs:
+        if os.path.lexists(output.path):
+            made.append(Aside(output.path, _place(world, call, output.path.name)))
+            _move(made[-1].path, made[-1].kept)
+    return tuple(made)
+
+
+def put_back(
+    world: CallWorld, call: LiveCall, outputs: Sequence[Allowed], aside: Sequence[Aside]
+) -> None:
+    """Bring older files back; what a failed call left in their place is kept aside instead."""
+    for output in outputs:
+        if os.path.lexists(output.path):
+            _move(output.path, _place(world, call, f"failed-{output.path.name}"))
+    for older in aside:
+        files.make_directories(older.path.parent)
+        _move(older.kept, older.path)
+
+
+def _place(world: CallWorld, call: LiveCall, name: str) -> Path:
+    folder = world.run_dir / _FOLDER / f"{call.step}.{call.attempt}.{call.number}"
+    files.make_private(folder)
+    number = 1
+    while os.path.lexists(place := folder / f"{number}-{name}"):
+        number += 1
+    return place
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        relocate.move(source, target)
+    except OSError as trouble:
+        raise files.cannot("set aside", source, trouble) from trouble
+
+
+def publish(output: Allowed, data: bytes) -> None:
+    """Put an answer where the pack asked for it, at once and whole."""
+    files.make_directories(output.path.parent)
+    files.write_atomic(output.path, data)
+
+
+def read_answers(outputs: Sequence[Allowed]) -> list[bytes | None]:
+    return [files.read(output.path) if output.path.is_file() else None for output in outputs]
+
+
+def lacking(
+    contracts: Sequence[OutputContract],
+    answers: Sequence[bytes | None],
+    *,
+    require_headings: bool,
+) -> tuple[str, ...]:
+    """The sections that answers miss."""
+    missing = [
+        section.value
+        for contract, data in zip(contracts, answers, strict=True)
+        for section in missing_sections(
+            (data or b"").decode("utf-8", "replace"),
+            contract.sections,
+            require_headings=require_headings,
+        )
+    ]
+    return tuple(dict.fromkeys(missing))

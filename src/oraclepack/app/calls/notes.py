@@ -1,0 +1,153 @@
+"""What the journal is told about a call."""
+
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.flags import ParsedArgv
+from oraclepack.core.invocation import LiveCall
+from oraclepack.core.invocation_key import InvocationKey
+from oraclepack.core.result import Cache, Process, StepError, Usage
+from oraclepack.intercept.overrides import shown_argv
+
+
+class Tally:
+    """How often a call was tried, and how long it waited."""
+
+    def __init__(self, world: CallWorld) -> None:
+        self._world = world
+        self.attempts = 0
+        self.waited_ns = 0
+
+    @property
+    def waited_ms(self) -> int:
+        return self.waited_ns // 1_000_000
+
+    def now(self) -> int:
+        return self._world.clock.monotonic_ns()
+
+    def waited_since(self, start: int) -> None:
+        self.waited_ns += self.now() - start
+
+
+def intend(
+    world: CallWorld, prepared: Prepared, argv: tuple[str, ...], process: Process | None = None
+) -> None:
+    """From here on the call may cost money. Told again as soon as its process is known."""
+    call, key = prepared.call, prepared.key
+    world.journal.append(
+        j.InvocationIntent(
+            step=call.step,
+            attempt=call.attempt,
+            call=call.number,
+            tool=call.tool,
+            key=prepared.key_value,
+            key_parts=dict(key.parts) if isinstance(key, InvocationKey) else {},
+            provider=prepared.provider,
+            model=prepared.model,
+            output_path=prepared.output_path,
+            argv=shown_argv(prepared.parsed, argv) if process is None else (),
+            process=process,
+        )
+    )
+
+
+def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
+    world: CallWorld,
+    prepared: Prepared,
+    tally: Tally,
+    *,
+    error: StepError | None = None,
+    exit_code: int | None = 0,
+    cache: Cache = Cache.OFF,
+    session: str | None = None,
+    usage: Usage | None = None,
+    adopted: bool = False,
+    provider: str | None = None,
+) -> None:
+    """What became of the call."""
+    call = prepared.call
+    world.journal.append(
+        j.InvocationOutcome(
+            step=call.step,
+            attempt=call.attempt,
+            call=call.number,
+            tool=call.tool,
+            ok=error is None,
+            key=prepared.key_value,
+            provider=provider or prepared.provider,
+            model=prepared.model,
+            output_path=prepared.output_path,
+            cache=cache,
+            attempts=tally.attempts,
+            waited_ms=tally.waited_ms,
+            exit_code=exit_code,
+            session=session,
+            usage=usage,
+            adopted=adopted,
+            error=error,
+        )
+    )
+
+
+def conclude_other(
+    world: CallWorld, call: LiveCall, provider: str | None, error: StepError | None, exit_code: int
+) -> None:
+    """What became of a call that asks nothing of a key: another tool, or one that was refused."""
+    world.journal.append(
+        j.InvocationOutcome(
+            step=call.step,
+            attempt=call.attempt,
+            call=call.number,
+            tool=call.tool,
+            ok=error is None,
+            provider=provider,
+            exit_code=exit_code,
+            attempts=0 if error is not None and error.code == "OUTPUT_PATH" else 1,
+            error=error,
+        )
+    )
+
+
+def intend_other(
+    world: CallWorld,
+    call: LiveCall,
+    provider: str | None,
+    parsed: ParsedArgv,
+    process: Process | None = None,
+) -> None:
+    """Another tool is about to be called."""
+    world.journal.append(
+        j.InvocationIntent(
+            step=call.step,
+            attempt=call.attempt,
+            call=call.number,
+            tool=call.tool,
+            provider=provider,
+            argv=shown_argv(parsed, call.argv) if process is None else (),
+            process=process,
+        )
+    )
+
+
+def close(world: CallWorld, intent: j.InvocationIntent, *, adopted: bool) -> None:
+    """The end of a call that a crash cut off, now that it is known."""
+    message = "a crash cut the call off; it was asked again"
+    world.journal.append(
+        j.InvocationOutcome(
+            step=intent.step,
+            attempt=intent.attempt,
+            call=intent.call,
+            tool=intent.tool,
+            ok=False,
+            key=intent.key,
+            provider=intent.provider,
+            model=intent.model,
+            output_path=intent.output_path,
+            adopted=adopted,
+            error=StepError(
+                code="CRASHED",
+                message="its answer was taken over by a later call" if adopted else message,
+                transient=True,
+            ),
+        )
+    )

@@ -1,0 +1,177 @@
+"""A call of oracle, understood: what it asks, where the answer goes, what its key is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters.attached import kind_of, read_attached
+from oraclepack.adapters.jail import Allowed, Refused, jail
+from oraclepack.adapters.oracle_home import around_call
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core.attached import AttachedFile, Kind
+from oraclepack.core.contract import OutputContract
+from oraclepack.core.errors import InputError
+from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
+from oraclepack.core.invocation import LiveCall, Shim, ToolRun
+from oraclepack.core.invocation_key import InvocationKey, NoKey
+from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.intercept.attachments import only_plain, read_rendering, rendering_argv
+from oraclepack.intercept.expect import contract_of_call
+from oraclepack.intercept.key import key_of, unkeyed
+from oraclepack.intercept.provider import limit_name, model_of, provider_of
+from oraclepack.intercept.question import Question, written_paths
+
+_RENDER_PATIENCE = 120.0
+_LARGEST_RENDERING = 256_000_000
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A call of oracle and everything known before it is made."""
+
+    call: LiveCall
+    argv: tuple[str, ...]
+    """With overrides and what we add ourselves."""
+    parsed: ParsedArgv
+    question: Question
+    outputs: tuple[Allowed, ...]
+    contracts: tuple[OutputContract, ...]
+    key: InvocationKey | NoKey
+    provider: str
+    model: str | None
+    limit: str
+
+    @property
+    def key_value(self) -> str | None:
+        return self.key.value if isinstance(self.key, InvocationKey) else None
+
+    @property
+    def output_path(self) -> str | None:
+        """Relative to the project root."""
+        return self.outputs[0].relative if self.outputs else None
+
+
+def check_paths(world: CallWorld, call: LiveCall, parsed: ParsedArgv) -> Refused | None:
+    """The first path of a call, of whatever tool, that may not be written to."""
+    for flag, path in written_paths(parsed):
+        verdict = _jailed(world, call, path)
+        if isinstance(verdict, Refused):
+            return Refused(f"{flag} {path}", verdict.reason)
+    return None
+
+
+def promised(world: CallWorld, call: LiveCall, question: Question) -> list[Allowed] | Refused:
+    """The files a call promises its answer in."""
+    verdicts = [_jailed(world, call, path) for path in question.outputs]
+    refused = next((verdict for verdict in verdicts if isinstance(verdict, Refused)), None)
+    return refused or [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
+
+
+def _jailed(world: CallWorld, call: LiveCall, path: str) -> Allowed | Refused:
+    if not call.cwd:
+        return Refused(path, "the step's current directory is gone")
+    return jail(world.root, path, Path(call.cwd))
+
+
+def prepare(
+    world: CallWorld,
+    call: LiveCall,
+    argv: tuple[str, ...],
+    question: Question,
+    outputs: Sequence[Allowed],
+    key: InvocationKey | NoKey,
+    around: Surroundings,
+) -> Prepared:
+    provider = provider_of(question, around)
+    options, step = world.options, world.pack.step(call.step)
+    contracts = [
+        contract_of_call(
+            step, out.relative, question.prompt, chunks=options.chunks, mode=options.contracts
+        )
+        for out in outputs
+    ]
+    return Prepared(
+        call=call,
+        argv=argv,
+        parsed=parse_argv(table_of(call.tool), argv),
+        question=question,
+        outputs=tuple(outputs),
+        contracts=tuple(contracts),
+        key=key,
+        provider=provider,
+        model=model_of(question, around),
+        limit=limit_name(question, provider),
+    )
+
+
+def surroundings_of(call: LiveCall) -> Surroundings | NoKey:
+    try:
+        return around_call(call.cwd, call.env)
+    except InputError as trouble:
+        return NoKey(trouble.message)
+
+
+def find_key(
+    world: CallWorld,
+    call: LiveCall,
+    shim: Shim,
+    argv: tuple[str, ...],
+    question: Question,
+    around: Surroundings,
+) -> InvocationKey | NoKey:
+    """The key of a call; its files are remembered for the step."""
+    attached = _attached(call, shim, argv, question)
+    if isinstance(attached, NoKey):
+        return unkeyed(question) or attached
+    remember(world, call, attached)
+    return key_of(question, [(file.path, file.sha256) for file in attached], around)
+
+
+def remember(world: CallWorld, call: LiveCall, attached: Sequence[AttachedFile]) -> None:
+    """Keep what a step's calls attach, with paths relative to the project root."""
+    found = {}
+    for file in attached:
+        place = jail(world.root, file.path, Path(call.cwd))
+        if isinstance(place, Allowed):
+            found[place.relative] = file.sha256
+    world.shared.attach(call.step, call.attempt, found)
+
+
+def _attached(
+    call: LiveCall, shim: Shim, argv: tuple[str, ...], question: Question
+) -> tuple[AttachedFile, ...] | NoKey:
+    values = question.files
+    plain = only_plain(values)
+    if plain and any(kind_of(call.cwd, value) is Kind.MISSING for value in values):
+        return NoKey("an attached file does not exist")
+    if not plain or any(kind_of(call.cwd, value) is Kind.DIRECTORY for value in values):
+        told = _ask_tool(call, shim, argv, question)
+        if isinstance(told, NoKey):
+            return told
+        values = told
+    try:
+        return read_attached(call.cwd, values)
+    except InputError as trouble:
+        return NoKey(trouble.message)
+
+
+def _ask_tool(
+    call: LiveCall, shim: Shim, argv: tuple[str, ...], question: Question
+) -> tuple[str, ...] | NoKey:
+    """The files the tool itself says it would attach: patterns are its own to read."""
+    order = ToolRun(
+        tool=call.tool,
+        argv=rendering_argv(argv),
+        cwd=call.cwd,
+        env=call.env,
+        timeout=_RENDER_PATIENCE,
+        hidden=True,
+        keep=_LARGEST_RENDERING,
+    )
+    end = shim.run(order, lambda _: None)
+    if end.exit_code != 0 or end.cut:
+        return NoKey(f"the tool does not tell which files it attaches (exit code {end.exit_code})")
+    rendering = read_rendering(end.out, question.prompt)
+    if rendering is None:
+        return NoKey("what the tool says it would send cannot be read")
+    return rendering.files

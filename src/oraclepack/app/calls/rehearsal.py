@@ -1,0 +1,112 @@
+"""A rehearsed call: answered from inside, with no network, no key and no tool."""
+
+from collections.abc import Sequence
+
+from oraclepack.adapters.attached import kind_of, list_files, read_attached
+from oraclepack.adapters.jail import Allowed
+from oraclepack.app.calls import files, notes
+from oraclepack.app.calls.prepared import Prepared, prepare, remember
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core.attached import AttachedFile, Kind
+from oraclepack.core.errors import InputError
+from oraclepack.core.flags import parse_argv, table_of
+from oraclepack.core.invocation import LiveCall, Shim
+from oraclepack.core.invocation_key import NoKey
+from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.core.result import StepError
+from oraclepack.intercept.attachments import is_plain, only_plain
+from oraclepack.intercept.classify import classify
+from oraclepack.intercept.globs import base_of, choose
+from oraclepack.intercept.key import key_of
+from oraclepack.intercept.provider import REHEARSAL
+from oraclepack.intercept.question import Question
+from oraclepack.intercept.rehearse import (
+    AttachedText,
+    Refusal,
+    missing_file,
+    no_match,
+    refused_argv,
+    refused_files,
+    rehearsed_answer,
+    tokens,
+)
+
+
+def rehearse(
+    world: CallWorld,
+    call: LiveCall,
+    shim: Shim,
+    argv: tuple[str, ...],
+    question: Question,
+    outputs: Sequence[Allowed],
+    around: Surroundings,
+) -> int:
+    """Check a call as the real tool would, and answer it ourselves."""
+    table = table_of(call.tool)
+    attached: tuple[AttachedFile, ...] | Refusal | None
+    attached = refused_argv(table, parse_argv(table, argv), argv, question)
+    attached = _attached(call, shim, question) if attached is None else attached
+    if isinstance(attached, Refusal):
+        prepared = prepare(world, call, argv, question, outputs, NoKey("refused"), around)
+        return _refused(world, prepared, shim, attached)
+    remember(world, call, attached)
+    key = key_of(question, [(file.path, file.sha256) for file in attached], around)
+    prepared = prepare(world, call, argv, question, outputs, key, around)
+    _answer(world, prepared, shim, attached)
+    notes.conclude(world, prepared, _one_try(world), provider=REHEARSAL)
+    return 0
+
+
+def _answer(
+    world: CallWorld, prepared: Prepared, shim: Shim, attached: Sequence[AttachedFile]
+) -> None:
+    texts = [AttachedText(file.path, file.data.decode("utf-8", "replace")) for file in attached]
+    question = prepared.question
+    model = prepared.model or "the tool's own model"
+    estimate = f"~{tokens(question, texts)} tokens and {len(texts)} files"
+    shim.show(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
+    for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
+        answer = rehearsed_answer(question, texts, contract.sections)
+        files.publish(output, world.redactor.clean(answer).encode("utf-8", "replace"))
+        shim.show(f"Saved assistant output to {output.path}\n")
+    if not prepared.outputs:
+        answer = rehearsed_answer(question, texts, ())
+        shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
+
+
+def _refused(world: CallWorld, prepared: Prepared, shim: Shim, refusal: Refusal) -> int:
+    if refusal.out:
+        shim.show(refusal.out)
+    if refusal.err:
+        shim.tell(refusal.err)
+    failure = classify(refusal.out, refusal.err)
+    error = StepError(code=failure.code, message=failure.message)
+    notes.conclude(world, prepared, _one_try(world), error=error, exit_code=1, provider=REHEARSAL)
+    return 1
+
+
+def _attached(call: LiveCall, shim: Shim, question: Question) -> tuple[AttachedFile, ...] | Refusal:
+    values = question.files
+    kinds = {value: kind_of(call.cwd, value) for value in values if is_plain(value)}
+    missing = next((value for value, kind in kinds.items() if kind is Kind.MISSING), None)
+    if missing is not None:
+        return missing_file(missing)
+    paths = values
+    if values and not (only_plain(values) and Kind.DIRECTORY not in kinds.values()):
+        bases = {base_of(value) for value in values if not is_plain(value)}
+        chosen = choose(values, list_files(call.cwd, values, bases))
+        shim.show("".join(f"{note}\n" for note in chosen.notes))
+        if not chosen.files:
+            return no_match()
+        paths = chosen.files
+    try:
+        found = read_attached(call.cwd, paths)
+    except InputError as trouble:
+        return Refusal(f"✖ {trouble.message}\n")
+    return refused_files([(file.path, len(file.data)) for file in found]) or found
+
+
+def _one_try(world: CallWorld) -> notes.Tally:
+    tally = notes.Tally(world)
+    tally.attempts = 1
+    return tally

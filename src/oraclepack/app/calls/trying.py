@@ -1,0 +1,136 @@
+"""One try: the real tool is called once, and its claim is checked."""
+
+from datetime import timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.adapters.oracle_home import oracle_home
+from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
+from oraclepack.app.calls import files, notes
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core.flags import table_of
+from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
+from oraclepack.core.limit import limit_for
+from oraclepack.core.moment import rfc3339
+from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.intercept.classify import Failure, FailureClass
+from oraclepack.intercept.overrides import effective_argv
+from oraclepack.intercept.session import matching, session_id
+from oraclepack.intercept.truth import Proof, judge
+
+_LOOK_AGAIN = 0.5
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """How the tool ended, its session, what it left, and what that is worth."""
+
+    end: ToolEnd
+    record: SessionRecord | None
+    answers: tuple[bytes | None, ...]
+    failure: Failure | None
+    aside: tuple[files.Aside, ...] = ()
+
+    @property
+    def answer(self) -> bytes | None:
+        """The answer, where there is exactly one."""
+        return self.answers[0] if len(self.answers) == 1 else None
+
+
+def try_once(
+    world: CallWorld, prepared: Prepared, shim: Shim, tally: notes.Tally, *, force: bool
+) -> Tried | None:
+    """Wait for a slot and call the tool; None when the call is given up before that."""
+    start = tally.now()
+    limit = limit_for(prepared.limit, world.options.limits)
+    slot = world.limits.acquire(prepared.limit, limit, shim.pause)
+    tally.waited_since(start)
+    if slot is None:
+        return None
+    with slot:
+        tally.attempts += 1
+        tried = _call(world, prepared, shim, force=force)
+        if tried.failure is not None and tried.failure.code == "DETACHED":
+            # The worker goes on asking, so the slot stays taken.
+            return _attach(world, prepared, shim, tried)
+        return tried
+
+
+def _call(world: CallWorld, prepared: Prepared, shim: Shim, *, force: bool) -> Tried:
+    call = prepared.call
+    aside = files.set_aside(world, call, prepared.outputs)
+    argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
+    order = ToolRun(call.tool, argv, call.cwd, call.env, world.options.call_timeout)
+    # Sessions tell their times in whole milliseconds, by the same clock.
+    since = rfc3339(world.clock.now() - timedelta(seconds=1))
+    end = shim.run(order, lambda process: notes.intend(world, prepared, argv, process))
+    if end.trouble:
+        failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
+        return Tried(end, None, (), failure, aside)
+    record = find_record(prepared, end.out, since)
+    return replace(look(world, prepared, end, record), aside=aside)
+
+
+def look(world: CallWorld, prepared: Prepared, end: ToolEnd, record: SessionRecord | None) -> Tried:
+    """What there is to see at the promised paths, judged."""
+    answers = files.read_answers(prepared.outputs)
+    sizes = [len(data.strip()) for data in answers if data is not None]
+    missing = files.lacking(
+        prepared.contracts, answers, require_headings=world.options.require_headings
+    )
+    proof = Proof(
+        exit_code=end.exit_code,
+        out=end.out,
+        err=end.err,
+        record=record,
+        promised=bool(prepared.outputs),
+        answer_bytes=min(sizes) if sizes and len(sizes) == len(answers) else None,
+        missing_sections=missing if world.options.verify else (),
+        timed_out=end.timed_out,
+    )
+    return Tried(end, record, tuple(answers), judge(proof))
+
+
+def find_record(prepared: Prepared, said: str, since: str) -> SessionRecord | None:
+    """The session of one try: by the name the tool tells, else by its question."""
+    sessions = OracleSessions(oracle_home(prepared.call.env))
+    path = str(prepared.outputs[0].path) if prepared.outputs else None
+    named = session_id(said)
+    found = sessions.record(named) if named else None
+    if found is not None and (prepared.question.models or found.output_path == path):
+        return found
+    return matching(sessions.records(), prepared.question.prompt, path, since)
+
+
+def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> Tried:
+    """Stay with a worker that the tool left behind, until it ends or our patience does."""
+    record = tried.record
+    if record is None or record.worker_pid is None:
+        return tried
+    shim.tell("oraclepack: the tool left its question to a worker; waiting for its answer\n")
+    ended = stay_with(world, prepared, shim, record)
+    if ended is None:
+        return replace(tried, end=replace(tried.end, stopped=True))
+    return replace(look(world, prepared, tried.end, ended), aside=tried.aside)
+
+
+def stay_with(
+    world: CallWorld, prepared: Prepared, shim: Shim, record: SessionRecord
+) -> SessionRecord | None:
+    """The record of a detached session once its worker has ended; None when given up."""
+    sessions = OracleSessions(oracle_home(prepared.call.env))
+    deadline = _deadline(world)
+    now = record
+    while now.status in {"running", "pending"} and worker_is_alive(now.worker_pid or 0):
+        if deadline is not None and world.clock.monotonic_ns() > deadline:
+            return now
+        if not shim.pause(_LOOK_AGAIN):
+            return None
+        now = sessions.record(record.id) or now
+    return sessions.record(record.id) or now
+
+
+def _deadline(world: CallWorld) -> int | None:
+    patience = world.options.call_timeout
+    return None if patience is None else world.clock.monotonic_ns() + int(patience * 1e9)
