@@ -1,0 +1,95 @@
+"""What every rule weighs, by default and under `--strict`, written down a second time.
+
+A change of weight breaks somebody's build, so it takes two edits.
+"""
+
+import pytest
+
+from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule import Rule
+
+ALWAYS = ("error", "error")
+STRICTLY = ("warning", "error")
+NEVER = ("warning", "warning")
+ADVICE = ("advice", "advice")
+DEMAND = ("advice", "error")
+"""What only a strict pack owes: no fault of any other pack."""
+
+WEIGHTS = {
+    # structure
+    "no-bash-block": ALWAYS,
+    "several-bash-blocks": ALWAYS,
+    "other-fence": STRICTLY,
+    "unclosed-fence": ALWAYS,
+    "no-steps": ALWAYS,
+    "malformed-step-number": ALWAYS,
+    "step-out-of-order": ALWAYS,
+    "duplicate-step": ALWAYS,
+    "too-many-steps": ALWAYS,
+    "wrong-step-count": DEMAND,
+    "foreign-line-ends": ADVICE,
+    "unknown-allow": NEVER,
+    "useless-allow": ADVICE,
+    "reasonless-allow": ADVICE,
+    # bash
+    "orphaned-flag": ALWAYS,
+    "comment-in-wrapped-call": NEVER,
+    "bash-syntax": ALWAYS,
+    "crosses-step-boundary": ALWAYS,
+    "shellcheck-error": STRICTLY,
+    "unclosed-quote-in-heredoc": ADVICE,
+    "needs-bash-4": ADVICE,
+    "blank-after-backslash": NEVER,
+    "shellcheck-warning": NEVER,
+    # questions
+    "missing-header-field": STRICTLY,
+    "bad-number": STRICTLY,
+    "unknown-category": STRICTLY,
+    "roi-order": STRICTLY,
+    "roi-formula": STRICTLY,
+    "duplicate-question": STRICTLY,
+    "wrong-coverage-check": STRICTLY,
+    "several-questions-in-step": STRICTLY,
+    "meta-disagrees": NEVER,
+    "step-without-question": DEMAND,
+    # attachments
+    "too-many-attachments": STRICTLY,
+    "broad-glob": STRICTLY,
+    "attachment-missing": STRICTLY,
+    "secret-attachment": STRICTLY,
+    "lost-attachment": STRICTLY,
+    "too-big-attachment": STRICTLY,
+    "attachment-outside": STRICTLY,
+    # outputs
+    "no-write-output": STRICTLY,
+    "output-collision": ALWAYS,
+    "output-leaves-project": ALWAYS,
+    "contradicted-contract": NEVER,
+    "output-named-dash": NEVER,
+    "output-never-made": NEVER,
+    "unusable-output-path": NEVER,
+    # tools
+    "unguarded-tool": STRICTLY,
+    "interactive-use": NEVER,
+    "not-interceptable": NEVER,
+    "refused-argument": NEVER,
+    "call-in-background": NEVER,
+    "detached-call": NEVER,
+    "closed-pipe": NEVER,
+    "unrendered-placeholder": NEVER,
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.id} {rule.name}")
+def test_the_weight_of_a_rule(rule: Rule) -> None:
+    assert (rule.severity.value, rule.strict.value) == WEIGHTS[rule.name]
+
+
+def test_no_rule_has_vanished() -> None:
+    assert sorted(rule.name for rule in RULES) == sorted(WEIGHTS)
+
+
+def test_ids_are_unique_and_in_order() -> None:
+    ids = [rule.id for rule in RULES]
+
+    assert ids == sorted(set(ids))

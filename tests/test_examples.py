@@ -1,0 +1,44 @@
+"""The examples are what they claim to be."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import oraclepack
+
+ROOT = Path(__file__).parent.parent
+PACKS = sorted((ROOT / "examples").glob("*.md"))
+
+
+@pytest.mark.parametrize("pack", PACKS, ids=lambda pack: pack.name)
+def test_an_example_is_valid(pack: Path) -> None:
+    ran = oraclepack(ROOT, "validate", "--json", f"examples/{pack.name}")
+
+    missing = [one for one in ran.data["findings"] if one["rule"].startswith(("OP2", "OP4", "OP5"))]
+    assert (ran.code, missing) == (0, [])
+
+
+def test_the_review_meets_every_strict_demand() -> None:
+    ran = oraclepack(ROOT, "validate", "--strict", "--json", "examples/codebase-review.md")
+
+    assert (ran.code, ran.data["findings"]) == (0, [])
+    assert ran.data["counts"]["oracle_questions"] == 20
+
+
+def test_the_demo_runs() -> None:
+    bin_dir = Path(sys.executable).parent
+    done = subprocess.run(
+        ["bash", "-c", 'PATH="$1:$PATH" bash examples/demo.sh', "bash", str(bin_dir)],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+
+    told = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert '"oracle_questions": 20' in told
+    assert "broken.md:15:3 OP201 error" in told
+    assert "mended: 1 fault" in told
