@@ -1,0 +1,1 @@
+"""Measurements: ratios between things that ran side by side, never times alone."""

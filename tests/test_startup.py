@@ -1,0 +1,87 @@
+"""Each command loads what it needs and no more."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.packs import pack_text
+
+SPY = """
+import sys
+before = set(sys.modules)
+sys.argv[1:] = {args!r}
+from oraclepack.__main__ import main
+code = main()
+sys.stderr.write("\\n".join(sorted(set(sys.modules) - before)))
+sys.exit(code)
+"""
+
+HEAVY = {
+    "asyncio",
+    "concurrent.futures",
+    "importlib.metadata",
+    "logging",
+    "markdown_it",
+    "rapidfuzz",
+    "rich",
+    "socket",
+    "subprocess",
+    "tenacity",
+    "tomllib",
+    "tree_sitter",
+    "unittest",
+    "urllib.request",
+}
+"""Modules that cost more than a short command itself."""
+
+
+def imported(place: Path, *args: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", SPY.format(args=list(args))],
+        cwd=place,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.decode().splitlines())
+
+
+READS_PACKS = {"logging", "markdown_it", "tree_sitter", "subprocess", "tomllib"}
+"""`logging` comes with markdown_it."""
+
+ALLOWED = [
+    pytest.param(["--version"], set(), id="--version"),
+    pytest.param(["--help"], set(), id="--help"),
+    pytest.param(["validate", "--help"], READS_PACKS, id="validate --help"),
+    pytest.param(["schema"], set(), id="schema"),
+    pytest.param(["explain", "OP201"], {"tomllib"}, id="explain"),
+    pytest.param(["config", "show"], {"tomllib"}, id="config show"),
+    pytest.param(["completion", "bash"], set(), id="completion"),
+    pytest.param(["validate", "pack.md"], READS_PACKS, id="validate"),
+    pytest.param(["list", "pack.md"], READS_PACKS, id="list"),
+]
+
+
+@pytest.mark.parametrize(("args", "allowed"), ALLOWED)
+def test_a_command_loads_no_more_than_it_needs(
+    args: list[str], allowed: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
+
+    assert imported(tmp_path, *args) & HEAVY <= allowed
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"]], ids=lambda args: args[0])
+def test_static_answers_load_nothing_of_ours(args: list[str], tmp_path: Path) -> None:
+    ours = {name for name in imported(tmp_path, *args) if name.startswith("oraclepack")}
+
+    assert ours == {"oraclepack", "oraclepack.__main__"}
+
+
+def test_no_command_loads_another(tmp_path: Path) -> None:
+    loaded = imported(tmp_path, "schema")
+
+    commands = {name for name in loaded if name.startswith("oraclepack.cli.commands.")}
+    assert commands == {"oraclepack.cli.commands.schema"}
