@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.readable import readable
 from oraclepack.core.result import StepError
 
 LONGEST_MESSAGE = 300
@@ -138,5 +139,5 @@ def _last_line(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = readable(" ".join(text.split()))
     return line if len(line) <= LONGEST_MESSAGE else line[:LONGEST_MESSAGE] + "…"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.invocation_key import InvocationKey, NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.core.readable import readable
 from oraclepack.intercept.provider import config_part, engine_of, model_of
 from oraclepack.intercept.question import Question
 
@@ -45,4 +46,4 @@ def key_of(
     config = config_part(around)
     if config is not None:
         parts["config"] = config
-    return InvocationKey.of(dict(sorted(parts.items())))
+    return InvocationKey.of({readable(k): readable(v) for k, v in sorted(parts.items())})

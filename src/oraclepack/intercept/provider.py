@@ -7,6 +7,7 @@ import msgspec
 
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.core.readable import readable
 from oraclepack.intercept.question import Question
 
 PROVIDERS = ("openai", "anthropic", "google", "xai", "openrouter", "browser")
@@ -43,9 +44,10 @@ def engine_of(question: Question, around: Surroundings) -> str:
 def model_of(question: Question, around: Surroundings) -> str | None:
     """The model that is asked; None when the tool chooses."""
     if question.models:
-        return ",".join(question.models)
+        return readable(",".join(question.models))
     by_config = _config(around).get("model")
-    return question.model or (by_config if isinstance(by_config, str) else None)
+    given = question.model or (by_config if isinstance(by_config, str) else None)
+    return readable(given) if given else None
 
 
 def provider_of(question: Question, around: Surroundings) -> str:

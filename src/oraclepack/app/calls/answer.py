@@ -21,6 +21,7 @@ from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.limit import limit_for
 from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, StepError
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.provider import OF_TOOL
@@ -157,7 +158,7 @@ class Calls:
         return end.exit_code
 
     def _refuse(self, call: LiveCall, shim: Shim, refused: Refused, provider: str | None) -> int:
-        message = f"{refused.path}: {refused.reason}"
+        message = readable(f"{refused.path}: {refused.reason}")
         shim.tell(self._world.redactor.clean(f"oraclepack: OUTPUT_PATH: {message}\n"))
         error = StepError(code="OUTPUT_PATH", message=message)
         notes.conclude_other(self._world, call, provider, error, _REFUSED_EXIT)

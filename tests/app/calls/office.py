@@ -1,0 +1,148 @@
+"""Everything one call needs, in a directory of the test's own, with a scripted tool."""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from oraclepack.adapters.cache import PLACE, AnswerCache
+from oraclepack.adapters.journal import JournalFile
+from oraclepack.adapters.limits import Limits
+from oraclepack.app.calls import CallOptions, Calls, CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
+from oraclepack.core.result import Process
+from oraclepack.core.secrets import Redactor
+from oraclepack.core.stepstate import Invocation
+from tests.clocks import SteppingClock
+from tests.packs import a_pack
+
+COST = "0.1s · $0.01 · gpt-5.2 · ↑17 ↓154 ↻0* Δ171 · sid=s\n"
+FRESH = COST.replace("sid=s", "sid=fresh")
+ANSWER = b"## Direct answer\nyes\n"
+OUT = "out/x.md"
+ASK = ("-p", "why?", "-e", "api", "-m", "gpt-5.2", "--write-output", OUT)
+
+Act = Callable[[ToolRun], ToolEnd]
+
+
+def output_of(order: ToolRun) -> Path:
+    return Path(order.cwd, order.argv[order.argv.index("--write-output") + 1])
+
+
+def answering(data: bytes = ANSWER, said: str = FRESH) -> Act:
+    """The tool answers."""
+
+    def act(order: ToolRun) -> ToolEnd:
+        path = output_of(order)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return ToolEnd(0, f"\nAnswer:\nyes\n\n{said}")
+
+    return act
+
+
+def failing(message: str, exit_code: int = 1) -> Act:
+    """The tool prints an error and leaves nothing."""
+    return lambda _: ToolEnd(exit_code, f"Session: s\nERROR: {message}\n")
+
+
+def saying(end: ToolEnd) -> Act:
+    return lambda _: end
+
+
+class ScriptedShim:
+    """A shim whose real tool follows a script, one entry per call; the last one repeats."""
+
+    def __init__(self, *script: Act, patience: int = 1000) -> None:
+        self.script = list(script)
+        self.orders: list[ToolRun] = []
+        self.shown = ""
+        self.told = ""
+        self.pauses: list[float] = []
+        self.patience = patience
+        """How many pauses it bears before it is given up."""
+        self.stdin = b""
+
+    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+        self.orders.append(order)
+        if not order.hidden:
+            on_started(Process(pid=4_000_000 + len(self.orders), start_time="1"))
+        act = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return act(order)
+
+    def show(self, text: str) -> None:
+        self.shown += text
+
+    def tell(self, text: str) -> None:
+        self.told += text
+
+    def read_stdin(self) -> bytes:
+        return self.stdin
+
+    def pause(self, seconds: float) -> bool:
+        self.pauses.append(seconds)
+        threading.Event().wait(0.001)
+        return len(self.pauses) <= self.patience
+
+
+class Office:
+    """A project, a run, and the calls made in it."""
+
+    def __init__(self, root: Path, bash: str = "", *, day: int = 1, **options: Any) -> None:
+        self.root = root / "project"
+        self.run_dir = self.root / ".oraclepack/runs/r"
+        self.oracle_home = root / "oracle-home"
+        for folder in (self.root, self.run_dir, self.oracle_home):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.clock = SteppingClock(datetime(2026, 3, day, 10, tzinfo=UTC))
+        self.redactor = Redactor(["sentinel-secret"])
+        self.journal = JournalFile(self.run_dir / "journal.jsonl", self.clock, self.redactor)
+        self.world = CallWorld(
+            root=self.root,
+            run_dir=self.run_dir,
+            run_id="r",
+            pack=a_pack(bash or "# 01) step\ntrue\n"),
+            journal=self.journal,
+            cache=AnswerCache(self.root / PLACE),
+            limits=Limits(root / "limits", self.clock),
+            clock=self.clock,
+            chance=lambda: 0.5,
+            options=CallOptions(**options),
+            redactor=self.redactor,
+        )
+        self.calls = Calls(self.world)
+        self.number = 0
+
+    def call(self, shim: ScriptedShim, *argv: str, tool: str = "oracle", step: str = "01") -> int:
+        """Make one call; its exit code."""
+        self.number += 1
+        env = {
+            "HOME": str(self.root.parent),
+            "ORACLE_HOME_DIR": str(self.oracle_home),
+            "OPENAI_API_KEY": "sentinel-secret",
+        }
+        made = LiveCall(tool, argv or ASK, str(self.root), env, step, 1, self.number)
+        return self.calls.answer(made, shim)
+
+    @property
+    def invocations(self) -> tuple[Invocation, ...]:
+        made = [i for step in self.journal.state.steps.values() for i in step.invocations]
+        return tuple(sorted(made, key=lambda one: one.call))
+
+    @property
+    def last(self) -> j.InvocationOutcome:
+        outcome = self.invocations[-1].outcome
+        assert outcome is not None
+        return outcome
+
+    def out(self, path: str = OUT) -> bytes | None:
+        with suppress(FileNotFoundError):
+            return (self.root / path).read_bytes()
+        return None
+
+    def put(self, path: str, data: bytes) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(data)

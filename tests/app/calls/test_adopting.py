@@ -1,0 +1,274 @@
+"""After a crash: what was paid for is taken over, what lives is waited for, the rest is asked."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from oraclepack.adapters import processes
+from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.core.journal import Quarantined
+from oraclepack.core.result import Move, Process
+from oraclepack.intercept.session import OnUnknown
+from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering, saying
+
+DEAD = Process(pid=4_190_000, start_time="1")
+
+
+class KilledError(BaseException):
+    """The machine dies on this line."""
+
+
+class DyingShim(ScriptedShim):
+    """We die after the tool was started, or before its process is known."""
+
+    def __init__(self, process: Process | None) -> None:
+        super().__init__(answering())
+        self.process = process
+
+    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+        self.orders.append(order)
+        if self.process is not None:
+            on_started(self.process)
+        raise KilledError
+
+
+def crash(tmp_path: Path, process: Process | None = DEAD) -> None:
+    office = Office(tmp_path)
+    with pytest.raises(KilledError):
+        office.call(DyingShim(process))
+    office.journal.close()
+
+
+def session(office: Office, status: str, log: str = "", **more: Any) -> None:
+    """Oracle's own record of the call."""
+    folder = office.oracle_home / "sessions" / "s"
+    folder.mkdir(parents=True, exist_ok=True)
+    meta = {
+        "id": "s",
+        "status": status,
+        "startedAt": "2026-03-01T10:00:09.000Z",
+        "options": {"prompt": "why?", "writeOutputPath": str(office.root / OUT)},
+        **({"usage": {"outputTokens": 7}} if status == "completed" else {}),
+        **more,
+    }
+    (folder / "meta.json").write_bytes(msgspec.json.encode(meta))
+    if log:
+        (folder / "output.log").write_text(log)
+
+
+@contextmanager
+def living(*words: str) -> Iterator[tuple[Process, Callable[[], None]]]:
+    """A process that lives until it is told to end."""
+    argv = [sys.executable, "-c", "import sys; sys.stdin.read()", *words]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+
+        def end() -> None:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait()
+
+        yield Process(pid=process.pid, start_time=processes.start_time(process.pid)), end
+        if process.returncode is None:
+            end()
+
+
+class EndingShim(ScriptedShim):
+    """While it waits, something happens."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        super().__init__(saying(ToolEnd(1, "ERROR: nobody should be asked\n")))
+        self.then = then
+
+    def pause(self, seconds: float) -> bool:
+        if len(self.pauses) == 1:
+            self.then()
+        return super().pause(seconds)
+
+
+def later(tmp_path: Path, **options: Any) -> Office:
+    office = Office(tmp_path, day=2, **options)
+    office.number = 9
+    return office
+
+
+def test_answered_while_we_were_dead(tmp_path: Path) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
+    session(office, "completed")
+    office.put(OUT, ANSWER)
+
+    assert office.call(shim) == 0
+    assert shim.orders == []
+    assert office.out() == ANSWER
+    assert (office.last.adopted, office.last.session) == (True, "s")
+    assert office.last.usage is not None
+    assert all(not made.is_open for made in office.invocations)
+    assert office.call(shim) == 0  # and from now on it is in the cache
+    assert shim.orders == []
+
+
+@pytest.mark.parametrize("where", ["quarantine", "log"])
+def test_the_answer_is_looked_for_everywhere(tmp_path: Path, where: str) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering())
+    session(office, "completed", f"x\n\nAnswer:\nfrom the log\n\n{COST}" if where == "log" else "")
+    if where == "quarantine":
+        office.put("out/_failed/x.md", b"set aside\n")
+        move = Move(source=OUT, target="out/_failed/x.md")
+        office.journal.append(Quarantined(step="01", attempt=1, moves=(move,)))
+
+    assert office.call(shim) == 0
+    assert shim.orders == []
+    assert office.out() == (b"from the log\n" if where == "log" else b"set aside\n")
+
+
+def test_its_process_still_lives(tmp_path: Path) -> None:
+    with living() as (process, end):
+        crash(tmp_path, process)
+        office = later(tmp_path)
+        session(office, "running")
+
+        def finish() -> None:
+            office.put(OUT, ANSWER)
+            session(office, "completed")
+            end()
+
+        shim = EndingShim(finish)
+
+        assert office.call(shim) == 0
+    assert shim.orders == []
+    assert office.last.adopted
+    assert "waiting for it" in shim.told
+
+
+def test_it_died_but_is_still_marked_running(tmp_path: Path) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering())
+    session(office, "running")
+
+    assert office.call(shim) == 0
+    assert "--force" in shim.orders[0].argv
+    assert office.invocations[0].outcome is not None
+    assert office.invocations[0].outcome.error is not None
+    assert office.invocations[0].outcome.error.code == "CRASHED"
+
+
+def test_a_worker_still_lives(tmp_path: Path) -> None:
+    with living("oracle-worker") as (process, end):
+        crash(tmp_path)
+        office = later(tmp_path)
+        worker = {"detached": True, "workerPid": process.pid}
+        session(office, "running", lifecycle=worker)
+
+        def finish() -> None:
+            office.put(OUT, ANSWER)
+            session(office, "completed", lifecycle=worker)
+            end()
+
+        shim = EndingShim(finish)
+
+        assert office.call(shim) == 0
+    assert shim.orders == []
+    assert office.last.adopted
+
+
+def test_a_worker_left_behind_by_this_very_call_is_waited_for(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    with living("oracle-worker") as (process, end):
+        worker = {"detached": True, "workerPid": process.pid}
+
+        def detach(order: ToolRun) -> ToolEnd:
+            del order
+            session(office, "running", lifecycle=worker)
+            return ToolEnd(0, "Session: s\nDetach: yes, polling\n")
+
+        def finish() -> None:
+            office.put(OUT, ANSWER)
+            session(office, "completed", lifecycle=worker)
+            end()
+
+        shim = EndingShim(finish)
+        shim.script = [detach]
+
+        assert office.call(shim, *("--no-wait", "-p", "why?", "--write-output", OUT)) == 0
+    assert len(shim.orders) == 1
+    assert office.last.session == "s"
+
+
+@pytest.mark.parametrize(
+    ("status", "more"),
+    [
+        pytest.param(None, {}, id="no record: nothing was asked"),
+        pytest.param("error", {"errorMessage": "Overloaded"}, id="it failed"),
+        pytest.param("completed", {"usage": {"outputTokens": 0}}, id="its answer was cut off"),
+    ],
+)
+def test_what_gave_no_answer_is_asked(
+    tmp_path: Path, status: str | None, more: dict[str, Any]
+) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering())
+    if status is not None:
+        session(office, status, **more)
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1
+    assert "--force" not in shim.orders[0].argv
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "asked", "exit_code"),
+    [
+        pytest.param({}, None, 0, 1, id="nobody to ask: the step fails"),
+        pytest.param({"on_unknown": OnUnknown.RETRY}, None, 1, 0, id="retry"),
+        pytest.param({"on_unknown": OnUnknown.ASK}, None, 0, 1, id="no terminal to ask at"),
+        pytest.param({"on_unknown": OnUnknown.ASK}, True, 1, 0, id="the person says yes"),
+        pytest.param({"on_unknown": OnUnknown.ASK}, False, 0, 1, id="the person says no"),
+    ],
+)
+def test_what_nobody_can_tell(
+    tmp_path: Path, options: dict[str, Any], answer: bool | None, asked: int, exit_code: int
+) -> None:
+    crash(tmp_path, None)
+    office, shim = later(tmp_path, **options), ScriptedShim(answering())
+    if answer is not None:
+        told = msgspec.structs.replace(office.world, ask=lambda _: bool(answer))
+        office.calls = type(office.calls)(told)
+    session(office, "running")
+
+    assert office.call(shim) == exit_code
+    assert len(shim.orders) == asked
+    if exit_code:
+        assert office.last.error is not None
+        assert office.last.error.code == "UNDECIDED"
+        assert office.invocations[0].is_open
+
+
+def test_stopped_while_it_waits_for_an_earlier_call(tmp_path: Path) -> None:
+    with living() as (process, _):
+        crash(tmp_path, process)
+        office, shim = later(tmp_path), ScriptedShim(answering(), patience=1)
+        session(office, "running")
+
+        assert office.call(shim) == 130
+    assert shim.orders == []
+    assert office.invocations[0].is_open
+
+
+def test_another_question_is_none_of_its_business(tmp_path: Path) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering())
+    session(office, "completed")
+    office.put(OUT, ANSWER)
+
+    office.call(shim, "-p", "something else", "--write-output", "out/y.md")
+
+    assert len(shim.orders) == 1
+    assert office.invocations[0].is_open
