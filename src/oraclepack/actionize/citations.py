@@ -4,17 +4,21 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.evidence import AttachedFile, Citation, CitationState, Evidence
+from oraclepack.core.evidence import AskedFile, Citation, CitationState, Evidence
 
-Attached = Mapping[str, AttachedFile]
+Attached = Mapping[str, AskedFile]
 
 
-def check(evidence: Evidence, attached: Attached | None) -> Evidence:
-    """The evidence with each citation judged, and paths spelled as they were attached."""
+def check(evidence: Evidence, attached: Attached | None, *, complete: bool = True) -> Evidence:
+    """The evidence with each citation judged, and paths spelled as they were attached.
+
+    Where the list of attached files is not complete, nothing can be said of other files.
+    """
     if attached is None:
         return evidence
     names = {path: resolve(path, attached) for path in evidence.paths}
-    judged = {_judged(citation, names, attached) for citation in evidence.citations}
+    otherwise = CitationState.NOT_ATTACHED if complete else CitationState.UNKNOWN
+    judged = {_judged(one, names, attached, otherwise) for one in evidence.citations}
     return msgspec.structs.replace(
         evidence,
         paths=tuple(sorted(set(names.values()))),
@@ -30,14 +34,16 @@ def resolve(path: str, attached: Attached) -> str:
     return ends[0] if len(ends) == 1 else path
 
 
-def _judged(citation: Citation, names: Mapping[str, str], attached: Attached) -> Citation:
+def _judged(
+    citation: Citation, names: Mapping[str, str], attached: Attached, otherwise: CitationState
+) -> Citation:
     path = names.get(citation.path, citation.path)
     file = attached.get(path)
-    state = CitationState.NOT_ATTACHED if file is None else _state(citation, file)
+    state = otherwise if file is None else _state(citation, file)
     return Citation(path, citation.first_line, citation.last_line, state)
 
 
-def _state(citation: Citation, file: AttachedFile) -> CitationState:
+def _state(citation: Citation, file: AskedFile) -> CitationState:
     if file.current is None or file.lines is None:
         return CitationState.STALE
     if file.recorded is not None and file.recorded != file.current:

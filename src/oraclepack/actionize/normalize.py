@@ -15,7 +15,7 @@ from oraclepack.actionize.sections import Sections, read_sections
 from oraclepack.actionize.sentences import cut, title_of
 from oraclepack.actionize.statement import Statement, statement_of
 from oraclepack.core.backlog import AnsweredStep, Question, WorkStatus
-from oraclepack.core.evidence import NO_EVIDENCE, AttachedFile, CitationState, Evidence, united
+from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, CitationState, Evidence, united
 from oraclepack.core.sections import Section
 
 MOST_TASKS = 60
@@ -98,7 +98,7 @@ def _missing_answer(step: AnsweredStep) -> Proposal:
     )
 
 
-def _attached(step: AnsweredStep) -> dict[str, AttachedFile] | None:
+def _attached(step: AnsweredStep) -> dict[str, AskedFile] | None:
     if step.attached is None:
         return None
     return {normal_path(file.path): file for file in step.attached}
@@ -118,7 +118,7 @@ class _Answer:
 
     def __init__(self, step: AnsweredStep) -> None:
         sections = _sections(step)
-        reader = Reader(_attached(step))
+        reader = Reader(_attached(step), complete=step.attached_known)
         self._question = step.question
         self._direct = list(reader.points(sections[Section.DIRECT_ANSWER]))
         self._risks = [

@@ -10,7 +10,7 @@ from oraclepack.actionize.intent import cannot_tell, is_action, says_no_action, 
 from oraclepack.actionize.sections import Item, walk
 from oraclepack.actionize.sentences import sentences
 from oraclepack.actionize.words import word_set
-from oraclepack.core.evidence import NO_EVIDENCE, AttachedFile, Evidence, united
+from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, Evidence, united
 
 ACTION_COLUMNS = word_set(
     "action fix recommendation mitigation change todo remedy task proposal maßnahme "
@@ -35,15 +35,14 @@ class Point(msgspec.Struct, frozen=True):
 class Reader:
     """Reads the items of one answer, whose citations are judged by what was attached to it."""
 
-    def __init__(self, attached: Mapping[str, AttachedFile] | None) -> None:
+    def __init__(self, attached: Mapping[str, AskedFile] | None, *, complete: bool = True) -> None:
         self._attached = attached
+        self._complete = complete
 
     def evidence(self, item: Item) -> Evidence:
         """What an item itself names."""
-        return self.judged(find_evidence(item.text, item.links, item.commands))
-
-    def judged(self, evidence: Evidence) -> Evidence:
-        return check(evidence, self._attached)
+        found = find_evidence(item.text, item.links, item.commands)
+        return check(found, self._attached, complete=self._complete)
 
     def whole_evidence(self, item: Item) -> Evidence:
         """What an item and everything below it names."""

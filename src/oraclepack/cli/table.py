@@ -24,6 +24,10 @@ COMMANDS = {
         f"{_PLACE}.verify_outputs:verify",
         "Check outputs against their contract. Starts no process.",
     ),
+    "actionize": Entry(
+        f"{_PLACE}.actionize:actionize",
+        "Turn the answers of a pack into a backlog, a change plan and tracker files.",
+    ),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
     "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.evidence import AttachedFile, Evidence
+from oraclepack.core.evidence import AskedFile, Evidence
 from oraclepack.core.sections import Section
 
 RECORD_VERSION = 1
@@ -65,8 +65,10 @@ class AnsweredStep(msgspec.Struct, frozen=True):
     """Why there is no answer, when something is known about that."""
     silent: bool = False
     """The step promises no answer in words, and nobody waits for one."""
-    attached: tuple[AttachedFile, ...] | None = None
+    attached: tuple[AskedFile, ...] | None = None
     """None when nobody knows what was attached."""
+    attached_known: bool = True
+    """`attached` is all there was; False when there may have been more."""
 
     @property
     def is_answered(self) -> bool:

@@ -79,7 +79,7 @@ def united(parts: Iterable[Evidence]) -> Evidence:
     )
 
 
-class AttachedFile(msgspec.Struct, frozen=True):
+class AskedFile(msgspec.Struct, frozen=True):
     """A file that a question was asked about: as recorded then, and as it is now."""
 
     path: str

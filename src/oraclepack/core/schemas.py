@@ -21,6 +21,8 @@ SCHEMAS = {
     "state": ("oraclepack.core.legacy:LegacyState", 1),
     "report": ("oraclepack.core.legacy:LegacyReport", 1),
     "journal": ("oraclepack.core.journal:KnownEvent", 1),
+    "actionized": ("oraclepack.core.backlog:Actionized", 1),
+    "record": ("oraclepack.core.backlog:Record", 1),
     "config": ("oraclepack.core.settings:ConfigShown", 1),
     "doctor": ("oraclepack.core.health:Health", 1),
     "explained": ("oraclepack.core.explained:Explained", 1),

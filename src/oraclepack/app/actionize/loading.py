@@ -1,0 +1,203 @@
+"""Answers from a run directory, or from a plain directory and its pack."""
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+import msgspec
+
+from oraclepack.adapters import files
+from oraclepack.adapters import journal as journal_file
+from oraclepack.adapters.answers import WORDS, find_answers, read_answer
+from oraclepack.app.actionize.asked import Asked, question_from, question_of
+from oraclepack.app.reading import read_pack
+from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
+from oraclepack.core.contract import by_suffix
+from oraclepack.core.errors import InputError
+from oraclepack.core.manifest import (
+    OutputEntry,
+    RunManifest,
+    StepEntry,
+    StepsManifest,
+    run_manifest,
+    steps_manifest,
+)
+from oraclepack.core.pack import Pack
+from oraclepack.core.result import Status
+from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.sections import Section
+
+Shape = TypeVar("Shape", RunManifest, StepsManifest)
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """What was read, and what a reader should know about it."""
+
+    answers: PackAnswers
+    warnings: tuple[str, ...] = ()
+
+
+def from_directory(answers: Path, pack_path: Path, root: Path) -> Loaded:
+    """Answers made without oraclepack: `01-*.md` … beside nothing but their pack."""
+    pack = read_pack(pack_path)
+    if not pack.steps:
+        raise InputError(
+            f"{pack_path}: no steps found", hint=f"oraclepack validate {pack_path} tells why"
+        )
+    found = find_answers(answers)
+    if not found:
+        raise InputError(
+            f"{answers}: no answers here", hint="answers are files named 01-….md to 99-….md"
+        )
+    asked = Asked(root)
+    steps: list[AnsweredStep] = []
+    for step in pack.steps:
+        attached, is_all = asked.about(step, None)
+        parts = tuple(map(_part, found.get(str(step.id), ())))
+        steps.append(
+            AnsweredStep(
+                question_of(step),
+                parts,
+                attached=attached,
+                attached_known=is_all,
+            )
+        )
+    known = {str(step.id) for step in pack.steps}
+    extra = [path.name for step in sorted(set(found) - known) for path in found[step]]
+    warnings = tuple(f"{name} belongs to no step of the pack and was left out" for name in extra)
+    name = pack_path.name
+    return Loaded(PackAnswers(pack.pack_hash, tuple(steps), pack_name=name), warnings)
+
+
+def from_run(directory: Path, root: Path) -> Loaded:
+    """The answers that a run recorded."""
+    state = _state(directory)
+    run = run_manifest(state) or _decoded(directory / "run.json", RunManifest)
+    if run is None:
+        raise InputError(
+            f"{directory} is not a run directory: it has neither journal nor run.json",
+            hint="`oraclepack runs list` shows the runs",
+        )
+    pack, warnings = _pack_of(run, root)
+    entries = _entries(directory, pack, state)
+    reader = _RunReader(directory, pack, state, Asked(root))
+    steps = tuple(reader.step(entry) for entry in entries)
+    answers = PackAnswers(
+        run.pack_hash,
+        steps,
+        run.pack_id,
+        PurePosixPath(run.pack_path).name,
+        rehearsal=run.engine == "rehearsal",
+    )
+    return Loaded(answers, (*warnings, *reader.warnings))
+
+
+def _state(directory: Path) -> RunState:
+    path = directory / journal_file.NAME
+    reading = journal_file.load(path)
+    if reading.damage is not None:
+        raise journal_file.damaged(path, reading)
+    return fold(reading.events)
+
+
+def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
+    data = files.read(path)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=shape)
+    except msgspec.MsgspecError as error:
+        raise InputError(
+            f"{path} cannot be read: {error}",
+            hint="`oraclepack doctor --rebuild` writes it anew from the journal",
+        ) from None
+
+
+def _pack_of(run: RunManifest, root: Path) -> tuple[Pack | None, tuple[str, ...]]:
+    """The pack of a run, if it is still what it was."""
+    try:
+        pack = read_pack(root / run.pack_path)
+    except InputError as error:
+        return None, (f"the pack is not read: {error.message}",)
+    if pack.pack_hash != run.pack_hash:
+        return None, (f"{run.pack_path} was edited since the run; what the run recorded is used",)
+    return pack, ()
+
+
+def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepEntry, ...]:
+    """The steps of a run: as the journal knows them, with what `steps.json` tells of each."""
+    written = _decoded(directory / "steps.json", StepsManifest)
+    if state.created is None:
+        return written.steps if written is not None else ()
+    entries = steps_manifest(pack, state).steps
+    if pack is not None or written is None:
+        return entries
+    told: Mapping[str, StepEntry] = {entry.step_id: entry for entry in written.steps}
+    return tuple(_with_header(entry, told.get(entry.step_id)) for entry in entries)
+
+
+def _with_header(entry: StepEntry, told: StepEntry | None) -> StepEntry:
+    if told is None:
+        return entry
+    names = ("title", "question_id", "reference", "category", "roi", "effort")
+    return msgspec.structs.replace(entry, **{name: getattr(told, name) for name in names})
+
+
+class _RunReader:
+    """Reads the answers of one run's steps."""
+
+    def __init__(self, directory: Path, pack: Pack | None, state: RunState, asked: Asked) -> None:
+        self._directory = directory
+        self._pack = pack
+        self._state = state
+        self._asked = asked
+        self.warnings: list[str] = []
+
+    def step(self, entry: StepEntry) -> AnsweredStep:
+        step = self._pack.step(entry.step_id) if self._pack is not None else None
+        question = question_of(step) if step is not None else question_from(entry)
+        attached, is_all = self._asked.about(step, self._state.step(entry.step_id))
+        if entry.status is not Status.OK:
+            return AnsweredStep(question, absent=_why_not(entry))
+        spoken = [output for output in entry.outputs if _is_words(output)]
+        parts = [part for part in map(self._output, spoken) if part is not None]
+        return AnsweredStep(
+            question,
+            tuple(parts),
+            silent=not spoken,
+            attached=attached,
+            attached_known=is_all,
+        )
+
+    def _output(self, output: OutputEntry) -> AnswerPart | None:
+        file = read_answer(self._directory / output.path)
+        if file is None:
+            self.warnings.append(f"{output.path} is gone from the run directory")
+            return None
+        if file.sha256 != output.sha256:
+            self.warnings.append(f"{output.path} is not what the run recorded; it is used as it is")
+        named = output.section if output.section in set(Section) else None
+        section = Section(named) if named else by_suffix(output.declared_path or output.path)
+        return AnswerPart(output.path, file.text, section)
+
+
+def _part(path: Path) -> AnswerPart:
+    file = read_answer(path)
+    return AnswerPart(path.name, file.text if file is not None else "", by_suffix(path.name))
+
+
+def _is_words(output: OutputEntry) -> bool:
+    return PurePosixPath(output.declared_path or output.path).suffix.lower() in WORDS
+
+
+def _why_not(entry: StepEntry) -> str:
+    match entry.status:
+        case Status.FAILED:
+            said = (
+                entry.last_error.message if entry.last_error is not None else "no reason is known"
+            )
+            return f"the step failed: {said}"
+        case Status.SKIPPED:
+            return f"the step was skipped: {entry.skip_reason or 'no reason is known'}"
+        case _:
+            return "the step has not run to its end"

@@ -1,0 +1,79 @@
+"""`actionize`: answers → work items."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.app.actionize.command import Request, actionize_request
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+from oraclepack.core.backlog import Actionized, Export, WorkStatus
+from oraclepack.core.errors import UsageError
+from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.settings import Settings
+
+
+@command(
+    "actionize",
+    data="actionized",
+    changes="the directory actionizer/ of the run or of the answers, or --out-dir",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=(
+        "oraclepack actionize --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
+        "oraclepack actionize --run-dir DIR --export github,taskmaster",
+        "oraclepack actionize --answers docs/answers --pack docs/pack.md --json",
+    ),
+)
+@click.option("--run-dir", metavar="DIR", default="", help="The run whose answers are meant.")
+@click.option("--answers", metavar="DIR", default="", help="A plain directory of 01-*.md answers.")
+@click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
+@click.option("--out-dir", metavar="DIR", default="", help="Where to write instead.")
+@click.option(
+    "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."
+)
+def actionize(
+    run_dir: str,
+    answers: str,
+    pack: str,
+    out_dir: str,
+    exports: tuple[str, ...],
+    settings: Settings,
+) -> Reply:
+    """Turn the answers of a pack into a backlog, a change plan and tracker files.
+
+    No model is asked and the same answers give the same bytes. Text that you put between marked
+    lines of backlog.md survives. A question without an answer is a blocked task, never a gap.
+    """
+    request = Request(run_dir, answers, pack, out_dir, tuple(map(_export, _words(exports))))
+    done = actionize_request(request, _root(request, settings))
+    return Reply(done.told, _text(done.told), warnings=done.warnings)
+
+
+def _root(request: Request, settings: Settings) -> Path:
+    """The project: where a run directory lies, unless it was moved elsewhere."""
+    place = Path(request.run_dir).resolve() if request.run_dir else None
+    if place is not None and [part.name for part in place.parents[:2]] == ["runs", ".oraclepack"]:
+        return place.parents[2]
+    return Path(settings.root)
+
+
+def _words(given: tuple[str, ...]) -> list[str]:
+    return sorted({word.strip() for one in given for word in one.split(",") if word.strip()})
+
+
+def _export(word: str) -> Export:
+    try:
+        return Export(word)
+    except ValueError:
+        hint = did_you_mean(word, [*Export]) or f"there are {', '.join(Export)}"
+        raise UsageError(f"--export: {word!r} is unknown", hint=hint) from None
+
+
+def _text(told: Actionized) -> str:
+    counts = ", ".join(f"{told.tasks[status]} {status}" for status in WorkStatus)
+    lines = [f"{told.answered} of {told.steps} answers: {counts}"]
+    for artifact in told.artifacts:
+        state = "written" if artifact.changed else "unchanged"
+        lines.append(f"{told.out_dir}/{artifact.path} {state}")
+    return "\n".join(lines)
