@@ -1,0 +1,131 @@
+"""Several files of one command: written one after another and, if wished, all taken back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.adapters import changes, files, relocate
+from oraclepack.adapters.quarantine import FOLDER
+from oraclepack.core.carried import Carried
+from oraclepack.core.errors import OraclePackError
+from oraclepack.core.result import RollbackStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One file of a command: the name of its step, the place and the content."""
+
+    step: str
+    path: Path
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    path: Path
+    before: changes.Before | None
+    folders: tuple[Path, ...]
+
+
+class Transaction:
+    """What a command has changed so far, and how to turn it round.
+
+    Nothing is deleted: what a rollback takes away goes to `.oraclepack/_failed/<command>/<n>/`.
+    """
+
+    def __init__(self, root: Path, command: str) -> None:
+        self._root = root
+        self._command = command
+        self._changes: list[_Change] = []
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Put a file in place, remembering what stood there."""
+        # Remembered before it happens: a write that fails halfway is taken back as well.
+        self._changes.append(_Change(path, changes.look(path), changes.missing_directories(path)))
+        files.make_directories(path.parent)
+        files.write_atomic(path, content)
+
+    def carry_out(self, pieces: Sequence[Piece], *, rollback_on_failure: bool) -> Carried:
+        """Write all pieces; after a failure nothing more is written."""
+        for number, piece in enumerate(pieces):
+            try:
+                self.write(piece.path, piece.content)
+            except OraclePackError as trouble:
+                return self._failed(pieces, number, trouble, undo=rollback_on_failure)
+            except BaseException:
+                if rollback_on_failure:
+                    self.roll_back()
+                raise
+        return Carried(completed_steps=tuple(piece.step for piece in pieces))
+
+    def roll_back(self) -> Carried:
+        """Bring every file back to how the command found it, the last change first."""
+        moved: list[str] = []
+        place = self._free_place()
+        try:
+            while self._changes:
+                target = self._undo(self._changes[-1], place)
+                if target is not None:
+                    moved.append(target)
+                self._changes.pop()
+        except (OraclePackError, OSError) as trouble:
+            left = ", ".join(str(change.path) for change in reversed(self._changes))
+            return Carried(
+                rollback_status=RollbackStatus.FAILED,
+                rollback_error=f"{trouble}; not taken back: {left}",
+                quarantined=tuple(moved),
+            )
+        return Carried(rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved))
+
+    def _failed(
+        self, pieces: Sequence[Piece], number: int, trouble: OraclePackError, *, undo: bool
+    ) -> Carried:
+        end = self.roll_back() if undo else Carried()
+        kept = () if end.rollback_status is RollbackStatus.COMPLETED else pieces[:number]
+        return Carried(
+            completed_steps=tuple(piece.step for piece in kept),
+            failed_step=pieces[number].step,
+            skipped_steps=tuple(piece.step for piece in pieces[number + 1 :]),
+            resume_from=pieces[0 if not kept else number].step,
+            error=trouble.message,
+            suggestion=trouble.hint,
+            rollback_status=end.rollback_status,
+            rollback_error=end.rollback_error,
+            quarantined=end.quarantined,
+        )
+
+    def _undo(self, change: _Change, place: Path) -> str | None:
+        """Set aside what stands there now, then restore; tells where it was set aside."""
+        now = changes.look(change.path)
+        moved: str | None = None
+        unchanged = _same(now, change.before)
+        if now is not None and not unchanged:
+            target = place / self._inside(change.path)
+            files.make_directories(target.parent)
+            relocate.move(change.path, target)
+            moved = target.relative_to(self._root).as_posix()
+        if change.before is not None and not unchanged:
+            changes.put_back(change.path, change.before)
+        changes.remove_empty(change.folders)
+        return moved
+
+    def _inside(self, path: Path) -> Path:
+        """Where a file goes in quarantine: the path tells where it came from."""
+        if path.is_relative_to(self._root):
+            return path.relative_to(self._root)
+        return Path("outside", *path.absolute().parts[1:])
+
+    def _free_place(self) -> Path:
+        folder = self._root / ".oraclepack" / FOLDER / self._command
+        number = 1
+        while (folder / str(number)).exists():
+            number += 1
+        return folder / str(number)
+
+
+def _same(now: changes.Before | None, before: changes.Before | None) -> bool:
+    """The old file still stands there; that it was read since then does not count."""
+    if now is None or before is None:
+        return False
+    facts = (now.content, now.mode, now.modified_ns)
+    return facts == (before.content, before.mode, before.modified_ns)

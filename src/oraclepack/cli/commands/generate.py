@@ -1,0 +1,89 @@
+"""`generate`: a strict pack from the repository, without any model."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oraclepack.app import generate as use_case
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.frame import command
+from oraclepack.cli.partial import partial_failure
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.tables import columns
+from oraclepack.core.generation import Generated
+from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
+from oraclepack.core.settings import Settings
+
+
+@command(
+    "generate",
+    data="generated",
+    changes="one pack file",
+    settings=(ROLLBACK_ON_FAILURE,),
+    exit_codes=(ExitCode.STEP_FAILED,),
+    rollback_available=True,
+    examples=(
+        "oraclepack generate",
+        "oraclepack generate --focus src/billing --out docs/oracle-pack-billing.md",
+        "oraclepack generate --chunked --model gpt-5.2 --engine api",
+        'oraclepack generate --constraints "no new dependencies" --extra-file docs/adr.md',
+    ),
+)
+@click.option("--out", default="", metavar="FILE", help="The pack [docs/oracle-pack-<date>.md].")
+@click.option(
+    "--out-dir", default="", metavar="DIR", help="Where answers go [docs/oracle-answers-<date>]."
+)
+@click.option("--force", is_flag=True, help="Replace the pack if it exists and is different.")
+@click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")
+@click.option(
+    "--oracle-flags",
+    default="--files-report --wait",
+    metavar="WORDS",
+    help="Flags of every call  [default: --files-report --wait]",
+)
+@click.option("--model", default="", metavar="NAME", help="Ask this model (-m of oracle).")
+@click.option("--engine", default="", metavar="NAME", help="Ask by this engine of oracle.")
+@click.option(
+    "--extra-file",
+    "extra_files",
+    multiple=True,
+    metavar="FILE",
+    help="Attach this tracked file to every question. May be given twice.",
+)
+@click.option("--constraints", default="", metavar="TEXT", help="What every answer must respect.")
+@click.option("--non-goals", default="", metavar="TEXT", help="What no answer should deal with.")
+@click.option(
+    "--focus",
+    multiple=True,
+    metavar="PATH",
+    help="Only ask about files at or below this path. May be repeated.",
+)
+@click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
+@click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
+def generate(*, settings: Settings, **wishes: Any) -> Reply:  # noqa: ANN401 - click's own types
+    """Write a strict pack of twenty questions about this repository.
+
+    Asks no model: files are chosen and scored by fixed rules from the commit and its history, so
+    the same commit and options give the same bytes.
+    """
+    wish = use_case.Wish(
+        root=Path(settings.root),
+        rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
+        **wishes,
+    )
+    outcome = use_case.generate(wish)
+    data = outcome.data
+    if not data.ok:
+        return partial_failure(data, f"cannot write {data.path}", outcome.warnings)
+    return Reply(data=data, text=_text(data), warnings=outcome.warnings)
+
+
+def _text(data: Generated) -> str:
+    rows = [
+        (step.step_id, f"{step.roi:.2f}", step.category, step.reference, str(len(step.attachments)))
+        for step in data.steps
+    ]
+    table = columns(("step", "ROI", "category", "reference", "files"), rows)
+    done = "was already there, the same" if data.unchanged else "written"
+    return f"{table}\n{data.path}: {done}; answers go to {data.out_dir}\n"

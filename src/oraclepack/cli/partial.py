@@ -1,0 +1,32 @@
+"""The answer of a command that wrote only some of its files."""
+
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.reply import Reply
+from oraclepack.core.carried import Carried
+from oraclepack.core.envelope import Failure
+from oraclepack.core.result import RollbackStatus
+
+_TOLD = {
+    RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
+    RollbackStatus.COMPLETED: "everything is as it was before",
+    RollbackStatus.FAILED: "not everything could be taken back",
+}
+
+
+def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) -> Reply:
+    """Exit code 3, with what became of the rollback."""
+    told = _TOLD.get(data.rollback_status, "")
+    lines = [f"{step}: done" for step in data.completed_steps]
+    lines += [f"{data.failed_step}: failed"]
+    lines += [f"{step}: not begun" for step in data.skipped_steps]
+    lines += [f"set aside: {path}" for path in data.quarantined]
+    failure = Failure(
+        "PARTIAL_FAILURE",
+        f"{what}: {data.error}; {told}",
+        detail=data.rollback_error or "",
+        retryable=True,
+        phase=data.failed_step or "work",
+        suggestion=data.suggestion or "mend the cause, then give the same command again",
+    )
+    text = "".join(f"{line}\n" for line in lines)
+    return Reply(data, text, ExitCode.STEP_FAILED, warnings=warnings, error=failure)

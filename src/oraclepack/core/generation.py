@@ -1,0 +1,65 @@
+"""What `generate`, `new` and `upgrade` tell: the shapes of their data."""
+
+import msgspec
+
+from oraclepack.core.carried import Carried
+
+
+class GeneratedStep(msgspec.Struct, frozen=True):
+    """A step of a generated pack at a glance."""
+
+    step_id: str
+    question_id: str
+    category: str
+    reference: str
+    roi: float
+    attachments: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class Generated(Carried, frozen=True, kw_only=True):
+    """The pack that `generate` wrote, and from what."""
+
+    path: str
+    """The pack, relative to the project root where it lies inside."""
+    commit: str | None
+    date: str | None
+    out_dir: str
+    unchanged: bool = False
+    """The file was already there with the same bytes."""
+    steps: tuple[GeneratedStep, ...] = ()
+
+
+class NewPack(msgspec.Struct, frozen=True):
+    """The pack that `new` wrote."""
+
+    path: str
+    template: str
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """That two packs execute the same: their bash without comments and blank lines, compared."""
+
+    equal: bool
+    commands_before: int
+    commands_after: int
+    sha256_before: str
+    sha256_after: str
+    moved: dict[str, str] = {}
+    """Steps that stand elsewhere now: their new number → their old one."""
+
+
+class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
+    """What `upgrade` proposes."""
+
+    path: str
+    upgradable: bool
+    changed: bool
+    """False: the pack is strict already."""
+    written: bool = False
+    diff: str = ""
+    notes: tuple[str, ...] = ()
+    """Every value that was filled in, and from where."""
+    reasons: tuple[str, ...] = ()
+    """Why it cannot be made strict without changing what it executes."""
+    proof: Proof | None = None

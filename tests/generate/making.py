@@ -1,0 +1,29 @@
+"""Generates packs in tests and reads them back."""
+
+from pathlib import Path
+
+from oraclepack.adapters.checks import facts_for, path_facts
+from oraclepack.adapters.syntax import check_syntax
+from oraclepack.app.generate import Outcome, Wish, generate
+from oraclepack.core.facts import Facts
+from oraclepack.core.finding import Finding, Severity
+from oraclepack.core.pack import Pack
+from oraclepack.lint.engine import lint
+from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule import Subject
+from oraclepack.parse.pack import parse_pack
+
+
+def made(root: Path, **wishes: object) -> tuple[Outcome, Pack]:
+    """What `generate` answers in a repository, and the pack it wrote."""
+    outcome = generate(Wish(root=root, **wishes))  # type: ignore[arg-type]
+    path = root / outcome.data.path
+    return outcome, parse_pack(path.read_text(encoding="utf-8"), path.as_posix())
+
+
+def strict_findings(root: Path, pack: Pack, *, shellcheck: bool = False) -> list[Finding]:
+    """Errors and warnings of `validate --strict`; shellcheck is slow, so it is asked seldom."""
+    facts = Facts(syntax=check_syntax(pack), paths=path_facts(pack, root))
+    facts = facts_for(pack, root) if shellcheck else facts
+    found = lint(Subject(pack, facts), RULES, strict=True)
+    return [finding for finding in found if finding.severity is not Severity.ADVICE]
