@@ -1,4 +1,4 @@
-"""The journal file: append-only, checksummed, synced event by event."""
+"""The journal file: append-only, checksummed, synced."""
 
 import os
 from pathlib import Path
@@ -39,8 +39,9 @@ class JournalFile:
         self._clock = clock
         self._redactor = redactor
         self._lock = Lock()
+        self._syncing = Lock()
         self._crc = reading.crc
-        self._size = reading.good_bytes
+        self._size = self._synced = reading.good_bytes
         self._torn = reading.torn
         self._state = fold(reading.events)
         self._descriptor = self._open()
@@ -53,8 +54,11 @@ class JournalFile:
     def path(self) -> Path:
         return self._path
 
-    def append(self, event: KnownEvent) -> KnownEvent:
-        """Number, date and keep an event. When this returns, it survives a power cut."""
+    def append(self, event: KnownEvent, *, sync: bool = True) -> KnownEvent:
+        """Number, date and keep an event.
+
+        When this returns the event survives our death, and with `sync` a power cut.
+        """
         with self._lock:
             clean = self._redactor.clean_record(event)
             kept = msgspec.structs.replace(
@@ -63,11 +67,25 @@ class JournalFile:
                 at=event.at or rfc3339(self._clock.now()),
             )
             line, crc = encode_line(kept, self._crc)
-            self._write(line)
+            self._write(line, sync=sync)
             self._crc = crc
             self._size += len(line)
+            if sync:
+                self._synced = self._size
             self._state = apply_event(self._state, kept)
             return kept
+
+    def sync(self) -> None:
+        """Make everything appended so far survive a power cut; others may append meanwhile."""
+        with self._syncing:
+            reached = self._size
+            if reached == self._synced or self._descriptor < 0:
+                return
+            try:
+                disk.sync_data(self._descriptor, self._path)
+            except OSError as trouble:
+                raise files.cannot("write to the journal", self._path, trouble) from trouble
+            self._synced = max(self._synced, reached)
 
     def close(self) -> None:
         with self._lock:
@@ -91,11 +109,12 @@ class JournalFile:
             raise files.cannot("open the journal", self._path, trouble) from trouble
         return descriptor
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, *, sync: bool) -> None:
         try:
             self._cut_tail()
             disk.write(self._descriptor, line, self._path)
-            disk.sync_data(self._descriptor, self._path)
+            if sync:
+                disk.sync_data(self._descriptor, self._path)
         except OSError as trouble:
             self._take_back()
             raise files.cannot("write to the journal", self._path, trouble) from trouble

@@ -27,7 +27,8 @@ def stopping_on_signals(stop: Stop) -> Iterator[Caught]:
 
     def ask(number: int, _frame: FrameType | None) -> None:
         again = caught.number is not None
-        caught.number = number
+        # A terminal that was closed is a request to end, and there is one exit code for that.
+        caught.number = signal.SIGTERM if number == signal.SIGHUP else number
         stop.ask(StopLevel.AT_ONCE if again else StopLevel.POLITE)
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

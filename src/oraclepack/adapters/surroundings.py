@@ -1,12 +1,14 @@
 """The process we are: its environment, its name, its private directory."""
 
 import os
-import shutil
-import socket
-import tempfile
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from oraclepack.core.errors import WorldError
+
+_PRIVATE = re.compile(r"op-[0-9a-f]{12}")
 
 
 def environment() -> dict[str, str]:
@@ -19,14 +21,59 @@ def process_id() -> int:
 
 
 def host() -> str:
-    return socket.gethostname()
+    return os.uname().nodename
 
 
 @contextmanager
 def private_directory() -> Iterator[Path]:
     """A directory only we can read, with a short path (sockets need one), gone at the end."""
-    path = Path(tempfile.mkdtemp(prefix="op-"))
+    path = _make()
     try:
         yield path
     finally:
+        _remove(path)
+
+
+def forget_private(name: str) -> None:
+    """Remove what a killed command of ours could not: its private directory."""
+    if not _PRIVATE.fullmatch(name):
+        return
+    for place in _places():
+        path = place / name
+        try:
+            mine = path.lstat().st_uid == os.getuid()
+        except OSError:
+            continue
+        if mine:
+            _remove(path)
+
+
+def _places() -> list[Path]:
+    given = os.environ.get("TMPDIR", "")
+    return [Path(place) for place in (given, "/tmp", "/var/tmp") if place]  # noqa: S108 - 0700 below
+
+
+def _make() -> Path:
+    # Not by tempfile: with what it imports it costs as much as a step.
+    trouble: OSError | None = None
+    for place in _places():
+        path = place / f"op-{os.urandom(6).hex()}"
+        try:
+            path.mkdir(0o700)
+        except OSError as refused:
+            trouble = refused
+        else:
+            return path
+    raise WorldError(
+        f"no directory for temporary files can be made: {trouble}",
+        hint="point TMPDIR to a directory you may write to",
+    )
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.rmdir()
+    except OSError:
+        import shutil  # noqa: PLC0415 - slow to import, and mostly the directory is empty
+
         shutil.rmtree(path, ignore_errors=True)

@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import Self
 
-from oraclepack.core.errors import LockedError, OraclePackError
+from oraclepack.core.errors import BrokenOffError, LockedError, OraclePackError
 
 
 class ExitCode(IntEnum):
@@ -31,6 +31,7 @@ class ExitCode(IntEnum):
 _BY_ERROR: dict[type[OraclePackError], ExitCode] = {
     OraclePackError: ExitCode.INVALID,
     LockedError: ExitCode.LOCKED,
+    BrokenOffError: ExitCode.STEP_FAILED,
 }
 """The nearest class in an error's ancestry decides."""
 

@@ -5,6 +5,7 @@
     ├── InputError             a file we were given cannot be used
     ├── LockedError            another process works on the run
     └── WorldError             the machine refused: disk, permission, a program that is missing
+        └── BrokenOffError     the same in the middle of a run, which the next command continues
 
 Exit codes are the command line's business (`cli/exit_codes.py`), not the error's.
 """
@@ -44,3 +45,7 @@ class WorldError(OraclePackError):
     """The machine would not do it: a full disk, a missing permission, a missing program."""
 
     code = "ENVIRONMENT"
+
+
+class BrokenOffError(WorldError):
+    """The machine would not go on in the middle of a run. What was finished is kept."""

@@ -1,7 +1,9 @@
 """The loop: start what is ready, wait for something to end, ask again. It decides nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,8 +13,22 @@ from oraclepack.core.result import Status
 from oraclepack.core.step import StepId
 from oraclepack.run.schedule import OnFailure, Progress, ready
 
+if TYPE_CHECKING:  # it loads logging, which a run of one step at a time can do without
+    from concurrent.futures import Executor, Future
+
 Work = Callable[[PlannedStep], Status]
-"""Runs one step to its end and tells what became of it; called in a thread of the executor."""
+"""Runs one step to its end and tells what became of it."""
+
+
+def drive_in_order(plan: Plan, work: Work, stop: StopSwitch, *, policy: OnFailure) -> Progress:
+    """Run a plan one step at a time, without any thread but the caller's."""
+    progress = Progress()
+    while stop.level is StopLevel.NONE:
+        planned = next(map(plan.step, ready(plan, progress, 1, policy)), None)
+        if planned is None:
+            break
+        progress = _ended(progress, planned.step_id, work(planned))
+    return progress
 
 
 def drive(
@@ -23,12 +39,16 @@ def drive(
     *,
     limit: int,
     policy: OnFailure,
+    between: Callable[[], None] = lambda: None,
 ) -> Progress:
-    """Run a plan as far as it goes.
+    """Run a plan as far as it goes, several steps at a time in the threads of an executor.
 
-    When a step raises, the machine itself is in trouble: the running steps are asked to stop,
-    and the trouble is raised after they have ended.
+    `between` is called whenever others work and there is nothing else to do. When it or a step
+    raises, the machine itself is in trouble: the running steps are asked to stop, and the trouble
+    is raised after they have ended.
     """
+    from concurrent.futures import FIRST_COMPLETED, wait  # noqa: PLC0415 - as above
+
     progress = Progress()
     running: dict[Future[Status], StepId] = {}
     trouble: BaseException | None = None
@@ -39,20 +59,29 @@ def drive(
                 assert planned is not None
                 running[executor.submit(work, planned)] = step_id
                 progress = replace(progress, running=progress.running | {step_id})
+        trouble = trouble or _trouble_of(between)
+        if trouble is not None:
+            stop.ask(StopLevel.POLITE)
         if not running:
             break
         ended, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in sorted(ended, key=running.__getitem__):
             step_id = running.pop(future)
             failure = future.exception()
+            trouble = trouble or failure
             status = Status.FAILED if failure else future.result()
-            if failure is not None:
-                trouble = trouble or failure
-                stop.ask(StopLevel.POLITE)
             progress = _ended(progress, step_id, status)
     if trouble is not None:
         raise trouble
     return progress
+
+
+def _trouble_of(action: Callable[[], None]) -> BaseException | None:
+    try:
+        action()
+    except Exception as trouble:  # noqa: BLE001 - raised by the loop once nothing runs any more
+        return trouble
+    return None
 
 
 def _ended(progress: Progress, step_id: StepId, status: Status) -> Progress:

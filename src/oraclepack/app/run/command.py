@@ -1,7 +1,6 @@
 """The use case behind `run`: everything between reading the pack and the last word."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -12,9 +11,10 @@ from oraclepack import __version__
 from oraclepack.adapters import git, head, surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.quarantine import failed_folder
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import stopping_on_signals
 from oraclepack.adapters.stop import Stop
-from oraclepack.app.run.importing import import_state_file
+from oraclepack.app.run.importing import import_state, read_state
 from oraclepack.app.run.looking import look
 from oraclepack.app.run.opening import Found, Wish, find_run, mutates, opened
 from oraclepack.app.run.options import RunOptions
@@ -28,9 +28,11 @@ from oraclepack.core import journal as j
 from oraclepack.core.attempt import StopLevel
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
+from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
-from oraclepack.run.engine import drive
+from oraclepack.run.engine import drive, drive_in_order
+from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.schedule import OnFailure
@@ -62,12 +64,9 @@ class RunResult(msgspec.Struct, frozen=True):
     exit_code: int
 
 
-def plan_run(request: RunRequest, found: Found) -> Plan:
-    """The plan against the run as it is now; raises what stands against carrying it out."""
-    seen = look(
-        request.root, found.run, request.pack, found.state, answered=request.options.answered
-    )
-    made = make_plan(request.pack, found.state, request.selection, seen)
+def plan_run(request: RunRequest, state: RunState, seen: Seen) -> Plan:
+    """The plan against a run in this state; raises what stands against carrying it out."""
+    made = make_plan(request.pack, state, request.selection, seen)
     if isinstance(made, Refusal):
         raise made.error()
     return made
@@ -76,27 +75,35 @@ def plan_run(request: RunRequest, found: Found) -> Plan:
 def look_up(request: RunRequest) -> tuple[Found, Plan]:
     """Which run would be continued and what would be done. Changes nothing."""
     found = find_run(request.root, request.pack, request.wish, SystemClock())
-    return found, plan_run(request, found)
+    return found, plan_run(request, found.state, _look(request, found.run, found.state))
 
 
-def run_pack(request: RunRequest) -> RunResult:
+def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
+    return look(request.root, run, request.pack, state, answered=request.options.answered)
+
+
+def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     """Run what is to be run.
 
     The plan is made twice: before anything is written, so that a mistake changes nothing, and
     again under the lock, where nobody else can change the state.
     """
-    clock = SystemClock()
-    found, planned = look_up(request)
+    clock = clock or SystemClock()
+    found = find_run(request.root, request.pack, request.wish, clock)
+    seen = _look(request, found.run, found.state)
+    planned = plan_run(request, found.state, seen)
     if planned.refusal is not None:
         raise planned.refusal.error()
+    older = read_state(request.import_state) if request.import_state is not None else None
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         caught = stack.enter_context(stopping_on_signals(stop))
         private = stack.enter_context(surroundings.private_directory())
         record = stack.enter_context(opened(found, request.pack, request.wish, clock, "run"))
         folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
+        untouched = record.state.last_seq == found.state.last_seq
         _begin(request, found, record)
-        recover(request.root, found.run, record, folder)
+        untouched &= not recover(request.root, found.run, record, folder)
         _enter(request, found, record)
         session = Session(
             root=request.root,
@@ -110,10 +117,12 @@ def run_pack(request: RunRequest) -> RunResult:
             environment=_environment(request.options),
             failed=folder,
         )
-        if request.import_state is not None:
-            import_state_file(session, request.import_state)
-        now = Found(found.run, record.state, found.tree, is_new=found.is_new, reason=found.reason)
-        planned = plan_run(request, now)
+        if older is not None:
+            import_state(session, older)
+            untouched = False
+        if not untouched:
+            seen = _look(request, found.run, record.state)
+        planned = plan_run(request, record.state, seen)
         _carry_out(session, planned)
         return _end(request, session, found, planned, caught.number)
 
@@ -173,11 +182,28 @@ def _carry_out(session: Session, planned: Plan) -> None:
         return
     options = session.options
     policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
-    work = partial(_work, session)
-    with ThreadPoolExecutor(options.max_parallel, "step") as executor:
-        drive(planned, work, executor, session.stop, limit=options.max_parallel, policy=policy)
+    _drive(session, planned, policy)
     if session.stop.level is not StopLevel.AT_ONCE:
         tidy_up(session)
+
+
+def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:
+    work, limit = partial(_work, session), session.options.max_parallel
+    if limit == 1:
+        drive_in_order(planned, work, session.stop, policy=policy)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - loads logging for it
+
+    with ThreadPoolExecutor(limit, "step") as executor:
+        drive(
+            planned,
+            work,
+            executor,
+            session.stop,
+            limit=limit,
+            policy=policy,
+            between=session.record.sync,
+        )
 
 
 def _work(session: Session, step: PlannedStep) -> Status:

@@ -1,6 +1,9 @@
 """Taking over what the older tool has done: its state file, once."""
 
+from collections.abc import Mapping
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters import files
 from oraclepack.app.run.outputs import (
@@ -11,29 +14,40 @@ from oraclepack.app.run.outputs import (
 )
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
+from oraclepack.core import legacy
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
-from oraclepack.core.legacy import import_state
 from oraclepack.core.plan import command_hash
 from oraclepack.core.result import Status
 from oraclepack.core.step import Step
 
 
-def import_state_file(session: Session, path: Path) -> None:
-    """Steps that succeeded there, and whose outputs exist and meet their contract, count as ok."""
+class OlderState(msgspec.Struct, frozen=True):
+    """A state file of the older tool."""
+
+    source: str
+    sha256: str
+    statuses: Mapping[str, Status]
+
+
+def read_state(path: Path) -> OlderState:
+    """Read a state file. Changes nothing."""
     data = files.read(path)
     if data is None:
         raise InputError(f"--import-state: there is no file {path}", hint="check the path")
-    digest = sha256_bytes(data)
-    if any(event.sha256 == digest for event in session.record.state.imported):
+    return OlderState(path.as_posix(), sha256_bytes(data), legacy.import_state(data))
+
+
+def import_state(session: Session, older: OlderState) -> None:
+    """Steps that succeeded there, and whose outputs exist and meet their contract, count as ok."""
+    if any(event.sha256 == older.sha256 for event in session.record.state.imported):
         return
-    statuses = import_state(data)
     taken = tuple(
         step.id
         for step in session.pack.steps
-        if statuses.get(step.id) is Status.OK and _take(session, step)
+        if older.statuses.get(step.id) is Status.OK and _take(session, step)
     )
-    session.record.append(j.Imported(source=path.as_posix(), sha256=digest, steps=taken))
+    session.record.append(j.Imported(source=older.source, sha256=older.sha256, steps=taken))
 
 
 def _take(session: Session, step: Step) -> bool:

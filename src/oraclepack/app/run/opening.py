@@ -9,7 +9,7 @@ import msgspec
 from oraclepack.adapters import git, journal, lock, rundir, surroundings
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
-from oraclepack.core.errors import LockedError, UsageError
+from oraclepack.core.errors import BrokenOffError, LockedError, UsageError, WorldError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
@@ -80,10 +80,14 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
         found.run.sweep()
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
-        with Recorder(
-            file, found.run, pack, legacy=wish.legacy_files, observers=wish.observers
-        ) as recorder:
-            yield recorder
+        legacy, observers = wish.legacy_files, wish.observers
+        try:
+            with Recorder(file, found.run, pack, legacy=legacy, observers=observers) as recorder:
+                yield recorder
+        except WorldError as trouble:
+            raise BrokenOffError(
+                trouble.message, hint=trouble.hint, detail=trouble.detail
+            ) from trouble
 
 
 def mutates(pack: Pack) -> bool:

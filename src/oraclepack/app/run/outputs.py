@@ -28,12 +28,20 @@ def declared_paths(step: Step) -> tuple[str, ...]:
 
 
 def quarantine_earlier(session: Session, step: Step) -> None:
-    """Move what a failed or interrupted attempt left out of the way of the next one."""
+    """Move what a failed or interrupted attempt left out of the way of the next one.
+
+    A file that still is what the attempt found there is not its output.
+    """
     before = session.record.state.step(step.id)
     if before.status not in {Status.FAILED, Status.RUNNING}:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
-    inside = [path for path in (*declared_paths(step), *recorded) if _judged(session, path)]
+    kept = backup_folder(session, step.id, before.attempts)
+    inside = [
+        path
+        for path in (*declared_paths(step), *recorded)
+        if (place := _judged(session, path)) and not _is_same(place, kept / path)
+    ]
     moves = put_aside(
         session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
     )
@@ -48,9 +56,12 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
         content = files.read(place) if place is not None and place.is_file() else None
         if place is None or content is None:
             continue
-        backup = session.run.backups / f"{step.id}.{attempt}" / path
+        backup = backup_folder(session, step.id, attempt) / path
         files.make_directories(backup.parent, files.PRIVATE_DIRECTORY)
-        relocate.copy(place, backup)
+        try:
+            relocate.copy(place, backup)
+        except OSError as trouble:
+            raise files.cannot("keep a copy of", place, trouble) from trouble
         session.record.append(
             j.SetAside(
                 step=step.id,
@@ -62,6 +73,16 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
                 mode=stat.S_IMODE(place.stat().st_mode),
             )
         )
+
+
+def backup_folder(session: Session, step_id: str, attempt: int) -> Path:
+    """Where an attempt keeps the files it may replace."""
+    return session.run.backups / f"{step_id}.{attempt}"
+
+
+def _is_same(place: Path, backup: Path) -> bool:
+    now, then = read_content(place).data, read_content(backup).data
+    return now is not None and now == then
 
 
 def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: bool) -> None:

@@ -9,7 +9,7 @@ from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Outcome, Watch
 from oraclepack.core.pack import Prelude
-from oraclepack.core.result import StepError
+from oraclepack.core.result import Process, StepError
 
 NAME = "prelude"
 
@@ -30,10 +30,20 @@ def prepare(session: Session) -> StepError | None:
     while any((session.run.path / name).exists() for name in log_names(NAME, number)):
         number += 1
     stdout, stderr = log_names(NAME, number)
-    session.record.append(j.PreludeStarted(attempt=number, stdout_log=stdout, stderr_log=stderr))
     snapshot = session.private / "prelude.snapshot"
     attempt = _attempt(session, NAME, number, prelude.code if prelude else "", str(snapshot))
-    outcome = run_prelude(attempt, session.stop, Watch(), session.clock)
+    session.record.append(
+        j.PreludeStarted(
+            attempt=number,
+            stdout_log=stdout,
+            stderr_log=stderr,
+            # Its number is not known yet; the mark is enough to find what a crash leaves of it.
+            process=Process(pid=0, token=attempt.token),
+        )
+    )
+    outcome = run_prelude(
+        attempt, session.stop, Watch(on_started=lambda _: session.record.sync()), session.clock
+    )
     error = _error(session, outcome, stderr)
     session.record.append(
         j.PreludeFinished(

@@ -2,16 +2,41 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Self
 
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.rundir import RunDir, write_manifests
+from oraclepack.core import journal as j
+from oraclepack.core.errors import OraclePackError
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
 
 Observer = Callable[[KnownEvent, RunState], None]
 """Someone who is told of every event: a screen, a log. It must not raise."""
+
+_SOON = (
+    j.RunCreated,
+    j.SessionStarted,
+    j.HeadSeen,
+    j.PreludeStarted,
+    j.PreludeFinished,
+    j.StepStarted,
+    j.StepSpawned,
+    j.OutputRecorded,
+    j.StepFinished,
+    j.Warned,
+    j.SessionFinished,
+    j.RunFinished,
+)
+"""Synced together, by `sync`, while the shell of the next step starts. Until then a power cut may
+forget them, which costs a step's time, never a call: those wait for the disk."""
+
+_BEGINNINGS = (j.PreludeStarted, j.StepStarted)
+
+_PAUSE = 0.2
+"""Seconds between two writings of the manifests."""
 
 
 class Recorder:
@@ -36,31 +61,44 @@ class Recorder:
         self._legacy = legacy
         self._observers = observers
         self._wake = threading.Event()
-        self._over = False
+        self._over = threading.Event()
         self._trouble: Exception | None = None
-        self._keeper = threading.Thread(target=self._keep, name="manifests", daemon=True)
-        self._keeper.start()
+        self._keeper: threading.Thread | None = None
 
     @property
     def state(self) -> RunState:
         return self._journal.state
 
     def append(self, event: KnownEvent) -> KnownEvent:
-        """Keep an event; when this returns it has happened, whatever dies next."""
-        if self._trouble is not None:
+        """Keep an event; when this returns it has happened, whatever dies next.
+
+        Manifests that cannot be written keep new things from beginning. What has begun is
+        still written down: it may have been paid for.
+        """
+        begins = isinstance(event, _BEGINNINGS)
+        if begins and self._trouble is not None:
             raise self._trouble
-        kept = self._journal.append(event)
+        kept = self._journal.append(event, sync=not isinstance(event, _SOON))
         for observer in self._observers:
             observer(kept, self._journal.state)
+        if begins and self._keeper is None:
+            self._keeper = threading.Thread(target=self._keep, name="manifests", daemon=True)
+            self._keeper.start()
         self._wake.set()
         return kept
 
+    def sync(self) -> None:
+        """Make all events so far survive a power cut."""
+        self._journal.sync()
+
     def close(self) -> None:
         """Write the manifests a last time, durably. The journal is closed whatever happens."""
-        self._over = True
+        self._over.set()
         self._wake.set()
-        self._keeper.join()
+        if self._keeper is not None:
+            self._keeper.join()
         try:
+            self._journal.sync()
             write_manifests(self._run, self._pack, self.state, legacy=self._legacy)
         finally:
             self._journal.close()
@@ -68,19 +106,26 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+            return
+        # What goes wrong now is most likely the same trouble; the first word about it counts.
+        with suppress(OraclePackError, OSError):
+            self.close()
 
     def _keep(self) -> None:
-        while True:
+        while not self._over.is_set():
             self._wake.wait()
             self._wake.clear()
-            if self._over:
+            if self._over.is_set():
                 return
             try:
                 write_manifests(
                     self._run, self._pack, self.state, legacy=self._legacy, durable=False
                 )
-            except Exception as trouble:  # noqa: BLE001 - told by the next append
+            except Exception as trouble:  # noqa: BLE001 - told before the next thing begins
                 self._trouble = trouble
-                return
+            else:
+                self._trouble = None
+            self._over.wait(_PAUSE)

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from oraclepack.adapters import surroundings
 from oraclepack.adapters.orphans import Patience, end_leftovers
 from oraclepack.adapters.processes import has_proc
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
+from oraclepack.app.run.session import private_name
 from oraclepack.app.run.undoing import roll_back
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Started
@@ -13,8 +15,8 @@ from oraclepack.core.result import Process, Status
 from oraclepack.run.rollback import is_unfinished
 
 
-def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> None:
-    """Bring the run into a state from which a command can start."""
+def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
+    """Bring the run into a state from which a command can start; whether that changed files."""
     for step_id, step in sorted(record.state.steps.items()):
         if step.status is Status.RUNNING:
             _end(record, step_id, step.process, step.token)
@@ -24,10 +26,14 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> None:
         status = roll_back(root, run, record, folder)
         message = f"the rollback of an earlier command was interrupted; now {status}"
         record.append(j.Warned(code="rollback", message=message))
+        return True
+    return False
 
 
 def _end(record: Recorder, step_id: str | None, process: Process | None, token: str | None) -> None:
-    """End what still runs of a step whose runner was killed."""
+    """End what still runs of a step whose runner was killed, and remove what it hid."""
+    if token is not None:
+        surroundings.forget_private(private_name(token))
     # Without a process there is only the mark to go by, and only /proc shows it.
     if process is None and (token is None or not has_proc()):
         return

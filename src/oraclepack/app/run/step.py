@@ -1,5 +1,7 @@
 """One step, from the plan to its place in the journal."""
 
+from pathlib import Path
+
 import msgspec
 
 from oraclepack.adapters.bash import run_attempt
@@ -7,6 +9,7 @@ from oraclepack.adapters.logs import last_lines, line_that_begins
 from oraclepack.adapters.rundir import log_names
 from oraclepack.app.run.outputs import (
     attached_hashes,
+    backup_folder,
     declared_paths,
     quarantine_earlier,
     record_outputs,
@@ -73,8 +76,8 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
 
 def _attempt(session: Session, step: Step) -> Attempt:
     number = session.record.state.step(step.id).attempts + 1
-    while any((session.run.path / name).exists() for name in log_names(step.id, number)):
-        number += 1  # a power cut may have kept a log and lost its event
+    while any(place.exists() for place in _traces(session, step.id, number)):
+        number += 1  # a crash may have kept a file and lost its event
     stdout, stderr = (session.run.path / name for name in log_names(step.id, number))
     return Attempt(
         step=step.id,
@@ -93,6 +96,12 @@ def _attempt(session: Session, step: Step) -> Attempt:
     )
 
 
+def _traces(session: Session, step_id: str, number: int) -> tuple[Path, ...]:
+    """What an attempt leaves on disk, whether or not the journal knows of it."""
+    logs = (session.run.path / name for name in log_names(step_id, number))
+    return (*logs, backup_folder(session, step_id, number))
+
+
 def _watch(session: Session, attempt: Attempt) -> Watch:
     def started(process: Started) -> None:
         session.record.append(
@@ -107,6 +116,7 @@ def _watch(session: Session, attempt: Attempt) -> Watch:
                 ),
             )
         )
+        session.record.sync()  # the shell is at work meanwhile
 
     def idle(seconds: float) -> None:
         message = f"no output for {seconds:.0f} s; it may be thinking"
