@@ -1,0 +1,129 @@
+"""`--rollback-on-failure`: how files come back, and what happens when they cannot."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.run.project import Project, Zygote, a_project, asking
+
+FAILS = "# 04) fails\n[[ -e mended ]] || exit 7\n"
+OLDER = b"an older answer\n"
+MOMENT = 1_600_000_000_123_456_789
+
+
+@pytest.fixture
+def project(tmp_path: Path, zygote: Zygote) -> Project:
+    """Three questions, the second of which replaces a file, and a step that fails."""
+    steps = asking(1) + asking(2, after="echo scratch >out/scratch.txt\n") + asking(3)
+    made = a_project(tmp_path, zygote, "mkdir -p out\n" + steps + FAILS)
+    older = made.root / "out/02-topic-2.md"
+    older.parent.mkdir()
+    older.write_bytes(OLDER)
+    older.chmod(0o640)
+    (made.root / "out/mine.txt").write_text("mine\n")
+    for file in (older, made.root / "out/mine.txt", made.pack):
+        os.utime(file, ns=(MOMENT, MOMENT))
+    return made
+
+
+def look(path: Path) -> tuple[bytes, int, int]:
+    found = path.stat()
+    return path.read_bytes(), found.st_mode & 0o777, found.st_mtime_ns
+
+
+def told(data: dict[str, Any]) -> dict[str, Any]:
+    names = ("completed_steps", "failed_step", "skipped_steps", "resume_from", "rollback_status")
+    return {name: data[name] for name in names}
+
+
+def test_a_rollback_brings_files_back(project: Project) -> None:
+    out = project.root / "out"
+    others = {path: look(path) for path in (out / "mine.txt", project.pack)}
+
+    ran = project.run("--rollback-on-failure")
+
+    assert (ran.code, ran.envelope["error"]["code"]) == (3, "PARTIAL_FAILURE")
+    assert told(ran.data) == {
+        "completed_steps": ["01", "02", "03"],
+        "failed_step": "04",
+        "skipped_steps": [],
+        "resume_from": "01",
+        "rollback_status": "completed",
+    }
+    assert look(out / "02-topic-2.md") == (OLDER, 0o640, MOMENT)
+    assert {path: look(path) for path in others} == others
+    assert (out / "scratch.txt").read_text() == "scratch\n"
+    assert not (out / "01-topic-1.md").exists()
+    kept = out / "_failed" / project.run_dir.name
+    for number in (1, 2, 3):
+        name = f"step-{number:02}/1/out/{number:02}-topic-{number}.md"
+        assert "Direct answer" in (kept / name).read_text()
+    assert project.statuses() == ["pending"] * 4
+    assert (project.root / "pack.state.json").exists()
+    assert project.manifest()["sessions"][0]["rollback"] == "completed"
+
+
+def test_after_a_rollback_the_same_command_runs_everything(project: Project) -> None:
+    project.run("--rollback-on-failure")
+    (project.root / "mended").touch()
+
+    ran = project.run("--rollback-on-failure")
+
+    assert (ran.code, ran.data["rollback_status"]) == (0, "not_attempted")
+    assert project.statuses() == ["ok"] * 4
+    assert (project.root / "out/02-topic-2.md").read_bytes() != OLDER
+
+
+def test_a_rollback_that_fails_tells_both_states(project: Project, tmp_path: Path) -> None:
+    notes = str(tmp_path / "notes")
+    # Only rollback moves things there; the answers of steps 03 and 02 can be set aside, not 01's.
+    fault: dict[str, object] = {"notes": notes, "fail": 3, "only": "link", "path": "_failed"}
+
+    ran = project.run("--rollback-on-failure", fault=fault)
+
+    assert ran.code == 3
+    assert ran.data["rollback_status"] == "failed"
+    error = ran.data["rollback_error"]
+    assert "No space left on device" in error
+    assert "not taken back: out/01-topic-1.md" in error
+    assert (project.root / "out/02-topic-2.md").read_bytes() == OLDER
+    assert (project.root / "out/01-topic-1.md").exists()
+    assert project.manifest()["sessions"][0]["rollback"] == "failed"
+
+
+def operations(project: Project, tmp_path: Path) -> list[str]:
+    notes = tmp_path / "counted"
+    project.run("--rollback-on-failure", fault={"notes": str(notes)})
+    return notes.read_text().splitlines()
+
+
+def test_an_interrupted_rollback_is_finished_by_the_next_command(
+    tmp_path: Path, zygote: Zygote, project: Project
+) -> None:
+    """Killed before each change that a rollback makes to the user's files, in turn."""
+    out = project.root / "out"
+    shutil.copytree(project.root, tmp_path / "before", symlinks=True)
+    for only, number in [("link", 1), ("link", 2), ("link", 3), ("remove", 2), ("utime", 2)]:
+        again = Project(tmp_path / f"{only}-{number}", zygote, project.oracle)
+        shutil.copytree(tmp_path / "before", again.root, symlinks=True)
+        out = again.root / "out"
+        fault: dict[str, object] = {"notes": str(tmp_path / "notes"), "kill": number}
+        where = {"link": "_failed", "remove": "/out/", "utime": "/out/"}[only]
+
+        killed = again.run("--rollback-on-failure", fault=fault | {"only": only, "path": where})
+        assert killed.code == -signal.SIGKILL, (only, number)
+        (again.root / "mended").touch()
+        dry = again.run("--steps", "04")
+
+        assert dry.code == 0, (only, number, dry)
+        assert look(out / "02-topic-2.md")[:2] == (OLDER, 0o640)
+        assert not (out / "01-topic-1.md").exists()
+        assert again.statuses() == ["pending"] * 3 + ["ok"]
+        warned = [warning["message"] for warning in again.manifest()["warnings"]]
+        assert "the rollback of an earlier command was interrupted; now completed" in warned
+        assert json.loads((again.root / "pack.state.json").read_bytes())

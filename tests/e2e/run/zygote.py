@@ -1,0 +1,114 @@
+"""Starts oraclepack again and again without paying for its imports each time.
+
+A process of its own, with one thread: it reads requests as lines of JSON, forks, and the child
+becomes the program as `python -m oraclepack` would be, in a given directory and environment.
+On request the child's disk fails or kills it at a given operation.
+"""
+
+import errno
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from oraclepack.adapters import disk
+from oraclepack.cli.commands.run import run
+from oraclepack.cli.main import main as program
+from tests.packs import findings_of, pack_text
+
+Request = dict[str, Any]
+
+
+def serve() -> None:
+    """Answer until the requests end."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        match request["do"]:
+            case "start":
+                told: object = start(request)
+            case "wait":
+                told = os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
+            case other:
+                raise ValueError(other)
+        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.flush()
+
+
+def start(request: Request) -> int:
+    """Fork a child that answers one command line; its process id."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        become(request)
+        code = program(request["args"])
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # noqa: BLE001 - the child must never return to the loop
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exc()
+        code = 99
+    os._exit(code)
+
+
+def become(request: Request) -> None:
+    for descriptor, name in ((1, "out"), (2, "err")):
+        opened = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    fault = request.get("fault")
+    if fault is not None:
+        disk.set_hook(Fault(**fault))
+
+
+class Fault:
+    """What the disk does to the program, told by the number of the operation."""
+
+    def __init__(
+        self,
+        notes: str,
+        kill: int = 0,
+        torn: int | None = None,
+        fail: int = 0,
+        code: int = errno.ENOSPC,
+        only: str = "",
+        path: str = "",
+    ) -> None:
+        self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._kill = kill
+        self._torn = torn
+        self._fail = fail
+        self._code = code
+        self._only = only
+        self._path = path
+        self._count = 0
+
+    def __call__(self, operation: str, path: str) -> int | None:
+        if (self._only and operation != self._only) or self._path not in path:
+            return None
+        self._count += 1
+        number = self._count
+        os.write(self._notes, f"{operation} {Path(path).name}\n".encode())
+        if self._kill and number == self._kill and operation == "write" and self._torn is not None:
+            return self._torn
+        if self._kill and number >= self._kill:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._fail and number >= self._fail:
+            raise OSError(self._code, os.strerror(self._code), path)
+        return None
+
+
+if __name__ == "__main__":
+    assert run.name == "run"
+    findings_of(pack_text("# 01) x\ntrue\n"))  # loads what is loaded late
+    serve()
