@@ -136,12 +136,20 @@ def test_a_repository_may_not_name_programs(
 
 
 def test_toml_tables_become_dotted_names() -> None:
-    flat = flatten({"strict": True, "lint": {"select": ["OP1"]}, "providers": {"x": 1}}, "a.toml")
+    table = {
+        "strict": True,
+        "lint": {"select": ["OP1"]},
+        "providers": {"openai": {"max_concurrent": 2}},
+        "other": {"x": 1},
+    }
+
+    flat = flatten(table, "a.toml")
 
     assert {name: given.where for name, given in flat.items()} == {
         "strict": "a.toml: strict",
         "lint.select": "a.toml: lint.select",
-        "providers": "a.toml: providers",
+        "providers.openai.max_concurrent": "a.toml: providers.openai.max_concurrent",
+        "other": "a.toml: other",
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from oraclepack.core.errors import UsageError
-from oraclepack.core.kinds import BOOLEANS, Bool, Choice, Names, Path
+from oraclepack.core.kinds import BOOLEANS, Bool, Choice, Names, Path, Texts
 from oraclepack.core.setting import Setting
 from oraclepack.core.settings import COLOR, CWD, OUTPUT, Given
 
@@ -28,6 +28,9 @@ def option_for(setting: Setting[Any]) -> click.Option:
         case Names():
             text = f"{setting.help} May be repeated."
             return click.Option(names, multiple=True, metavar="WORDS", help=text)
+        case Texts():
+            text = f"{setting.help} May be repeated."
+            return click.Option(names, multiple=True, metavar="TEXT", help=text)
         case Path():
             return click.Option(names, type=click.Path(), metavar="DIR", help=setting.help)
         case kind_of_value:

@@ -131,6 +131,18 @@ class Names(msgspec.Struct, frozen=True):
         return tuple(word for word in words if word)
 
 
+class Texts(msgspec.Struct, frozen=True):
+    """A list of texts that may hold anything, commas too: a TOML array, or one text."""
+
+    name: str = "texts"
+
+    def read(self, raw: object) -> tuple[str, ...]:
+        parts = [raw] if isinstance(raw, str) else raw
+        if not isinstance(parts, list | tuple) or not all(isinstance(p, str) for p in parts):
+            raise ValueError("must be a text or a list of texts")
+        return tuple(part for part in parts if part.strip())
+
+
 def _number(raw: object) -> float | None:
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None

@@ -10,6 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from oraclepack.core.attempt import MARKER_VARIABLE
+from oraclepack.core.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
@@ -58,6 +59,8 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
         (
             *(value for value in list(globals().values()) if isinstance(value, Setting)),
             *RUN_SETTINGS,
+            *CALL_SETTINGS,
+            *PROVIDER_SETTINGS,
         ),
         key=lambda setting: setting.name,
     )
@@ -125,16 +128,20 @@ def resolve(layers: Iterable[Layer]) -> tuple[dict[str, object], dict[str, Origi
     return values, origins
 
 
-def flatten(table: Mapping[str, object], where: str) -> dict[str, Given]:
+def flatten(table: Mapping[str, object], where: str, above: str = "") -> dict[str, Given]:
     """A TOML table as dotted names. Only the tables that hold settings are looked into."""
-    tables = {name.partition(".")[0] for name in BY_NAME if "." in name}
+    tables = {
+        ".".join(parts[:count])
+        for parts in (name.split(".") for name in BY_NAME)
+        for count in range(1, len(parts))
+    }
     flat: dict[str, Given] = {}
     for key, value in table.items():
-        if key in tables and isinstance(value, dict):
-            for inner, item in value.items():
-                flat[f"{key}.{inner}"] = Given(item, f"{where}: {key}.{inner}")
+        name = f"{above}{key}"
+        if name in tables and isinstance(value, dict):
+            flat |= flatten(value, where, f"{name}.")
         else:
-            flat[key] = Given(value, f"{where}: {key}")
+            flat[name] = Given(value, f"{where}: {name}")
     return flat
 
 

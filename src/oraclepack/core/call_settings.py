@@ -1,0 +1,78 @@
+"""The settings about calls of tools: which engine, the cache, retries, limits."""
+
+from typing import Any
+
+from oraclepack.core.kinds import Bool, Choice, Duration, Int, Path, Texts
+from oraclepack.core.setting import Setting
+
+ENGINE = Setting(
+    "engine",
+    Choice(("pack", "api", "browser", "rehearsal")),
+    "pack",
+    "Who answers oracle: what the pack says, oracle's api or browser engine, or a rehearsal "
+    "inside oraclepack that costs nothing.",
+)
+ORACLE_BIN = Setting(
+    "oracle_bin",
+    Path(),
+    "",
+    "The oracle program to call instead of the one on PATH.",
+    trusted_only=True,
+)
+ORACLE_FLAG = Setting(
+    "oracle_flag", Texts(), (), "A flag for every oracle call, such as --model=gpt-5.2."
+)
+OVERRIDE = Setting(
+    "override", Texts(), (), "A flag for the oracle calls of some steps: 03,07:--engine=api."
+)
+CACHE = Setting("cache", Bool(), default=True, help="Answer unchanged questions from the cache.")
+REFRESH = Setting(
+    "refresh", Bool(), default=False, help="Ask again, whatever the cache has, and keep the answer."
+)
+CALL_TIMEOUT = Setting("call_timeout", Duration(), 7200.0, "Stop a call that takes longer.")
+ON_UNKNOWN = Setting(
+    "on_unknown",
+    Choice(("ask", "retry", "fail")),
+    "ask",
+    "What to do when a crash leaves open whether a call was paid for; without a terminal, ask "
+    "means fail.",
+)
+RETRY_BUDGET = Setting("retry_budget", Int(0), 40, "How many repeated calls a run may make.")
+RETRY_BASE_SECONDS = Setting(
+    "retry_base_seconds", Duration(), 2.0, "The first pause before a repeated call; it doubles."
+)
+OUTPUT_RETRIES = Setting(
+    "output_retries",
+    Int(0, 10),
+    0,
+    "How often a complete answer that misses its contract is asked for again.",
+)
+
+CALL_SETTINGS: tuple[Setting[Any], ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Setting)
+)
+
+PROVIDERS = ("openai", "anthropic", "google", "xai", "openrouter", "browser")
+MAX_CONCURRENT = {
+    name: Setting(
+        f"providers.{name}.max_concurrent",
+        Int(0),
+        1 if name == "browser" else 0,
+        f"How many calls to {name} may be under way at once; 0 means no limit.",
+    )
+    for name in PROVIDERS
+}
+REQUESTS_PER_MINUTE = {
+    name: Setting(
+        f"providers.{name}.requests_per_minute",
+        Int(0),
+        0,
+        f"How many calls to {name} may begin in a minute; 0 means no limit.",
+    )
+    for name in PROVIDERS
+}
+PROVIDER_SETTINGS: tuple[Setting[Any], ...] = (
+    *MAX_CONCURRENT.values(),
+    *REQUESTS_PER_MINUTE.values(),
+)
+"""Of all oraclepack processes of the user together; only in config files and variables."""
