@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.adapters import processes
 from oraclepack.adapters.processes import look_at
 from oraclepack.core.attempt import StopLevel
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
@@ -343,6 +344,51 @@ def test_a_missing_tool_is_a_value(here: Stage) -> None:
 
     assert here.run("oracle -p q")[0].exit_code == 127
     assert here.ends[0].trouble == "oracle is not on PATH"
+
+
+def test_a_missing_npx_is_told_as_a_shell_would(tmp_path: Path) -> None:
+    npx = scripted_tool(tmp_path / "bin", "npx").program
+    (npx.parent / "bash").symlink_to("/bin/bash")
+    with stage(tmp_path, env={"PATH": str(npx.parent)}) as here:
+        npx.unlink()
+        outcome, said = here.run("npx cowsay", login=False)
+
+    assert (outcome.exit_code, said) == (127, "npx: command not found\n")
+
+
+def test_a_tool_whose_start_cannot_be_noted_does_not_go_on(here: Stage) -> None:
+    def fail(_process: Process) -> None:
+        raise LookupError("the journal is gone")
+
+    def start(call: LiveCall, shim: Shim) -> int:
+        return shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), fail).exit_code
+
+    here.act = start
+    outcome, _ = here.run("oracle -p '[[fault=deaf]]'")
+
+    assert outcome.exit_code == 125
+    assert all(look_at(call["pid"]) is None for call in here.oracle.calls)
+
+
+def test_a_system_without_the_newer_calls_will_do(
+    here: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "open_pidfd", lambda _pid: None)
+    monkeypatch.delattr(os, "O_TMPFILE")
+
+    assert here.run("oracle -p q")[0].exit_code == 0
+    assert here.oracle.prompts == ["q"]
+
+
+def test_a_closing_gateway_ends_the_calls_under_way(tmp_path: Path) -> None:
+    with stage(tmp_path) as here:
+        running = threading.Thread(target=here.run, args=("oracle -p '[[fault=hang]]'",))
+        running.start()
+        here.began.wait()
+    running.join()
+
+    assert here.ends[0].stopped
+    assert not here.gateway.faults
 
 
 def test_a_fault_of_ours_fails_the_call_and_is_kept(here: Stage) -> None:

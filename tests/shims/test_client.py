@@ -197,19 +197,26 @@ def test_a_stranger_is_not_listened_to(said: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("fields", "size"),
     [
-        pytest.param(b"2\0oracle\0/\0022\0000", id="another version"),
-        pytest.param(b"1\0oracle\0/\0022\0003\0a", id="missing words"),
-        pytest.param(b"1\0oracle\0/\0much\0000", id="no number"),
+        pytest.param(("2", "oracle", "/", "22", "0"), None, id="another version"),
+        pytest.param(("1", "oracle", "/", "22", "3", "a"), None, id="missing words"),
+        pytest.param(("1", "oracle", "/", "much", "0"), None, id="no number"),
+        pytest.param(("1", "oracle"), None, id="missing fields"),
+        pytest.param(("1", "oracle"), 1 << 30, id="too much"),
+        pytest.param(("1", "oracle"), 100, id="less than promised"),
     ],
 )
-def test_a_garbled_call_is_refused_and_its_streams_are_closed(data: bytes) -> None:
+def test_a_garbled_call_is_refused_and_its_streams_are_closed(
+    fields: tuple[str, ...], size: int | None
+) -> None:
+    data = "\0".join(fields).encode()
     before = set(Path("/proc/self/fd").iterdir())
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        socket.send_fds(theirs, [len(data).to_bytes(4, "big")], [0, 1, 2])
+        socket.send_fds(theirs, [(size or len(data)).to_bytes(4, "big")], [0, 1, 2])
         theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
         with pytest.raises(Garbled):
             receive(ours)
 

@@ -3,7 +3,8 @@
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.adapters.caller import Caller
 
@@ -17,8 +18,7 @@ class Garbled(Exception):  # noqa: N818  not an error of ours, and it goes nowhe
     """Something that is no shim of this run has spoken."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallMessage:
+class CallMessage(msgspec.Struct, frozen=True):
     """A call in the caller's own words."""
 
     name: str

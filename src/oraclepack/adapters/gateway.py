@@ -5,11 +5,13 @@ import select
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from oraclepack.adapters.call_message import CallMessage, Garbled, receive
 from oraclepack.adapters.caller import Caller
@@ -28,13 +30,13 @@ Answer = Callable[[LiveCall, Shim], int]
 REFUSED = 125
 """The exit code of a call that could not even be looked at."""
 
-_NPX = "npx"
+_MOST_AT_ONCE = 256
+"""Calls beyond that wait their turn."""
 _HANDSHAKE = 30.0
 """A shim says everything at once; one that does not is not one."""
 
 
-@dataclass(slots=True)
-class _Expected:
+class _Expected(msgspec.Struct):
     """An attempt that may make calls, and how many it has made."""
 
     step: str
@@ -67,12 +69,14 @@ class Gateway:
         self._answer = answer
         self._lock = threading.Lock()
         self._expected: dict[str, _Expected] = {}
-        self._calls: dict[threading.Thread, socket.socket] = {}
+        self._calls: set[socket.socket] = set()
         self.faults: list[BaseException] = []
         """What went wrong inside of us while a call was answered."""
         self._listener = socket.socket(socket.AF_UNIX)
         self._wake = os.pipe()
         self._thread = threading.Thread(target=self._accept, name="gateway", daemon=True)
+        # Threads that stay, because one that ends hides its children from whoever lists ours.
+        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
 
     def __enter__(self) -> Self:
         self._listener.bind(str(self.shims.socket))
@@ -91,12 +95,11 @@ class Gateway:
         self._thread.join()
         self._listener.close()
         with self._lock:
-            left = dict(self._calls)
-        for thread, connection in left.items():
-            # The thread then finds its caller gone, and ends the tool as it would anyway.
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            for connection in self._calls:
+                # Its thread then finds the caller gone, and ends the tool as it would anyway.
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self._threads.shutdown()
         for descriptor in self._wake:
             os.close(descriptor)
         self.shims.remove()
@@ -120,18 +123,17 @@ class Gateway:
                 connection, _ = self._listener.accept()
             except OSError:
                 continue  # the shim was gone before we came, or we are out of descriptors
-            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
             with self._lock:
-                self._calls[thread] = connection
-            thread.start()
+                self._calls.add(connection)
+            self._threads.submit(self._serve, connection)
 
     def _serve(self, connection: socket.socket) -> None:
         try:
             self._converse(connection)
         finally:
-            connection.close()
             with self._lock:
-                del self._calls[threading.current_thread()]
+                self._calls.discard(connection)
+            connection.close()
 
     def _converse(self, connection: socket.socket) -> None:
         connection.settimeout(_HANDSHAKE)

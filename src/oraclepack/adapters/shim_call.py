@@ -5,8 +5,9 @@ import select
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.real_tool import Toolbox
@@ -20,8 +21,7 @@ from oraclepack.core.result import Process
 _NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, 130
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(msgspec.Struct, frozen=True):
     """What all calls of a run share."""
 
     tools: Toolbox

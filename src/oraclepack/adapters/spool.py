@@ -5,6 +5,7 @@ takes the answer with it, and a file stays open whoever is killed, the reader or
 the file the words go to the step as fast as it takes them, and their end can be read again.
 """
 
+import fcntl
 import os
 import select
 import stat
@@ -22,7 +23,7 @@ class Spool:
     def __init__(self, descriptor: int, target: int | None) -> None:
         """`target` is the step's descriptor; None keeps the words from the step."""
         self.fd = descriptor
-        self._target = target
+        self._target = target if target is not None and can_write(target) else None
         self._sent = 0
         self._chunk = _CHUNK if target is not None and _is_file(target) else select.PIPE_BUF
 
@@ -80,6 +81,11 @@ def nameless_file(folder: Path) -> int:
         return os.open(name, flags)
     finally:
         Path(name).unlink()
+
+
+def can_write(descriptor: int) -> bool:
+    """Whether it was opened for writing; of one that was not, a poll would tell nothing."""
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
 
 
 def takes(descriptor: int) -> bool:

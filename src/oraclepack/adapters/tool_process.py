@@ -7,7 +7,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from oraclepack.adapters import orphans, processes
 from oraclepack.adapters.caller import Caller
@@ -24,8 +25,7 @@ _UNMARKED = "-"
 """Tools carry no mark, so what they leave is known by its session alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """What the kernel needs to start a tool."""
 
     argv: tuple[str, ...]
@@ -42,8 +42,7 @@ class Launch:
         return frozenset((self.stdout, self.stderr))
 
 
-@dataclass(slots=True)
-class Ended:
+class Ended(msgspec.Struct):
     """How it came to an end."""
 
     code: int = 0
@@ -89,8 +88,7 @@ def run_process(
     return ended
 
 
-@dataclass(frozen=True, slots=True)
-class _Tool:
+class _Tool(msgspec.Struct, frozen=True):
     process: subprocess.Popen[bytes]
     exit_fd: int
 
