@@ -83,20 +83,31 @@ def _same_place(path: str, first: Evidence, second: Evidence) -> bool:
 
 def _overlap(first: Statement, second: Statement) -> _Overlap:
     ours, theirs = dict(first.words), dict(second.words)
-    total = len(ours) + len(theirs)
-    signs: list[bool] = []
+    matched: list[tuple[str, str]] = []
     opposed = 0
     for word in sorted(ours.keys() & theirs.keys()):
-        signs.append(_agree(ours.pop(word), theirs.pop(word)))
+        matched.append((word, word))
         told = (first.opposites.get(word), second.opposites.get(word))
         opposed += None not in told and told[0] != told[1]
-    for word in sorted(ours):
-        twin, is_denial = _twin(word, theirs)
+    free = theirs.keys() - {word for word, _ in matched}
+    for word in sorted(ours.keys() - {word for word, _ in matched}):
+        twin, is_denial = _twin(word, free)
         if twin is not None:
-            signs.append(_agree(ours[word], theirs.pop(twin)))
+            matched.append((word, twin))
+            free -= {twin}
             opposed += is_denial
-    share = 2 * len(signs) / total if total else 0.0
-    return _Overlap(share, sum(signs), len(signs) - sum(signs), opposed)
+    agreeing = sum(_agree(ours[word], theirs[twin]) for word, twin in matched)
+    return _Overlap(_share(first, second, matched), agreeing, len(matched) - agreeing, opposed)
+
+
+def _share(first: Statement, second: Statement, matched: list[tuple[str, str]]) -> float:
+    """The larger share: of all words, or of those that ask, whatever reasons are given."""
+    total = len(first.words) + len(second.words)
+    core = len(first.core) + len(second.core)
+    asking = sum(mine in first.core and other in second.core for mine, other in matched)
+    if first.asks and second.asks and not asking:
+        return 0.0  # the same reason for two different things
+    return max(2 * len(matched) / total if total else 0.0, 2 * asking / core if core else 0.0)
 
 
 def _agree(first: bool | None, second: bool | None) -> bool:  # noqa: FBT001 - signs, no switches

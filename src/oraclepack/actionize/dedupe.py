@@ -22,7 +22,7 @@ MOST_COMPARED = 48
 NEIGHBOURS = 8
 """In larger groups each is compared with so many others that come next by their words."""
 MOST_KEYS = 12
-FEWEST_WORDS = 4
+FEWEST_WORDS = 3
 """A statement about nothing in particular must say this much to be the same as another."""
 
 Said = Proposal | Claim

@@ -40,6 +40,8 @@ def _counts(item: Item) -> bool:
 
 def _shown(item: Item) -> str:
     """An item in one line, with the commands of the code block below it."""
+    if item.cells:
+        return "; ".join(cell for _, cell in item.cells if not cell.strip(" .)").isdigit())
     fresh = [command for command in item.commands if command not in item.text]
     shown = ", ".join(f"`{command}`" for command in fresh)
     return f"{item.text} {shown}".strip()

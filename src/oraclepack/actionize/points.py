@@ -87,13 +87,20 @@ def _split(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), ()
     parts = sentences(item.text)
     asked = tuple(part for part in parts if is_action(part) and not part.endswith(":"))
-    said = tuple(part for part in parts if part not in asked and not part.endswith(":"))
+    if item.done is False and not asked:
+        asked = parts[:1]
+    said = tuple(part for part in parts if part not in asked and _tells(part))
     if not asked and is_action(item.text.rstrip(":")) and not item.children:
         shown = ", ".join(f"`{command}`" for command in item.commands)
         return (), (f"{item.text} {shown}".strip(),)
     if item.text.endswith(":") and is_action(parts[-1].rstrip(":")):
         asked = (*asked, parts[-1].rstrip(":"))
     return said, asked
+
+
+def _tells(sentence: str) -> bool:
+    """It is more than a label: "Eviction." and "In detail:" tell nothing."""
+    return not sentence.endswith(":") and (" " in sentence.strip() or not sentence.isascii())
 
 
 def _split_row(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:

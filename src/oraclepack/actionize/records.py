@@ -1,6 +1,6 @@
 """Groups of proposals → records: status, what is missing, what comes first, how soon."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -17,10 +17,11 @@ from oraclepack.core.backlog import (
     Statement,
     WorkStatus,
 )
-from oraclepack.core.evidence import Evidence, united
+from oraclepack.core.evidence import CitationState, Evidence, united
+from oraclepack.core.sections import normalise
 
 _MOST_NOTES = 24
-_LONGEST_SIDE = 60
+_LONGEST_SIDE = 90
 
 
 def records_of(pack: PackAnswers, groups: Groups) -> tuple[Record, ...]:
@@ -51,8 +52,10 @@ class _Maker:
         experiments = [one.next_experiment for one in members if one.next_experiment]
         record = msgspec.structs.replace(
             blank,
-            actions=_once(action for one in members for action in one.actions),
-            notes=_once(note for one in members for note in one.notes)[:_MOST_NOTES],
+            actions=_actions(members),
+            notes=_once((*_rewordings(members), *(n for one in members for n in one.notes)))[
+                :_MOST_NOTES
+            ],
             missing_inputs=_once(name for one in members for name in one.missing_inputs),
             experiment=all(one.experiment for one in members),
             next_experiment=experiments[0] if experiments else None,
@@ -133,16 +136,36 @@ def _evidence(one: Said) -> Evidence:
     return one.evidence if isinstance(one, Proposal) else one.statement.evidence
 
 
+def _actions(members: Sequence[Proposal]) -> tuple[str, ...]:
+    """What to do: the first wording of what all ask for, then what each asks for besides."""
+    besides = (action for one in members[1:] for action in one.actions[1:])
+    return _once((*members[0].actions, *besides))
+
+
+def _rewordings(members: Sequence[Proposal]) -> Iterator[str]:
+    """How the others put what the first one asks for."""
+    known = {normalise(action) for action in members[0].actions}
+    for one in members[1:]:
+        for action in one.actions[:1]:
+            if normalise(action) not in known:
+                known.add(normalise(action))
+                yield f"step {one.step_id} puts it so: {action}"
+
+
 def _blocked_by_citations(record: Record) -> Record:
     """A record whose every citation is bad: not to be worked on as it stands."""
     bad = _once(said_of(citation) for citation in record.evidence.citations)
-    files = ", ".join(f"`{path}`" for path in sorted({c.path for c in record.evidence.citations}))
-    steps = " and ".join(record.sources)
+    cited = record.evidence.citations
+    files = ", ".join(f"`{path}`" for path in sorted({citation.path for citation in cited}))
+    steps = f"step{'s' * (len(record.sources) > 1)} {' and '.join(record.sources)}"
+    beyond = all(citation.state is CitationState.OUT_OF_RANGE for citation in cited)
+    look = f"Find the place in {files} that the answer of {steps} means"
+    ask = f"Attach {files} as it is now to {steps} and ask again"
     return msgspec.structs.replace(
         record,
         status=WorkStatus.BLOCKED,
         missing_inputs=_once((*bad, *record.missing_inputs)),
-        next_experiment=f"Attach {files} as it is now to step {steps} and ask again",
+        next_experiment=look if beyond else ask,
     )
 
 

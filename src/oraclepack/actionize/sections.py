@@ -213,6 +213,9 @@ class _Reader:
     def _code(self, block: Block) -> None:
         commands = commands_in(block.text, block.language)
         items = self.sections[self._now]
+        if self._now is Section.MISSING_EVIDENCE and not commands:
+            # A list of paths is as often a code block as a list.
+            items += [Item(f"`{line.strip()}`") for line in block.text.splitlines() if line.strip()]
         if not commands:
             return
         if self._open:

@@ -3,6 +3,7 @@
 import re
 
 from oraclepack.actionize.intent import is_action
+from oraclepack.actionize.verbs import OPENERS
 
 LONGEST_TITLE = 110
 LONGEST_NOTE = 400
@@ -28,9 +29,10 @@ def sentences(text: str) -> tuple[str, ...]:
     hidden = _SHORTENED.sub(lambda m: re.sub(r"[.\s]", _hide, m[0]), hidden)
     found: list[str] = []
     for part in _END.split(hidden):
-        for piece in _HALF.split(part):
+        pieces = _HALF.split(part)
+        for piece in pieces:
             said = _shown(piece).strip()
-            if found and piece is not part and not (is_action(said) or is_action(found[-1])):
+            if found and piece is not pieces[0] and not is_action(said):
                 found[-1] = f"{found[-1]} {said}"
             elif said:
                 found.append(said)
@@ -48,6 +50,8 @@ def _shown(text: str) -> str:
 def title_of(text: str, longest: int = LONGEST_TITLE) -> str:
     """A line that names a piece of work."""
     bare = _LABEL.sub("", text.strip(), count=1).rstrip(" .;:,。")
+    opener = OPENERS.match(bare)
+    bare = bare[opener.end() :] if opener is not None and is_action(text) else bare
     return cut(bare[:1].upper() + bare[1:], longest)
 
 

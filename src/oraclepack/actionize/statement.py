@@ -31,6 +31,8 @@ class Statement(msgspec.Struct, frozen=True):
     """It asks for work, instead of telling how things are."""
     words: Mapping[str, bool | None]
     """Each content word, and whether it is affirmed; None in the reasons given for a request."""
+    core: frozenset[str]
+    """The words of the request itself, or all words where nothing is asked for."""
     opposites: Mapping[str, bool]
     """Each concept that has an opposite, and which of the two was said."""
     numbers: frozenset[str]
@@ -52,7 +54,13 @@ def statement_of(text: str, evidence: Evidence | None = None) -> Statement:
         for clause in _clauses(_tokens(part)):
             reading.take(clause, is_reason=is_reason)
     return Statement(
-        text, found, bool(requests), reading.words, reading.opposites, frozenset(reading.numbers)
+        text,
+        found,
+        bool(requests),
+        reading.words,
+        frozenset(reading.core if requests else reading.words),
+        reading.opposites,
+        frozenset(reading.numbers),
     )
 
 
@@ -83,12 +91,15 @@ class _Reading:
 
     def __init__(self) -> None:
         self.words: dict[str, bool | None] = {}
+        self.core: set[str] = set()
         self.opposites: dict[str, bool] = {}
         self.numbers: set[str] = set()
 
     def take(self, clause: list[str], *, is_reason: bool) -> None:
         """Read one more clause. The first mention of a word counts."""
         denied = sum(token in w.NEGATES_CLAUSE for token in clause) % 2 == 1
+        before = set(self.words)
+        is_core = not is_reason and clause[:1] != [] and clause[0] not in w.REASONS
         for token in clause:
             if token in w.NEGATES_REST or token in w.REMOVES:
                 denied = not denied
@@ -98,6 +109,7 @@ class _Reading:
                 self.numbers.add(number)
             else:
                 self._word(token, None if is_reason else not denied)
+        self.core |= set(self.words) - before if is_core else set()
 
     def _word(self, token: str, affirmed: bool | None) -> None:  # noqa: FBT001 - a sign, not a switch
         stemmed = stem(token)

@@ -31,7 +31,8 @@ IMPERATIVES = word_set(
     # German
     "füge ergänze prüfe überprüfe entferne lösche setze verwende nutze schreibe erstelle ersetze "
     "ändere vermeide sperre teste dokumentiere protokolliere begrenze verschiebe benenne führe "
-    "validiere verschlüssele behebe messe miss lies starte baue lege stelle aktiviere deaktiviere "
+    "validiere leere zeige melde speichere verschlüssele behebe messe miss lies starte "
+    "baue lege stelle aktiviere deaktiviere "
     # French
     "ajoute ajouter ajoutez supprime supprimer supprimez vérifie vérifier vérifiez "
     "utilise utiliser "
@@ -43,7 +44,8 @@ IMPERATIVES = word_set(
     "añade añadir agrega agregar elimina eliminar verifica verificar comprueba comprobar usa usar "
     "utiliza utilizar reemplaza reemplazar crea crear escribe escribir documenta documentar limita "
     "limitar evita evitar mueve mover renombra renombrar prueba probar valida validar registra "
-    "registrar corrige corregir ejecuta ejecutar mide medir cifra cifrar "
+    "registrar muestra mostrar guarda guardar corrige corregir ejecuta ejecutar mide "
+    "medir cifra cifrar "
     # Portuguese, Italian
     "adicione adicionar remova remover verifique verificar substitua substituir crie criar escreva "
     "escrever documente limite evite mova renomeie teste valide corrija execute meça "
@@ -63,7 +65,7 @@ AMBIGUOUS = word_set(
 
 OBJECTS = word_set(
     "the a an all each every any this that these those it its them both only whether which how "
-    "where what why ` one two three your our against for into in with on again up"
+    "where what why who ` one two three your our against for into in with on again up"
 )
 """What follows a verb rather than a noun."""
 

@@ -24,7 +24,8 @@ SMALL = word_set(
     "von vom zu zum zur für über unter um es er sie wir man sich auch noch schon nur sehr dann "
     "so als wie diese dieser dieses sollte sollten muss müssen kann können braucht "
     # French
-    "le la les l un une des du de d et ou mais si quand car que qu qui dont où est sont était "
+    "ne n n'est n'a le la les l un une des du de d et ou mais si quand car que qu qui "
+    "dont où est sont était "
     "être a ont au aux dans sur sous avec pour par en ce cette ces il elle on se s y doit devrait "
     "faut peut "
     # Spanish, Portuguese, Italian
@@ -56,7 +57,7 @@ NEGATES_CLAUSE = word_set(
     "shouldn't mustn't couldn't hasn't haven't hadn't needn't neither missing lacks lack lacking "
     "absent lost loses lose stop stops avoid avoids refrain hardly nobody nothing nowhere "
     "nicht nie niemals fehlt fehlen fehlend vermeide "
-    "pas jamais n'est n'a ne n évite manque "
+    "pas jamais évite manque "
     "nunca jamás tampoco evita falta não nem non mai manca "
     "不 没 未 无 沒 無"
 )
@@ -148,7 +149,7 @@ OPPOSITES = (
 """Pairs that deny each other; the second one counts as the first, denied."""
 
 SAME = (
-    ("limit", "cap bound restrict maximum max"),
+    ("limit", "cap restrict maximum max"),
     ("validate", "verify check sanitise sanitize"),
     ("remove", "drop delete"),
     ("unused", "dead obsolete"),
@@ -192,8 +193,11 @@ NUMBERS = (
 NUMBERS |= {"hundred": 100, "thousand": 1000, "once": 1, "twice": 2}
 
 CLAUSE_ENDS = word_set(
-    "when if because since while whereas so that which who but until unless where although though "
+    "when if because since while whereas so which who but until unless where although though "
     "whenever before after as-soon-as wenn weil während aber sobald bevor nachdem quand lorsque "
     "parce mais cuando porque pero mientras quando perché"
 )
 """Words that begin a new clause; what is denied before them is not denied after."""
+
+REASONS = word_set("because since so weil damit da car puisque porque pues pois perché poiché")
+"""Words that begin a reason: what is asked for stands before them."""
