@@ -28,6 +28,28 @@ COMMANDS = {
         f"{_PLACE}.actionize:actionize",
         "Turn the answers of a pack into a backlog, a change plan and tracker files.",
     ),
+    "runs": Entry(f"{_PLACE}.runs:runs", "Look at past runs."),
+    "quarantine": Entry(
+        f"{_PLACE}.quarantine:quarantine",
+        "Look at outputs that were set aside, and get them back.",
+    ),
+    "generate": Entry(
+        f"{_PLACE}.generate:generate",
+        "Write a strict pack of twenty questions about this repository.",
+    ),
+    "new": Entry(f"{_PLACE}.new:new", "Write an empty pack that teaches the format."),
+    "upgrade": Entry(
+        f"{_PLACE}.upgrade:upgrade", "Propose the strict form of an old pack, with a proof."
+    ),
+    "skills": Entry(f"{_PLACE}.skills:skills", "The prompt for agents that write packs."),
+    "ticketify": Entry(
+        f"{_PLACE}.ticketify:ticketify",
+        "Turn tickets into an index, actions, a PRD and a pack.",
+    ),
+    "tickets": Entry(
+        f"{_PLACE}.tickets:tickets",
+        "What the steps of the ticket action pack ask of oraclepack.",
+    ),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
     "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),

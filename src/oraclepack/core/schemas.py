@@ -21,10 +21,31 @@ SCHEMAS = {
     "state": ("oraclepack.core.legacy:LegacyState", 1),
     "report": ("oraclepack.core.legacy:LegacyReport", 1),
     "journal": ("oraclepack.core.journal:KnownEvent", 1),
+    "generated": ("oraclepack.core.generation:Generated", 1),
+    "new-pack": ("oraclepack.core.generation:NewPack", 1),
+    "upgraded": ("oraclepack.core.generation:Upgraded", 1),
+    "skill": ("oraclepack.core.skills:SkillShown", 1),
+    "skills-installed": ("oraclepack.core.skills:SkillsInstalled", 1),
+    "skills-checked": ("oraclepack.core.skills:SkillsChecked", 1),
     "actionized": ("oraclepack.core.backlog:Actionized", 1),
     "record": ("oraclepack.core.backlog:Record", 1),
+    "ticketified": ("oraclepack.core.schemas:ticketified_schema", 1),
+    "tickets-told": ("oraclepack.core.ticketified:TicketsTold", 1),
+    "tickets-index": ("oraclepack.core.ticket:TicketIndex", 1),
+    "tickets-actions": ("oraclepack.core.ticket:Actions", 1),
+    "tickets-manifest": ("oraclepack.core.ticket:TicketManifest", 1),
+    "tickets-check": ("oraclepack.core.ticket_work:TicketCheck", 1),
+    "tickets-next": ("oraclepack.core.ticket_work:NextWork", 1),
+    "tickets-review": ("oraclepack.core.ticket_work:Review", 1),
+    "tickets-acceptance": ("oraclepack.core.ticket_work:Acceptance", 1),
+    "tickets-tasks": ("oraclepack.core.ticket_work:TasksTold", 1),
+    "tickets-audit": ("oraclepack.core.ticket_work:Audit", 1),
     "config": ("oraclepack.core.settings:ConfigShown", 1),
-    "doctor": ("oraclepack.core.health:Health", 1),
+    "doctor": ("oraclepack.core.schemas:doctor_schema", 1),
+    "runs": ("oraclepack.core.past_run:RunsListed", 1),
+    "run-shown": ("oraclepack.core.past_run:RunShown", 1),
+    "quarantine": ("oraclepack.core.quarantined:QuarantineListed", 1),
+    "quarantine-restored": ("oraclepack.core.quarantined:QuarantineRestored", 1),
     "explained": ("oraclepack.core.explained:Explained", 1),
     "listing": ("oraclepack.core.listing:Listing", 1),
     "validation": ("oraclepack.core.schemas:validation_schema", 1),
@@ -78,3 +99,22 @@ def validation_schema() -> dict[str, Any]:
         },
     }
     return {"anyOf": [one, several], "$defs": parts}
+
+
+def doctor_schema() -> dict[str, Any]:
+    """The health of the machine or, with `--rebuild`, what became of each run."""
+    from oraclepack.core.health import Health  # noqa: PLC0415 - only for this
+    from oraclepack.core.rebuilt import Rebuilt  # noqa: PLC0415
+
+    shapes, parts = msgspec.json.schema_components((Health, Rebuilt), ref_template="#/$defs/{name}")
+    return {"anyOf": list(shapes), "$defs": parts}
+
+
+def ticketified_schema() -> dict[str, Any]:
+    """What was written or, with `--check`, how the files compare."""
+    from oraclepack.core.ticket_work import TicketCheck  # noqa: PLC0415 - only for this
+    from oraclepack.core.ticketified import Ticketified  # noqa: PLC0415
+
+    kinds = (Ticketified, TicketCheck)
+    shapes, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    return {"anyOf": list(shapes), "$defs": parts}

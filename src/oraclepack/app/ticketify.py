@@ -1,0 +1,267 @@
+"""The use case behind `ticketify`: find the tickets, read them, write what they come to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oraclepack.adapters import files, relocate
+from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.quarantine import FOLDER, put_aside
+from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticket
+from oraclepack.app.transaction import Piece, Transaction
+from oraclepack.core import ticket_files as names
+from oraclepack.core.carried import Carried
+from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.ticket import Mode, TicketManifest, TicketOptions
+from oraclepack.core.ticketified import Ticketified
+from oraclepack.parse.ticket import parse_ticket
+from oraclepack.ticketify.build import Built, build
+from oraclepack.ticketify.identify import SameId, circles, identify
+from oraclepack.ticketify.manifest import is_ours, read_manifest
+from oraclepack.ticketify.select import chosen_paths
+
+PARTS = ("index", "actions", "prd")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for; empty means the default."""
+
+    root: Path
+    tickets_dir: str = ""
+    glob: str = "**/*.md"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    top_n: int = 25
+    out_dir: str = ".oraclepack/ticketify"
+    prd_path: str = ".taskmaster/docs/tickets_prd.md"
+    mode: str = Mode.BACKLOG.value
+    only: str | None = None
+    force: bool = False
+    regenerate: bool = False
+    rollback_on_failure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The tickets as they are now, and everything made of them."""
+
+    options: TicketOptions
+    matched: int
+    built: Built
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of it, with what the user should hear besides."""
+
+    data: Ticketified
+    warnings: tuple[str, ...] = ()
+
+
+def read_tickets(wish: Wish, *, backwards: bool = False) -> Read:
+    """Read the chosen tickets and make everything of them, in memory.
+
+    `backwards` reads them in the opposite order, which must change nothing.
+    """
+    options = _options(wish)
+    own = f"{options.out_dir}/"
+    here = "" if options.tickets_dir == "." else f"{options.tickets_dir}/"
+    found = [
+        path
+        for path in list_files(wish.root, options.tickets_dir)
+        if not f"{here}{path}".startswith(own) and f"{here}{path}" != options.prd_path
+    ]
+    paths = chosen_paths(found, options)
+    if not paths:
+        raise InputError(
+            f"no tickets: nothing below {options.tickets_dir}/ matches {_patterns(options)}",
+            hint="check --glob, --include and --exclude",
+        )
+    chosen = paths[: options.top_n]
+    order = reversed(chosen) if backwards else chosen
+    read = [read_ticket(wish.root, options.tickets_dir, path) for path in order]
+    tickets = [parse_ticket(file.text, file.path, file.sha256) for file in read]
+    known = identify(sorted(tickets, key=lambda ticket: ticket.path), options.tickets_dir)
+    if isinstance(known, SameId):
+        places = ", ".join(f"{here}{path}" for path in known.paths)
+        raise InputError(
+            f"the id {known.id!r} belongs to more than one ticket: {places}",
+            hint="give each its own id in the front matter",
+        )
+    empty = [one.path for one in known if not one.ticket.body.strip()]
+    warnings = [f"{path} is empty" for path in empty]
+    if len(paths) > len(chosen):
+        left = len(paths) - len(chosen)
+        warnings.append(f"{left} of {len(paths)} tickets are left out by --top-n {options.top_n}")
+    if circle := circles(known):
+        warnings.append(f"tickets wait for each other in a circle: {', '.join(circle)}")
+    return Read(options, len(paths), build(known, options), tuple(warnings))
+
+
+def ticketify(wish: Wish) -> Outcome:
+    """Write what the tickets come to. Files that would not change are not touched."""
+    read = read_tickets(wish)
+    options, built = read.options, read.built
+    wanted = _wanted(read, wish.only)
+    places = {path: _place(wish.root, path) for path in wanted}
+    differing = [path for path in wanted if files.read(places[path]) != built.files[path]]
+    _refuse_foreign_prd(wish, options, differing)
+    copied = _kept_prd(wish, options) if wish.force and options.prd_path in differing else ()
+    carried = _write(wish, options, [Piece(_step(p), places[p], built.files[p]) for p in differing])
+    moved = _regenerated(wish, options) if wish.regenerate and carried.ok else ()
+    done = set(carried.completed_steps) if carried.ok else set()
+    actions = built.actions.actions
+    data = Ticketified(
+        tickets_dir=options.tickets_dir,
+        matched=read.matched,
+        selected=built.index.selected_count,
+        actions=built.actions.count,
+        done=sum(action.done for action in actions),
+        written=tuple(path for path in differing if _step(path) in done),
+        unchanged=tuple(path for path in wanted if path not in differing),
+        set_aside=(*copied, *moved),
+        pack=f"{options.out_dir}/{names.PACK}",
+        **{name: getattr(carried, name) for name in carried.__struct_fields__},
+    )
+    return Outcome(data, read.warnings)
+
+
+def manifest_of(root: Path, out_dir: str) -> TicketManifest | None:
+    """What the last command wrote down; None when it did not, or nobody can read it."""
+    return read_manifest(files.read(root / out_dir / names.MANIFEST))
+
+
+def _options(wish: Wish) -> TicketOptions:
+    tickets_dir = find_tickets_dir(wish.root, wish.tickets_dir)
+    words = (tickets_dir, wish.glob, *wish.include, *wish.exclude)
+    if any(char < " " for word in words for char in word) or not all(words):
+        raise UsageError("a pattern or path is empty or holds a control character")
+    return TicketOptions(
+        tickets_dir=tickets_dir,
+        glob=wish.glob,
+        include=wish.include,
+        exclude=wish.exclude,
+        top_n=wish.top_n,
+        out_dir=_plain(wish.root, "--out-dir", f"{wish.out_dir}/x").removesuffix("/x"),
+        prd_path=_plain(wish.root, "--prd-path", wish.prd_path),
+        mode=Mode(wish.mode),
+    )
+
+
+def _plain(root: Path, flag: str, path: str) -> str:
+    """The path as the project sees it: POSIX, relative to its root."""
+    verdict = jail(root, path)
+    if isinstance(verdict, Refused):
+        raise UsageError(f"{flag} {path.removesuffix('/x')}: {verdict.reason}")
+    if flag == "--out-dir" and "/" not in verdict.relative:
+        raise UsageError(f"{flag} {path.removesuffix('/x')}: a directory of its own is needed")
+    # A list of outputs has commas between its paths; a path is no option.
+    if "," in verdict.relative or verdict.relative.startswith("-"):
+        raise UsageError(f"{flag} {path}: the path must not hold a comma or begin with a dash")
+    return verdict.relative
+
+
+def _patterns(options: TicketOptions) -> str:
+    parts = [options.glob, *(f"--include {one}" for one in options.include)]
+    return " ".join([*parts, *(f"--exclude {one}" for one in options.exclude)])
+
+
+def _wanted(read: Read, only: str | None) -> list[str]:
+    """The files to write, the PRD last: it is the one that a rollback never touches."""
+    out, prd = read.options.out_dir, read.options.prd_path
+    parts = {
+        None: list(read.built.files),
+        "index": [f"{out}/{names.INDEX}"],
+        "actions": [f"{out}/{names.ACTIONS}", f"{out}/{names.ACTIONS_PAGE}"],
+        "prd": [prd],
+    }
+    manifest = f"{out}/{names.MANIFEST}"
+    chosen = dict.fromkeys([*parts[only], manifest])
+    ours = [path for path in chosen if path != prd]
+    return [*ours, prd] if prd in chosen else ours
+
+
+def _place(root: Path, path: str) -> Path:
+    verdict = jail(root, path)
+    if isinstance(verdict, Refused):
+        raise UsageError(f"{path}: {verdict.reason}")
+    return verdict.path
+
+
+def _step(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _refuse_foreign_prd(wish: Wish, options: TicketOptions, differing: Sequence[str]) -> None:
+    prd = options.prd_path
+    if prd not in differing or wish.force:
+        return
+    there = files.read(wish.root / prd)
+    if there is not None and not is_ours(prd, there, manifest_of(wish.root, options.out_dir)):
+        raise InputError(
+            f"{prd} was written or edited by somebody else",
+            hint="move what is new into a ticket, then pass --force (the file is set aside), "
+            "or choose another --prd-path",
+        )
+
+
+def _regenerated(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
+    """Move Task Master's results out of the way of new ones; nothing is deleted."""
+    out = options.out_dir
+    moves = [
+        put_aside(wish.root, wish.root / out / FOLDER, "ticketify", step, 1, paths)
+        for step, paths in (
+            ("05", [names.TASKS, f"{out}/{names.TM_TASKS}"]),
+            ("06", [f"{out}/{names.TM_COMPLEXITY}"]),
+            ("07", [f"{out}/{names.TM_EXPANDED}"]),
+        )
+    ]
+    return tuple(move.target for group in moves for move in group)
+
+
+def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
+    """A copy of the PRD that `--force` is about to replace; it never goes away before that."""
+    prd = options.prd_path
+    there = files.read(wish.root / prd)
+    if there is None or is_ours(prd, there, manifest_of(wish.root, options.out_dir)):
+        return ()
+    folder = wish.root / options.out_dir / FOLDER / "ticketify" / "step-03"
+    number = 1
+    while (folder / str(number) / prd).exists():
+        number += 1
+    target = folder / str(number) / prd
+    files.make_directories(target.parent)
+    relocate.copy(wish.root / prd, target)
+    return (target.relative_to(wish.root).as_posix(),)
+
+
+def _write(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> Carried:
+    prd = _place(wish.root, options.prd_path)
+    last = [piece for piece in pieces if piece.path == prd]
+    others = [piece for piece in pieces if piece.path != prd]
+    transaction = Transaction(wish.root, "ticketify")
+    carried = transaction.carry_out(others, rollback_on_failure=wish.rollback_on_failure)
+    if not carried.ok:
+        skipped = (*carried.skipped_steps, *(piece.step for piece in last))
+        return _with(carried, skipped_steps=skipped)
+    for piece in last:
+        try:
+            files.make_directories(piece.path.parent)
+            files.write_atomic(piece.path, piece.content)
+        except OraclePackError as trouble:
+            end = transaction.roll_back() if wish.rollback_on_failure else carried
+            return _with(
+                end,
+                failed_step=piece.step,
+                resume_from=(others or last)[0].step if wish.rollback_on_failure else piece.step,
+                error=trouble.message,
+                suggestion=trouble.hint,
+            )
+    return _with(carried, completed_steps=tuple(piece.step for piece in (*others, *last)))
+
+
+def _with(carried: Carried, **changes: object) -> Carried:
+    facts = {name: getattr(carried, name) for name in carried.__struct_fields__}
+    return Carried(**(facts | changes))

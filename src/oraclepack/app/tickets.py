@@ -1,0 +1,228 @@
+"""The use cases behind `tickets`: what the steps of the ticket action pack need of us."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from oraclepack.adapters import files
+from oraclepack.adapters.jail import Refused, jail
+from oraclepack.core import ticket_files as names
+from oraclepack.core.digest import canonical_file, sha256_bytes
+from oraclepack.core.errors import InputError, UsageError
+from oraclepack.core.ticket import Actions, TicketIndex
+from oraclepack.core.ticket_work import Acceptance, NextWork, Review, Stage, TasksTold
+from oraclepack.core.ticketified import TicketsTold
+from oraclepack.ticketify import tasks as tm
+from oraclepack.ticketify.answers import Unusable, judgement, selection, text_of
+from oraclepack.ticketify.manifest import read_manifest
+from oraclepack.ticketify.prompts import select_prompt, work_prompt
+
+T = TypeVar("T")
+
+_MADE_AGAIN = "run `oraclepack ticketify` first"
+_TEXT_FILES = {
+    Stage.IMPLEMENT: "{}-implement.md",
+    Stage.DOCS: "{}-docs.md",
+    Stage.REGRESSIONS: "{}-regressions.md",
+    Stage.PR: names.PR,
+}
+_REPORTS = ("codex-implement.md", "gemini-implement.md", "codex-verify.md", names.REVIEW)
+_FIGURES = {
+    "made": names.TM_TASKS,
+    "kept": names.TM_TASKS,
+    "expanded": names.TM_EXPANDED,
+    "check": names.TM_CHECK,
+    "sync": names.TM_SYNC,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The out dir of a project, and what lies in it."""
+
+    root: Path
+    out_dir: str
+
+    @classmethod
+    def at(cls, root: Path, out_dir: str) -> "Desk":
+        verdict = jail(root, f"{out_dir}/x")
+        if isinstance(verdict, Refused):
+            raise UsageError(f"--out-dir {out_dir}: {verdict.reason}")
+        return cls(root, verdict.relative.removesuffix("/x"))
+
+    def path(self, name: str) -> str:
+        return f"{self.out_dir}/{name}"
+
+    def content(self, name: str) -> bytes | None:
+        return files.read(self.root / self.out_dir / name)
+
+    def write(self, name: str, data: bytes) -> str:
+        place = self.root / self.out_dir / name
+        files.make_directories(place.parent)
+        files.write_atomic(place, data)
+        return self.path(name)
+
+    def shape(self, name: str, shape: type[T]) -> T | None:
+        """A JSON file of ours, or None when it is not there; a broken one is an error."""
+        data = self.content(name)
+        if data is None:
+            return None
+        try:
+            return msgspec.json.decode(data, type=shape)
+        except (msgspec.DecodeError, RecursionError) as trouble:
+            raise InputError(
+                f"{self.path(name)} is not what it should be: {trouble}",
+                hint="run the step that makes it again",
+            ) from None
+
+    def needed(self, name: str, shape: type[T]) -> T:
+        found = self.shape(name, shape)
+        if found is None:
+            raise InputError(f"{self.path(name)} is missing", hint=_MADE_AGAIN)
+        return found
+
+    def tasks(self) -> tuple[tm.Task, ...]:
+        found = tm.read_tasks(files.read(self.root / names.TASKS))
+        if isinstance(found, tm.Malformed):
+            raise InputError(
+                f"{names.TASKS}: {found.reason}",
+                hint="mend it, or `oraclepack ticketify --regenerate` sets it aside",
+            )
+        return found
+
+
+def prompt(desk: Desk, stage: Stage) -> TicketsTold:
+    """What an agent is to be asked, or a line that begins with SKIP and says why nothing is."""
+    actions = desk.needed(names.ACTIONS, Actions)
+    if stage is Stage.SELECT:
+        index = desk.needed(names.INDEX, TicketIndex)
+        asked = select_prompt(index, actions, has_tasks=bool(desk.tasks()))
+        return TicketsTold(text=asked or "SKIP: no ticket has an open action")
+    work = desk.shape(names.NEXT, NextWork)
+    if work is None:
+        return TicketsTold(text=f"SKIP: {desk.path(names.NEXT)} is missing, nothing was selected")
+    states = {action.action_id: action.done for action in actions.actions}
+    if stage is Stage.IMPLEMENT and all(states.get(one, True) for one in work.action_ids):
+        return TicketsTold(text="SKIP: everything that was selected is done")
+    known = [name for name in _REPORTS if desk.content(name)]
+    reports = [] if stage is Stage.IMPLEMENT else [desk.path(name) for name in known]
+    return TicketsTold(text=work_prompt(stage, work, actions, reports))
+
+
+def take(desk: Desk, stage: Stage, raw: str, agent: str) -> TicketsTold:
+    """Check an agent's answer and write it down, whole or not at all."""
+    name, value = _taken(desk, stage, raw, agent)
+    if isinstance(value, Unusable):
+        raise InputError(f"the answer cannot be used: {value.reason}", hint="ask again")
+    data = f"{value}\n".encode() if isinstance(value, str) else canonical_file(value)
+    path = desk.write(name, data)
+    return TicketsTold(text=f"wrote {path}", written=path)
+
+
+def _taken(
+    desk: Desk, stage: Stage, raw: str, agent: str
+) -> tuple[str, NextWork | Acceptance | Review | str | Unusable]:
+    """The file an answer goes to, and what goes into it."""
+    match stage:
+        case Stage.SELECT:
+            return names.NEXT, _selected(desk, raw)
+        case Stage.ACCEPT:
+            work = desk.needed(names.NEXT, NextWork)
+            return names.ACCEPTANCE, judgement(raw, work, desk.needed(names.ACTIONS, Actions))
+        case Stage.VERIFY:
+            said = text_of(raw)
+            return names.REVIEW, said if isinstance(said, Unusable) else _review(agent, said)
+        case _:
+            return _TEXT_FILES[stage].format(agent), text_of(raw)
+
+
+def note_missing(desk: Desk, tool: str) -> TicketsTold:
+    """Write down that a reviewer was not there, so that nobody looks for its answer."""
+    said = f"{tool} was not found; it reviewed nothing."
+    if tool == "codex":
+        path = desk.write("codex-verify.md", f"SKIP: {said}\n".encode())
+    else:
+        missing = Review(tool=tool, status="missing", answer=said)
+        path = desk.write(names.REVIEW, canonical_file(missing))
+    return TicketsTold(text=f"wrote {path}", written=path)
+
+
+def _selected(desk: Desk, raw: str) -> NextWork | Unusable:
+    index, actions = desk.needed(names.INDEX, TicketIndex), desk.needed(names.ACTIONS, Actions)
+    found = selection(raw, index, actions)
+    if isinstance(found, Unusable):
+        return found
+    task = tm.task_of(found.ticket_id, desk.tasks())
+    return msgspec.structs.replace(found, task_id=task.id if task else None)
+
+
+def _review(agent: str, said: str) -> Review:
+    return Review(tool=agent, status="answered", answer=said)
+
+
+def tasks(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
+    """Answer about Task Master's results; some questions also leave their figures in a file."""
+    match asked:
+        case "found":
+            return TicketsTold(text="some" if desk.tasks() else "none"), ()
+        case "wanted":
+            return TicketsTold(text=str(desk.needed(names.INDEX, TicketIndex).selected_count)), ()
+        case "complexity":
+            return TicketsTold(text="none" if _weighed(desk) is None else "some"), ()
+        case "weighed":
+            count = _weighed(desk)
+            if count is None:
+                raise InputError(f"{desk.path(names.TM_COMPLEXITY)} was not written")
+            return TicketsTold(text=f"{count} tasks weighed"), ()
+        case "selected":
+            task = _current(desk)
+            return TicketsTold(text=task.id if task and tm.is_movable(task) else ""), ()
+    return _figures(desk, asked)
+
+
+def _weighed(desk: Desk) -> int | None:
+    found = tm.read_complexity(desk.content(names.TM_COMPLEXITY))
+    if isinstance(found, tm.Malformed):
+        raise InputError(
+            f"{desk.path(names.TM_COMPLEXITY)}: {found.reason}",
+            hint="`oraclepack ticketify --regenerate` sets it aside",
+        )
+    return found
+
+
+def _current(desk: Desk) -> tm.Task | None:
+    work = desk.shape(names.NEXT, NextWork)
+    return tm.task_of(work.ticket_id, desk.tasks()) if work else None
+
+
+def _figures(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
+    found = desk.tasks()
+    if not found:
+        raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
+    before = desk.shape(names.TM_TASKS, TasksTold)
+    prd = _prd_hash(desk)
+    made_of = prd if asked == "made" else before.prd_sha256 if before else None
+    task = _current(desk) if asked == "sync" else None
+    figures = tm.told(found, prd_sha256=made_of, task_id=task.id if task else None)
+    path = desk.write(_FIGURES[asked], canonical_file(figures))
+    warnings: tuple[str, ...] = ()
+    if made_of is not None and prd is not None and made_of != prd:
+        warnings = (
+            (
+                "the tasks were made of an older PRD; `oraclepack ticketify --regenerate` "
+                "sets them aside, so that step 05 makes new ones"
+            ),
+        )
+    text = f"{figures.tasks} tasks, {figures.subtasks} subtasks"
+    if asked == "check" and figures.problems:
+        lines = [f"task {one.task_id}: {one.problem}" for one in figures.problems]
+        return TicketsTold(text="\n".join([text, *lines]), written=path, ok=False), warnings
+    return TicketsTold(text=f"{text}: wrote {path}", written=path), warnings
+
+
+def _prd_hash(desk: Desk) -> str | None:
+    manifest = read_manifest(desk.content(names.MANIFEST))
+    data = files.read(desk.root / manifest.options.prd_path) if manifest else None
+    return None if data is None else sha256_bytes(data)

@@ -1,0 +1,70 @@
+"""The front matter of a Markdown file: the few plain keys that a ticket may carry.
+
+Not all of YAML: `key: value`, quoted or not, lists in brackets or one item per line. What
+is not understood is left out, since a ticket may carry anything for other programs.
+"""
+
+import re
+from dataclasses import dataclass
+
+_KEY = re.compile(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
+_ITEM = re.compile(r"^\s*-\s+(?P<value>.*?)\s*$")
+_COMMENT = re.compile(r"\s+#.*$")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The keys in lower case with their values, and where the text below begins."""
+
+    values: dict[str, tuple[str, ...]]
+    lines: dict[str, int]
+    """The line of each key, counted from 1."""
+    body_line: int
+
+    def first(self, *keys: str) -> str | None:
+        """The first of the keys that has a value."""
+        found = (self.values.get(key, ()) for key in keys)
+        return next((values[0] for values in found if values and values[0]), None)
+
+
+def read_front_matter(lines: list[str]) -> FrontMatter:
+    """What stands between the first two lines of three dashes; nothing if they are not there."""
+    end = _end(lines)
+    if end is None:
+        return FrontMatter({}, {}, 1)
+    values: dict[str, tuple[str, ...]] = {}
+    places: dict[str, int] = {}
+    key = ""
+    for number, line in enumerate(lines[1:end], start=2):
+        pair, item = _KEY.match(line), _ITEM.match(line)
+        if pair is not None:
+            key = pair["key"].lower().replace("-", "_").replace(" ", "_")
+            values.setdefault(key, _values(pair["value"] or ""))
+            places.setdefault(key, number)
+        elif item is not None and key:
+            values[key] = (*values[key], *_values(item["value"]))
+    return FrontMatter(values, places, end + 2)
+
+
+def _end(lines: list[str]) -> int | None:
+    if not lines or lines[0].rstrip() != "---":
+        return None
+    return next(
+        (at for at, line in enumerate(lines[1:], 1) if line.rstrip() in {"---", "..."}), None
+    )
+
+
+def _values(text: str) -> tuple[str, ...]:
+    if text.startswith("["):
+        inside = _COMMENT.sub("", text).strip().removeprefix("[").removesuffix("]")
+        return tuple(filter(None, (_scalar(part) for part in inside.split(","))))
+    one = _scalar(text)
+    return (one,) if one and one not in {"|", ">", "null", "~"} else ()
+
+
+def _scalar(text: str) -> str:
+    text = text.strip()
+    if text[:1] in {"'", '"'}:
+        end = text.find(text[0], 1)
+        return text[1:end] if end > 0 else text[1:]
+    return "" if text.startswith("#") else _COMMENT.sub("", text).strip()

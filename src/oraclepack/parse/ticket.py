@@ -1,0 +1,142 @@
+"""Ticket Markdown to `Ticket`: title, summary, what is asked for, and whom it names."""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from oraclepack.core.ticket import ActionKind, Item, Mention, Ticket
+from oraclepack.parse.front_matter import FrontMatter, read_front_matter
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LONGEST_SUMMARY = 280
+_CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\](?:\s+|$)")
+_ACCEPTANCE = re.compile(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
+_LABEL = re.compile(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
+_CLAIM = re.compile(
+    r"^\W*(?P<word>depends?\s+(?:up)?on|dependenc(?:y|ies)|blocked\s+by|requires|blocks)\W*[:\s]",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[\w./#-]*\w")
+_NEED_KEYS = ("depends_on", "depends", "dependencies", "blocked_by", "requires")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    # Imported here: commands that read no ticket must not pay for it.
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    return MarkdownIt("commonmark").disable(["inline", "text_join"])
+
+
+def parse_ticket(raw: str, path: str, sha256: str) -> Ticket:
+    """Read a ticket. Content never raises: a file of any text is a ticket of some kind."""
+    text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = _UNSEEN.sub("", text).split("\n")
+    front = read_front_matter(lines)
+    body = "\n".join(lines[front.body_line - 1 :])
+    tokens = _parser().parse(body)
+    offset = front.body_line
+    headings = [following.content for token, following in _pairs(tokens, "heading_open")]
+    title = front.first("title") or next(filter(None, map(_plain, headings)), "")
+    return Ticket(
+        path=path,
+        given_id=_plain(front.first("id", "ticket", "key") or "") or None,
+        title=_plain(title) or PurePosixPath(path).stem,
+        summary=_summary(tokens),
+        body=body.strip("\n"),
+        items=tuple(_items(tokens, offset)),
+        mentions=(*_claimed(front), *_mentions(body, tokens, offset)),
+        sha256=sha256,
+    )
+
+
+def _pairs(tokens: Sequence["Token"], kind: str) -> Iterator[tuple["Token", "Token"]]:
+    return ((one, two) for one, two in itertools.pairwise(tokens) if one.type == kind)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _summary(tokens: Sequence["Token"]) -> str:
+    """The first paragraph that stands by itself."""
+    found = (
+        _plain(following.content)
+        for token, following in _pairs(tokens, "paragraph_open")
+        if token.level == 0 and not _LABEL.fullmatch(following.content)
+    )
+    text = next(filter(None, found), "")
+    if len(text) <= LONGEST_SUMMARY:
+        return text
+    return text[: LONGEST_SUMMARY - 1].rsplit(" ", 1)[0].rstrip() + "…"
+
+
+def _items(tokens: Sequence["Token"], offset: int) -> Iterator[Item]:
+    """Task-list items wherever they stand, and every list item among the acceptance criteria."""
+    section: int | None = None
+    """The level of the heading "Acceptance Criteria" that we are below."""
+    labelled = False
+    """The last thing on the top level was a paragraph that says "Acceptance Criteria"."""
+    for at, token in enumerate(tokens):
+        content = tokens[at + 1].content if at + 1 < len(tokens) else ""
+        if token.type == "heading_open":
+            level = int(token.tag[1:])
+            if _ACCEPTANCE.match(content):
+                section = level
+            elif section is not None and level <= section:
+                section = None
+            labelled = False
+        elif token.type == "paragraph_open" and token.level == 0:
+            labelled = _LABEL.fullmatch(content) is not None
+        elif token.type == "list_item_open":
+            found = _item(tokens, at, offset, accepted=section is not None or labelled)
+            if found is not None:
+                yield found
+
+
+def _item(tokens: Sequence["Token"], at: int, offset: int, *, accepted: bool) -> Item | None:
+    token, following = tokens[at], tokens[at + 1]
+    if following.type != "paragraph_open" or token.map is None:
+        return None
+    text = _plain(tokens[at + 2].content)
+    box = _CHECKBOX.match(text)
+    if box is None and not accepted:
+        return None
+    words = text[box.end() :] if box else text
+    if not words:
+        return None
+    kind = ActionKind.ACCEPTANCE if accepted else ActionKind.TASK
+    done = box is not None and box["mark"] in "xX"
+    return Item(kind, words, done, token.map[0] + offset)
+
+
+def _claimed(front: FrontMatter) -> Iterator[Mention]:
+    for key in (*_NEED_KEYS, "blocks"):
+        for value in front.values.get(key, ()):
+            for name in value.split(","):
+                line = front.lines[key]
+                yield Mention(name.strip(), line, is_claim=True, blocks=key == "blocks")
+
+
+def _mentions(body: str, tokens: Sequence["Token"], offset: int) -> Iterator[Mention]:
+    """Every word of the text that could be a name, outside code blocks."""
+    code = {
+        line
+        for token in tokens
+        if token.type in {"fence", "code_block"} and token.map is not None
+        for line in range(*token.map)
+    }
+    for number, line in enumerate(body.split("\n")):
+        if number in code:
+            continue
+        claim = _CLAIM.match(line)
+        blocks = claim is not None and claim["word"].lower() == "blocks"
+        for found in _NAME.finditer(line, claim.end() if claim else 0):
+            yield Mention(found[0], number + offset, is_claim=claim is not None, blocks=blocks)

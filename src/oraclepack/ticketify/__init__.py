@@ -1,0 +1,1 @@
+"""Tickets to index, actions, PRD and the pack that works them off."""

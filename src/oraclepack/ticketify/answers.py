@@ -1,0 +1,137 @@
+"""What agents answer: taken out of its wrapping, checked, and made a file, or refused."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from oraclepack.core.ticket import Action, ActionKind, Actions, TicketIndex
+from oraclepack.core.ticket_work import Acceptance, Judged, NextWork, Selected
+
+T = TypeVar("T")
+
+_MOST_BRACES = 500
+"""Where an object may begin in an answer; text of nothing but braces must not take forever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An answer that cannot be used, and why."""
+
+    reason: str
+
+
+def text_of(raw: str) -> str | Unusable:
+    """The words of an answer: of gemini's JSON the `response`, else the text itself."""
+    text = raw.strip()
+    if not text:
+        return Unusable("the answer is empty")
+    envelope = _as_object(text)
+    if envelope is not None and isinstance(envelope.get("error"), dict):
+        message = envelope["error"].get("message") or "no message"
+        return Unusable(f"the tool answered with an error: {message}")
+    if envelope is not None and "response" in envelope:
+        response = envelope["response"]
+        if not isinstance(response, str) or not response.strip():
+            return Unusable("the response in the tool's JSON is empty")
+        return response.strip()
+    return text
+
+
+def selection(raw: str, index: TicketIndex, actions: Actions) -> NextWork | Unusable:
+    """The next piece of work, if the answer names one that is really open."""
+    found = _decoded(raw, Selected)
+    if isinstance(found, Unusable):
+        return found
+    ticket = next((t for t in index.tickets if t.ticket_id == found.ticket_id), None)
+    if ticket is None:
+        return Unusable(f"there is no ticket {found.ticket_id!r} in the index")
+    known = {action.action_id: action for action in actions.actions}
+    for one in found.action_ids:
+        action = known.get(one)
+        if action is None or action.ticket_id != ticket.ticket_id:
+            return Unusable(f"ticket {ticket.ticket_id!r} has no action {one!r}")
+        if action.done:
+            return Unusable(f"action {one!r} is already done")
+    return NextWork(
+        ticket_id=ticket.ticket_id,
+        ticket_path=ticket.path,
+        title=ticket.title,
+        action_ids=tuple(dict.fromkeys(found.action_ids)),
+        reason=" ".join(found.reason.split()),
+    )
+
+
+def criteria_of(work: NextWork, actions: Actions) -> tuple[Action, ...]:
+    """What the work is judged by: its ticket's criteria, else the actions it names."""
+    own = [action for action in actions.actions if action.ticket_id == work.ticket_id]
+    accepted = [action for action in own if action.kind is ActionKind.ACCEPTANCE]
+    return tuple(accepted or [action for action in own if action.action_id in work.action_ids])
+
+
+def judgement(raw: str, work: NextWork, actions: Actions) -> Acceptance | Unusable:
+    """The verdicts, if the answer has exactly one on each criterion."""
+    found = _decoded(raw, Judged)
+    if isinstance(found, Unusable):
+        return found
+    asked = [action.action_id for action in criteria_of(work, actions)]
+    said = {criterion.action_id: criterion for criterion in found.criteria}
+    if len(said) != len(found.criteria):
+        return Unusable("the answer judges a criterion twice")
+    lacking = [one for one in asked if one not in said]
+    if lacking:
+        return Unusable(f"the answer says nothing about {', '.join(lacking)}")
+    surplus = sorted(set(said) - set(asked))
+    if surplus:
+        return Unusable(f"the answer judges what was not asked: {', '.join(surplus)}")
+    return Acceptance(ticket_id=work.ticket_id, criteria=tuple(said[one] for one in asked))
+
+
+def _decoded(raw: str, shape: type[T]) -> T | Unusable:
+    """The one JSON object in an answer, also when a fence or some words stand around it."""
+    text = text_of(raw)
+    if isinstance(text, Unusable):
+        return text
+    objects = list(_objects(text))
+    if not objects:
+        return Unusable("the answer holds no JSON object")
+    reasons: list[str] = []
+    for value in objects:
+        try:
+            return msgspec.convert(value, shape)
+        except msgspec.ValidationError as trouble:
+            reasons.append(str(trouble))
+    return Unusable(f"the JSON of the answer does not fit: {reasons[0]}")
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Every JSON object that begins at some brace, outermost ones only."""
+    # The standard library tells where a value ends; msgspec wants the whole text.
+    from json import JSONDecodeError, JSONDecoder  # noqa: PLC0415 - only when an answer is read
+
+    decoder = JSONDecoder()
+    at = text.find("{")
+    for _ in range(_MOST_BRACES):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (JSONDecodeError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        if isinstance(value, dict):
+            yield value
+        at = text.find("{", end)
+
+
+def _as_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def open_actions(actions: Iterable[Action]) -> tuple[Action, ...]:
+    return tuple(action for action in actions if not action.done)

@@ -1,0 +1,96 @@
+"""Tickets to every file made from them. Same tickets and options: same bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oraclepack.core import ticket_files as names
+from oraclepack.core.digest import canonical_file, sha256_bytes
+from oraclepack.core.ticket import (
+    Action,
+    Actions,
+    IndexedTicket,
+    KnownTicket,
+    Mode,
+    TicketIndex,
+    TicketManifest,
+    TicketOptions,
+    action_id,
+)
+from oraclepack.ticketify.pack import pack_text
+from oraclepack.ticketify.pages import actions_page, prd_page
+from oraclepack.ticketify.plans import autopilot_page, pipelines_page
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a set of tickets comes to, by path relative to the project root."""
+
+    index: TicketIndex
+    actions: Actions
+    files: dict[str, bytes]
+    """The manifest stands last."""
+
+
+def build(tickets: Sequence[KnownTicket], options: TicketOptions) -> Built:
+    """Every file of a set of chosen tickets, given in the order of their paths."""
+    index = index_of(tickets, options)
+    actions = actions_of(tickets, options)
+    texts = {
+        names.INDEX: canonical_file(index),
+        names.ACTIONS: canonical_file(actions),
+        names.ACTIONS_PAGE: actions_page(tickets, actions).encode(),
+        names.PACK: pack_text(options).encode(),
+    }
+    if options.mode is Mode.PIPELINES:
+        texts[names.PIPELINES] = pipelines_page(tickets, actions, options).encode()
+    if options.mode is Mode.AUTOPILOT:
+        texts[names.AUTOPILOT] = autopilot_page(tickets, actions, options).encode()
+    files = {f"{options.out_dir}/{name}": data for name, data in texts.items()}
+    files[options.prd_path] = prd_page(tickets, actions).encode()
+    manifest = TicketManifest(
+        options=options,
+        inputs={ticket.path: ticket.ticket.sha256 for ticket in tickets},
+        outputs={path: sha256_bytes(data) for path, data in sorted(files.items())},
+    )
+    files[f"{options.out_dir}/{names.MANIFEST}"] = canonical_file(manifest)
+    return Built(index, actions, files)
+
+
+def index_of(tickets: Sequence[KnownTicket], options: TicketOptions) -> TicketIndex:
+    return TicketIndex(
+        tickets_dir=options.tickets_dir,
+        ticket_glob=options.glob,
+        include=options.include,
+        exclude=options.exclude,
+        top_n=options.top_n,
+        selected_count=len(tickets),
+        tickets=tuple(
+            IndexedTicket(
+                ticket_id=known.id,
+                path=known.path,
+                title=known.ticket.title,
+                summary=known.ticket.summary,
+                sha256=known.ticket.sha256,
+                depends_on=known.depends_on,
+                blocks=known.blocks,
+            )
+            for known in tickets
+        ),
+    )
+
+
+def actions_of(tickets: Sequence[KnownTicket], options: TicketOptions) -> Actions:
+    found = tuple(
+        Action(
+            action_id=action_id(known.id, number),
+            ticket_id=known.id,
+            ticket_path=known.path,
+            source_line=item.line,
+            kind=item.kind,
+            done=item.done,
+            text=item.text,
+        )
+        for known in tickets
+        for number, item in enumerate(known.ticket.items, start=1)
+    )
+    return Actions(out_dir=options.out_dir, count=len(found), actions=found)

@@ -1,0 +1,201 @@
+"""The end of a turn: the audit of our files, the change summary, the close-out report."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from oraclepack.core import ticket_files as names
+from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
+from oraclepack.core.ticket_files import OWNED, Owner
+from oraclepack.core.ticket_work import (
+    Acceptance,
+    Audit,
+    AuditedFile,
+    Met,
+    NextWork,
+    Review,
+    TasksTold,
+    TicketCheck,
+)
+from oraclepack.ticketify.pages import shown
+from oraclepack.ticketify.prompts import ready_tickets
+from oraclepack.ticketify.tasks import Malformed, problems, read_complexity, read_tasks
+
+_SHAPES: dict[str, type] = {
+    names.INDEX: TicketIndex,
+    names.ACTIONS: Actions,
+    names.MANIFEST: TicketManifest,
+    names.CHECK: TicketCheck,
+    names.DETERMINISM: TicketCheck,
+    names.TM_TASKS: TasksTold,
+    names.TM_EXPANDED: TasksTold,
+    names.TM_CHECK: TasksTold,
+    names.TM_SYNC: TasksTold,
+    names.NEXT: NextWork,
+    names.REVIEW: Review,
+    names.ACCEPTANCE: Acceptance,
+}
+_NEEDED = frozenset({names.INDEX, names.ACTIONS, names.ACTIONS_PAGE, names.MANIFEST, names.PACK})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that differs from the last commit: git's two letters and its path."""
+
+    state: str
+    path: str
+
+
+def audit(
+    out_dir: str, prd_path: str, found: Mapping[str, bytes | None], inside: Iterable[str]
+) -> Audit:
+    """Judge every file of ours; `found` has their contents by path from the project root."""
+    own = {f"{out_dir}/{owned.name}": owned for owned in OWNED}
+    audited = [
+        _audited(path, owned.owner, owned.step, found.get(path), owned.name)
+        for path, owned in own.items()
+        if owned.name != names.AUDIT
+    ]
+    audited.append(_audited(prd_path, Owner.TICKETIFY, "03", found.get(prd_path), ""))
+    tasks = found.get(names.TASKS)
+    audited.append(_audited(names.TASKS, Owner.TASK_MASTER, "05", tasks, names.TASKS))
+    strangers = sorted(path for path in inside if path not in own and path != prd_path)
+    return Audit(
+        ok=all(file.problem is None for file in audited),
+        files=tuple(audited),
+        strangers=tuple(strangers),
+    )
+
+
+def _audited(
+    path: str, owner: Owner, step: str | None, data: bytes | None, name: str
+) -> AuditedFile:
+    if data is None:
+        problem = "missing" if name in _NEEDED or not name else None
+        return AuditedFile(path=path, owner=owner, step=step, present=False, problem=problem)
+    return AuditedFile(
+        path=path,
+        owner=owner,
+        step=step,
+        present=True,
+        sha256=sha256_bytes(data),
+        problem=_problem(name, data),
+    )
+
+
+def _problem(name: str, data: bytes) -> str | None:
+    if not data.strip():
+        return "empty"
+    readers: dict[str, Callable[[bytes | None], object]] = {
+        names.TM_COMPLEXITY: read_complexity,
+        names.TASKS: read_tasks,
+    }
+    if name in readers:
+        read = readers[name](data)
+        return read.reason if isinstance(read, Malformed) else None
+    if name in _SHAPES:
+        try:
+            msgspec.json.decode(data, type=_SHAPES[name])
+        except (msgspec.DecodeError, RecursionError) as trouble:
+            return f"not what it should be: {trouble}"
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "not UTF-8"
+    return None
+
+
+def changes_page(changes: Sequence[Change] | None, work: NextWork | None) -> str:
+    """`changes.md`: what differs from the last commit, and which work it belongs to."""
+    lines = ["# Changes", ""]
+    if work is not None:
+        lines += [f"Work: {shown(work.ticket_id)}: {shown(work.title)}", ""]
+        lines += [f"- `{one}`" for one in work.action_ids]
+        lines.append("")
+    if changes is None:
+        return "\n".join(
+            [*lines, "There is no git repository here, so nothing can be compared.", ""]
+        )
+    if not changes:
+        return "\n".join([*lines, "Nothing differs from the last commit.", ""])
+    lines += [f"{len(changes)} files differ from the last commit:", ""]
+    lines += [f"- `{change.state}` {shown(change.path)}" for change in changes]
+    return "\n".join([*lines, ""])
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is known at the end of a turn; None for what was not made."""
+
+    index: TicketIndex
+    actions: Actions
+    work: NextWork | None
+    acceptance: Acceptance | None
+    audit: Audit | None
+    tasks: bytes | None
+
+
+def close_out_page(turn: Turn, out_dir: str) -> str:
+    """`close-out.md`: what was worked on, how it was judged, what is left."""
+    lines = ["# Close-out", "", *_worked(turn), *_judged(turn), *_tasks(turn), *_files(turn)]
+    left = [action for action in turn.actions.actions if not action.done]
+    lines += ["## What is left", "", f"{len(left)} of {turn.actions.count} actions are open.", ""]
+    ready = ready_tickets(turn.index, turn.actions)
+    lines += [f"- {shown(t.ticket_id)}: {shown(t.title)} is ready" for t in ready]
+    if ready:
+        lines.append("")
+    lines += ["## What comes next", ""]
+    if left:
+        pack = f"{out_dir}/{names.PACK}"
+        lines += [
+            "1. Commit the work, and tick what is finished in the tickets.",
+            "2. `oraclepack ticketify` with the same options.",
+            f"3. `oraclepack run {pack} --new-run`",
+        ]
+    else:
+        lines.append("Nothing: every action is done.")
+    return "\n".join([*lines, ""])
+
+
+def _worked(turn: Turn) -> list[str]:
+    if turn.work is None:
+        return ["## Work", "", "Nothing was selected.", ""]
+    work = turn.work
+    texts = {action.action_id: action.text for action in turn.actions.actions}
+    head = f"{shown(work.ticket_id)}: {shown(work.title)} (`{work.ticket_path}`)"
+    listed = [f"- `{one}` {shown(texts.get(one, ''))}".rstrip() for one in work.action_ids]
+    return ["## Work", "", head, "", f"Reason: {shown(work.reason)}", "", *listed, ""]
+
+
+def _judged(turn: Turn) -> list[str]:
+    if turn.acceptance is None or turn.work is None:
+        return ["## Acceptance", "", "Nobody judged the acceptance criteria.", ""]
+    criteria = turn.acceptance.criteria
+    met = sum(criterion.met is Met.YES for criterion in criteria)
+    lines = ["## Acceptance", "", f"{met} of {len(criteria)} criteria are met.", ""]
+    lines += [f"- `{c.action_id}`: {c.met}. {shown(c.evidence)}".rstrip() for c in criteria]
+    return [*lines, ""]
+
+
+def _tasks(turn: Turn) -> list[str]:
+    read = read_tasks(turn.tasks)
+    if isinstance(read, Malformed):
+        return ["## Task Master", "", f"`{names.TASKS}` cannot be read: {shown(read.reason)}", ""]
+    if not read:
+        return ["## Task Master", "", "There are no tasks.", ""]
+    done = sum(task.status == "done" for task in read)
+    told = f"{len(read)} tasks, {done} done, {len(problems(read))} problems."
+    return ["## Task Master", "", told, ""]
+
+
+def _files(turn: Turn) -> list[str]:
+    if turn.audit is None:
+        return []
+    wrong = [file for file in turn.audit.files if file.problem is not None]
+    there = sum(file.present for file in turn.audit.files)
+    lines = ["## Files", "", f"{there} files of ours, {len(wrong)} with a problem.", ""]
+    listed = [f"- `{file.path}`: {shown(file.problem or '')}" for file in wrong]
+    return [*lines, *listed, ""] if listed else lines
