@@ -1,0 +1,103 @@
+"""Looking at the cache: what it holds, why a question was not found in it, what may go."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+from oraclepack.adapters.cache import PLACE, AnswerCache
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.runs import list_runs, look_at, named_run
+from oraclepack.core.cache_entry import (
+    CacheExplained,
+    CacheList,
+    CachePruned,
+    CacheShown,
+    explained,
+    row_of,
+    to_prune,
+)
+from oraclepack.core.errors import UsageError
+from oraclepack.core.moment import rfc3339
+from oraclepack.core.ports import Clock
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def list_cache(root: Path) -> CacheList:
+    """Every answer of the project's cache, the newest first."""
+    cache = AnswerCache(root / PLACE)
+    rows = [row_of(entry, state) for entry, state in cache.entries()]
+    rows.sort(key=lambda row: (row.stored_at, row.key), reverse=True)
+    return CacheList(directory=PLACE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
+
+
+def show_cached(root: Path, beginning: str) -> CacheShown:
+    """One answer, by its key or the beginning of it."""
+    cache = AnswerCache(root / PLACE)
+    keys = cache.find(beginning) if beginning else ()
+    if len(keys) != 1:
+        what = "no answer has" if not keys else f"{len(keys)} answers have"
+        raise UsageError(
+            f"{what} a key that begins with {beginning!r}",
+            hint="`oraclepack cache list` shows the keys",
+        )
+    found = cache.get(keys[0])
+    if found is None:
+        raise UsageError(f"the answer {keys[0][:12]} is gone", hint="`oraclepack cache prune`")
+    answer = found.data.decode("utf-8", "replace")
+    return CacheShown(entry=found.entry, state=found.state, answer=answer)
+
+
+def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExplained:
+    """The calls of a step in its last run (or a named one), against what the cache has now."""
+    run = named_run(root, run_name) if run_name else _last_run(root)
+    state = look_at(run).state
+    if step not in state.steps:
+        known = ", ".join(sorted(state.steps)) or "none"
+        raise UsageError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
+    entries = [entry for entry, _ in AnswerCache(root / PLACE).entries()]
+    by_key = {entry.key: entry for entry in entries}
+    calls = []
+    for made in sorted(state.step(step).last_invocations(), key=lambda one: one.call):
+        told = made.outcome or made.intent
+        if told is None or told.tool != "oracle":
+            continue
+        parts = dict(made.intent.key_parts) if made.intent else {}
+        if not parts and told.key in by_key:
+            parts = by_key[told.key].parts
+        calls.append(explained(made.call, told.key, parts, entries))
+    return CacheExplained(step=step, run_id=run.run_id, calls=tuple(calls))
+
+
+def _last_run(root: Path) -> RunDir:
+    runs = list_runs(root).runs
+    if not runs:
+        raise UsageError("there is no run in this project", hint="run the pack first")
+    return RunDir(root, runs[0].run_id)
+
+
+def prune(
+    root: Path, clock: Clock, *, older_than: float | None, max_size: int | None
+) -> CachePruned:
+    """Remove old answers, then the oldest until the rest fits, and what belongs to nobody."""
+    cache = AnswerCache(root / PLACE)
+    entries = [entry for entry, _ in cache.entries()]
+    before = None
+    if older_than is not None:
+        before = rfc3339(clock.now() - timedelta(seconds=older_than))
+    gone = to_prune(entries, before=before, max_bytes=max_size)
+    for entry in gone:
+        cache.remove(entry.key)
+    cache.sweep()
+    size = sum(entry.bytes for entry in gone)
+    removed = tuple(sorted(entry.key for entry in gone))
+    return CachePruned(removed=removed, bytes=size, kept=len(entries) - len(gone))
+
+
+def read_size(text: str) -> int:
+    """`500`, `20k`, `1.5MB`, `2GiB` → bytes; a thousand is a thousand."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--max-size: must be a size like 500k, 20MB or 1GB, not {text!r}")
+    return int(float(found[1]) * _FACTORS[found[2].lower()])
