@@ -18,6 +18,7 @@ from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.gateway import Gateway
 from oraclepack.adapters.stop import Stop
+from oraclepack.adapters.surroundings import private_directory
 from oraclepack.core.attempt import Attempt, Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 
@@ -74,7 +75,11 @@ def measure(rounds: int, folder: Path) -> dict[str, float]:
     tool.write_text("#!/bin/sh\necho an answer\n")
     tool.chmod(0o755)
     own = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
-    with Stop() as stop, Gateway(answer, stop, own) as gateway:
+    with (
+        Stop() as stop,
+        private_directory() as place,
+        Gateway(answer, stop, place, own) as gateway,
+    ):
         step = Step(gateway, stop, folder, own)
         measures = {
             "direct": lambda: step.seconds_per_call(str(tool)),

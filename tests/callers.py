@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.adapters.gateway import Answer, Gateway
+from oraclepack.adapters.surroundings import private_directory
 from oraclepack.core.attempt import Outcome
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.result import Process
@@ -70,7 +71,11 @@ def stage(root: Path, **parts: Any) -> Iterator[Stage]:
         here.ends.append(call_through(call, shim))
         return here.ends[-1].exit_code
 
-    with bench.stop, Gateway(_typed(answer), bench.stop, own, grace=QUICK, **parts) as gateway:
+    with (
+        bench.stop,
+        private_directory() as folder,
+        Gateway(_typed(answer), bench.stop, folder, own, grace=QUICK, **parts) as gateway,
+    ):
         env = gateway.shims.environment(own | {"HOME": str(bench.home), "LANG": "C.UTF-8"})
         made.append(Stage(Bench(root, bench.stop, env), oracle, gateway))
         yield made[0]

@@ -1,17 +1,16 @@
 """The private directory: who stands in it, and where it may lie."""
 
 import os
-import socket
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import shim_dir
 from oraclepack.adapters.real_tool import Toolbox
-from oraclepack.adapters.shim_dir import ShimDir, sweep
+from oraclepack.adapters.shim_dir import ShimDir
+from oraclepack.adapters.surroundings import private_directory
 from oraclepack.core.errors import WorldError
+from tests.faults import failing
 from tests.scripted import scripted_tool
 
 
@@ -24,9 +23,8 @@ def tools(tmp_path: Path) -> str:
 
 @pytest.fixture
 def made(tools: str) -> Iterator[ShimDir]:
-    folder = ShimDir.make(tools, None)
-    yield folder
-    folder.remove()
+    with private_directory() as folder:
+        yield ShimDir.make(folder, tools, None)
 
 
 def names(folder: ShimDir) -> set[str]:
@@ -61,46 +59,32 @@ def test_the_running_oraclepack_is_there_too(made: ShimDir, tmp_path: Path) -> N
         assert out.read().startswith("oraclepack ")
 
 
-@pytest.mark.parametrize("name", ["x" * 120, "a:b"])
-def test_a_temporary_directory_that_is_not_fit_is_passed_over(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        pytest.param("x" * 120, "too long", id="too long a path for a socket"),
+        pytest.param("a:b", "colon", id="a colon in a directory of PATH"),
+    ],
+)
+def test_a_directory_that_is_not_fit_is_an_error_with_a_way_out(
+    name: str, problem: str, tmp_path: Path
 ) -> None:
-    odd = tmp_path / name
-    odd.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(odd))
-    made = ShimDir.make("", None)
-    made.remove()
+    (tmp_path / name).mkdir()
 
-    assert odd not in made.path.parents
-    assert list(odd.iterdir()) == []
-
-
-def test_no_fit_directory_at_all_is_an_error_with_a_way_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shim_dir, "_parents", lambda: iter([str(tmp_path / "nowhere")]))
-
-    with pytest.raises(WorldError) as raised:
-        ShimDir.make("", None)
+    with pytest.raises(WorldError, match=problem) as raised:
+        ShimDir.make(tmp_path / name, "", None)
     assert "TMPDIR" in raised.value.hint
 
 
-def test_what_killed_runs_left_is_removed_after_a_day(tmp_path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as alive, socket.socket(socket.AF_UNIX) as dead:
-        for name, listener in (("oraclepack-alive", alive), ("oraclepack-dead", dead)):
-            (tmp_path / name).mkdir()
-            listener.bind(str(tmp_path / name / "gateway"))
-            listener.listen()
-        dead.close()
-        (tmp_path / "oraclepack-new").mkdir()
-        born = (tmp_path / "oraclepack-new").stat().st_mtime
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    with failing(3), pytest.raises(WorldError, match="No space left"):
+        ShimDir.make(tmp_path, "", None)
 
-        sweep(tmp_path, born + 3600)
-        assert len(list(tmp_path.iterdir())) == 3
-        sweep(tmp_path, born + 25 * 3600)
 
-    left = {entry.name for entry in tmp_path.iterdir()}
-    assert left == {"oraclepack-alive", "oraclepack-new"}
+def test_nothing_of_it_is_left(tmp_path: Path) -> None:
+    ShimDir.make(tmp_path, "", None).remove()
+
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

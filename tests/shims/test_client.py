@@ -13,6 +13,7 @@ import pytest
 from oraclepack.adapters.call_message import CallMessage, Garbled, receive
 from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.shim_dir import ShimDir
+from oraclepack.adapters.surroundings import private_directory
 from oraclepack.shims import client
 
 Process = subprocess.Popen[bytes]
@@ -20,9 +21,8 @@ Process = subprocess.Popen[bytes]
 
 @pytest.fixture
 def shims(tmp_path: Path) -> Iterator[ShimDir]:
-    made = ShimDir.make(str(tmp_path), None)
-    yield made
-    made.remove()
+    with private_directory() as folder:
+        yield ShimDir.make(folder, str(tmp_path), None)
 
 
 @pytest.fixture
@@ -169,12 +169,11 @@ def test_an_interpreter_with_an_odd_path_is_started_too(
     odd.mkdir()
     (odd / "python").symlink_to(sys.executable)
     monkeypatch.setattr(sys, "executable", str(odd / "python"))
-    made = ShimDir.make("", None)
-    with socket.socket(socket.AF_UNIX) as listener:
+    with private_directory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        made = ShimDir.make(folder, "", None)
         listener.bind(str(made.socket))
         listener.listen()
         message, _, _ = answered(listener, call(made, "-p", "a b"), lambda _: b"x\x00")
-    made.remove()
 
     assert (message.name, message.argv) == ("oracle", ("-p", "a b"))
 

@@ -5,11 +5,10 @@ import select
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -23,6 +22,9 @@ from oraclepack.core.attempt import MARKER_VARIABLE, Attempt, Grace
 from oraclepack.core.call import SPELLINGS
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.wrappers import unwrap
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Answer = Callable[[LiveCall, Shim], int]
 """What to do with a call: the exit code it ends with. Called in a thread per call."""
@@ -51,6 +53,7 @@ class Gateway:
         self,
         answer: Answer,
         stop: Stop,
+        folder: Path,
         env: Mapping[str, str],
         *,
         spools: Path | None = None,
@@ -59,13 +62,13 @@ class Gateway:
     ) -> None:
         """Lay out the shim directory. Raises WorldError.
 
-        `env` is oraclepack's own environment, `spools` a directory on disk for what tools say
-        while they run (the shim directory, if none is given), `programs` are tools the user
-        named with a path of their own. Calls are taken once it is entered.
+        `folder` is a directory of ours alone, `env` oraclepack's own environment, `spools` a
+        directory on disk for what tools say while they run (`folder`, if none is given),
+        `programs` are tools the user named by a path. Calls are taken once it is entered.
         """
-        self.shims = ShimDir.make(env.get("PATH", os.defpath), env.get("BASH_ENV"))
+        self.shims = ShimDir.make(folder, env.get("PATH", os.defpath), env.get("BASH_ENV"))
         tools = Toolbox(self.shims.path, dict(env), programs or {})
-        self._world = World(tools, stop, grace or Grace(), spools or self.shims.path)
+        self._world = World(tools, stop, grace or Grace(), spools or folder)
         self._answer = answer
         self._lock = threading.Lock()
         self._expected: dict[str, _Expected] = {}
@@ -75,8 +78,7 @@ class Gateway:
         self._listener = socket.socket(socket.AF_UNIX)
         self._wake = os.pipe()
         self._thread = threading.Thread(target=self._accept, name="gateway", daemon=True)
-        # Threads that stay, because one that ends hides its children from whoever lists ours.
-        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
+        self._threads: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         self._listener.bind(str(self.shims.socket))
@@ -99,7 +101,8 @@ class Gateway:
                 # Its thread then finds the caller gone, and ends the tool as it would anyway.
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-        self._threads.shutdown()
+        if self._threads is not None:
+            self._threads.shutdown()
         for descriptor in self._wake:
             os.close(descriptor)
         self.shims.remove()
@@ -125,7 +128,15 @@ class Gateway:
                 continue  # the shim was gone before we came, or we are out of descriptors
             with self._lock:
                 self._calls.add(connection)
-            self._threads.submit(self._serve, connection)
+            self._pool().submit(self._serve, connection)
+
+    def _pool(self) -> "ThreadPoolExecutor":
+        """Threads that stay, because one that ends hides its children from whoever lists ours."""
+        if self._threads is None:
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  loads logging
+
+            self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
+        return self._threads
 
     def _serve(self, connection: socket.socket) -> None:
         try:

@@ -1,18 +1,15 @@
 """The private directory that stands first on a step's PATH, and what lies in it."""
 
 import os
-import shutil
-import socket
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
 from oraclepack import shims
 from oraclepack.adapters import disk
+from oraclepack.adapters.files import cannot
 from oraclepack.core.call import ORACLE, SPELLINGS
 from oraclepack.core.errors import WorldError
 
@@ -21,8 +18,6 @@ NAMES = (*SPELLINGS, "npx")
 
 _CLIENT = "client"
 _SOCKET = "gateway"
-_PREFIX = "oraclepack-"
-_KEPT_AFTER_DEATH = 24 * 3600.0
 _LONGEST_SOCKET_PATH = 103
 """A socket's path has 108 bytes on Linux, 104 on macOS, with the NUL."""
 _LONGEST_SHEBANG = 120
@@ -45,16 +40,23 @@ class ShimDir:
         self.cover(search)
 
     @classmethod
-    def make(cls, search: str, bash_env: str | None) -> "ShimDir":
-        """A new one, with the user's own BASH_ENV honoured. Raises WorldError."""
+    def make(cls, parent: Path, search: str, bash_env: str | None) -> "ShimDir":
+        """A new one in a private directory, with the user's own BASH_ENV honoured.
+
+        Raises WorldError.
+        """
+        path = parent / "bin"
         try:
-            made = cls(_private_directory(), search)
+            disk.make_directory(path, 0o700)
+            made = cls(path, search)
             _write(made.bash_env, made._bash_env_text(bash_env))
         except OSError as trouble:
+            raise cannot("prepare", path, trouble) from trouble
+        if problem := _problem(made):
             raise WorldError(
-                f"cannot make a private directory for the tools' stand-ins: {trouble}",
-                hint="set TMPDIR to a directory of yours with a short path and space left",
-            ) from trouble
+                f"the tools' stand-ins cannot lie in {path}: {problem}",
+                hint="set TMPDIR to a directory of yours with a short and plain path",
+            )
         return made
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
@@ -71,7 +73,10 @@ class ShimDir:
                     disk.symlink(_CLIENT, stand_in)
 
     def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):
+            for entry in list(self.path.iterdir()):
+                disk.remove(entry)
+            self.path.rmdir()
 
     def _write_programs(self) -> None:
         source = Path(shims.__file__).with_name("client.py").read_bytes()
@@ -102,21 +107,20 @@ class ShimDir:
 
 
 def find_beyond(shim_dir: Path, name: str, search: str) -> str | None:
-    """A program on a PATH, not counting the stand-ins."""
-    rest = without(shim_dir, search)
-    return shutil.which(name, path=rest) if rest else None
+    """A program on a PATH, not counting the stand-ins; by its path if the name has a slash.
+
+    As `shutil.which`, whose module takes longer to import than a step takes to start.
+    """
+    places = without(shim_dir, search).split(":")
+    for program in [name] if "/" in name else [f"{place}/{name}" for place in places if place]:
+        if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113  six per PATH entry
+            return program
+    return None
 
 
 def without(shim_dir: Path, search: str) -> str:
     """A PATH without our directory."""
     return ":".join(part for part in search.split(":") if part != str(shim_dir))
-
-
-def sweep(parent: Path, now: float) -> None:
-    """Remove what runs that were killed have left."""
-    for folder in parent.glob(f"{_PREFIX}*"):
-        if _is_abandoned(folder, now):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _source(theirs: str) -> str:
@@ -135,52 +139,12 @@ def _write(path: Path, data: bytes, mode: int = 0o600) -> None:
         os.close(descriptor)
 
 
-def _is_abandoned(folder: Path, now: float) -> bool:
-    """Its run was killed, and so long ago that no step of it can be left.
-
-    Until then the stand-ins stay, because a step that outlives its run must not come through to
-    the tools.
-    """
-    try:
-        if now - folder.stat().st_mtime < _KEPT_AFTER_DEATH:
-            return False
-        with socket.socket(socket.AF_UNIX) as visitor:
-            visitor.connect(str(folder / _SOCKET))
-    except ConnectionRefusedError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _private_directory() -> Path:
-    """A new directory of ours alone, short of path, whose programs may be run."""
-    for parent in _parents():
-        with suppress(OSError):
-            sweep(Path(parent), time.time())
-            made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-            if _is_fit(made):
-                return made
-            shutil.rmtree(made, ignore_errors=True)
-    raise WorldError(
-        "no directory for temporary files is fit for the tools' stand-ins",
-        hint="set TMPDIR to a directory of yours with a short path, from which programs may be run",
-    )
-
-
-def _parents() -> Iterator[str]:
-    yield tempfile.gettempdir()
-    yield "/tmp"  # noqa: S108  only when the chosen one has too long a path
-    yield "/var/tmp"  # noqa: S108
-    yield str(Path.home())
-
-
-def _is_fit(folder: Path) -> bool:
-    text = os.fsencode(folder / _SOCKET)
-    if len(text) > _LONGEST_SOCKET_PATH or b":" in text:
-        return False
-    program = folder / "try"
-    program.touch(0o700)
-    runs = os.access(program, os.X_OK)  # false where the file system is mounted noexec
-    program.unlink()
-    return runs
+def _problem(made: ShimDir) -> str:
+    """Why shims cannot work there, if they cannot."""
+    if len(os.fsencode(made.socket)) > _LONGEST_SOCKET_PATH:
+        return "the path is too long for a socket"
+    if ":" in str(made.path):
+        return "no directory on PATH may have a colon in its name"
+    if not os.access(made.path / ORACLE, os.X_OK):
+        return "programs may not be run there"
+    return ""
