@@ -1,18 +1,22 @@
 """Settings and flags of the command line into a request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.adapters import surroundings
+from oraclepack.adapters.oracle_version import version_of_oracle
 from oraclepack.app.reading import read_pack
+from oraclepack.app.run.calling import REHEARSAL, call_options
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
 from oraclepack.app.validate import errors_that_stop
+from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
+from oraclepack.core.call import ORACLE
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError
 from oraclepack.core.pack import Pack
@@ -43,7 +47,11 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def request_for(
-    pack_path: str, settings: Settings, asked: Asked, observers: Sequence[Observer] = ()
+    pack_path: str,
+    settings: Settings,
+    asked: Asked,
+    observers: Sequence[Observer] = (),
+    ask: Callable[[str], bool] | None = None,
 ) -> RunRequest:
     """Read and check the pack, and put together what is to be done with it."""
     pack = read_pack(Path(pack_path))
@@ -62,7 +70,7 @@ def request_for(
             roi_threshold=threshold or None,
             roi_mode=RoiMode(settings[rs.ROI_MODE]),
         ),
-        options=_options(settings),
+        options=_options(settings, pack, ask),
         wish=Wish(
             run_id=asked.run_id,
             new_run=asked.new_run,
@@ -76,7 +84,7 @@ def request_for(
     )
 
 
-def _options(settings: Settings) -> RunOptions:
+def _options(settings: Settings, pack: Pack, ask: Callable[[str], bool] | None) -> RunOptions:
     policy = on_failure(
         keep_going=_given(settings, rs.KEEP_GOING), stop_on_fail=_given(settings, rs.STOP_ON_FAIL)
     )
@@ -95,7 +103,21 @@ def _options(settings: Settings) -> RunOptions:
         rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
         out_dir=settings[rs.OUT_DIR],
         ci=settings[rs.CI],
+        engine=settings[cs.ENGINE],
+        oracle_version=_oracle_version(settings, pack),
+        answered=frozenset({ORACLE} if settings[cs.ENGINE] == REHEARSAL else ()),
+        calls=call_options(settings, pack, can_ask=ask is not None),
+        oracle_bin=settings[cs.ORACLE_BIN],
+        ask=ask,
     )
+
+
+def _oracle_version(settings: Settings, pack: Pack) -> str | None:
+    """Which oracle answers; not asked for where none is called."""
+    called = any(call.tool == ORACLE for step in pack.steps for call in step.calls)
+    if not called or settings[cs.ENGINE] == REHEARSAL:
+        return None
+    return version_of_oracle(settings[cs.ORACLE_BIN])
 
 
 def _given(settings: Settings, setting: Setting[bool]) -> bool | None:
@@ -106,7 +128,9 @@ def _given(settings: Settings, setting: Setting[bool]) -> bool | None:
 def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[str] | None]:
     """What a run remembers of its settings: those somebody gave."""
     given = {
-        setting.name: settings[setting] for setting in rs.RUN_SETTINGS if settings.is_given(setting)
+        setting.name: settings[setting]
+        for setting in (*rs.RUN_SETTINGS, *cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)
+        if settings.is_given(setting)
     }
     return {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(given.items())}
 

@@ -14,6 +14,7 @@ from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import stopping_on_signals
 from oraclepack.adapters.stop import Stop
+from oraclepack.app.run.calling import standing_between
 from oraclepack.app.run.importing import import_state, read_state
 from oraclepack.app.run.looking import look
 from oraclepack.app.run.opening import Found, Wish, find_run, mutates, opened
@@ -178,13 +179,15 @@ def _carry_out(session: Session, planned: Plan) -> None:
             session.record.append(j.Warned(step=step.step_id, message=warning))
     for step in planned.of(Decision.SKIPPED):
         _skip(session, step)
-    if not planned.to_run or prepare(session) is not None:
+    if not planned.to_run:
         return
-    options = session.options
-    policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
-    _drive(session, planned, policy)
-    if session.stop.level is not StopLevel.AT_ONCE:
-        tidy_up(session)
+    policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
+    with standing_between(session):
+        if prepare(session) is not None:
+            return
+        _drive(session, planned, policy)
+        if session.stop.level is not StopLevel.AT_ONCE:
+            tidy_up(session)
 
 
 def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:

@@ -1,7 +1,10 @@
 """What a `run` command was asked for, beyond which steps."""
 
+from collections.abc import Callable
+
 import msgspec
 
+from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.attempt import Grace
 from oraclepack.core.contract import ChunkMode, ContractMode
 
@@ -27,4 +30,9 @@ class RunOptions(msgspec.Struct, frozen=True):
     oracle_version: str | None = None
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack answers for itself, so that they need not be installed."""
+    calls: CallOptions = msgspec.field(default_factory=CallOptions)
+    oracle_bin: str = ""
+    """The oracle to call, where the user named one."""
+    ask: Callable[[str], bool] | None = None
+    """Asks the person at the terminal; None where there is none."""
     grace: Grace = msgspec.field(default_factory=Grace)

@@ -12,12 +12,12 @@ from oraclepack.adapters.quarantine import put_aside
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.content import Content
-from oraclepack.core.contract import OutputContract
+from oraclepack.core.contract import OutputContract, by_suffix
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
-from oraclepack.core.result import OutputFailure, Status, Verification
+from oraclepack.core.result import Cache, OutputFailure, Status, Verification
 from oraclepack.core.step import Step
 from oraclepack.verify.outputs import check_output
 
@@ -25,6 +25,17 @@ from oraclepack.verify.outputs import check_output
 def declared_paths(step: Step) -> tuple[str, ...]:
     """The outputs whose path the text tells."""
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
+
+
+def produced_paths(session: Session, step: Step, attempt: int) -> tuple[str, ...]:
+    """The declared outputs, and those that only the running shell could name."""
+    calls = session.record.state.step(step.id).invocations
+    told = [
+        call.outcome.output_path
+        for call in calls
+        if call.attempt == attempt and call.outcome is not None and call.outcome.ok
+    ]
+    return tuple(dict.fromkeys((*declared_paths(step), *(path for path in told if path))))
 
 
 def quarantine_earlier(session: Session, step: Step) -> None:
@@ -95,14 +106,20 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
         for out in session.record.state.step(step.id).outputs
         if out.declared_path
     }
-    names = output_names(step.id, title_of(step), declared_paths(step), known)
+    paths = produced_paths(session, step, attempt)
+    names = output_names(step.id, title_of(step), paths, known)
     replaced = {
         event.path: event
         for event in session.record.state.session_files
         if isinstance(event, j.SetAside) and (event.step, event.attempt) == (step.id, attempt)
     }
+    cached = {
+        call.outcome.output_path
+        for call in session.record.state.step(step.id).last_invocations()
+        if call.outcome is not None and call.outcome.cache is Cache.HIT
+    }
     sections = {c.path: c.sections[0] for c in _contracts(session, step) if len(c.sections) == 1}
-    for path in declared_paths(step):
+    for path in paths:
         place = _judged(session, path)
         content = read_content(place).data if place is not None else None
         if place is None or content is None:
@@ -119,10 +136,11 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
                 attempt=attempt,
                 path=names[path],
                 declared_path=path,
-                section=sections.get(path),
+                section=sections.get(path) or by_suffix(path),
                 sha256=digest,
                 bytes=len(content),
                 mode=mode,
+                from_cache=path in cached,
                 created=before is None,
                 replaced_sha256=before.sha256 if before else None,
                 backup=before.backup if before else None,

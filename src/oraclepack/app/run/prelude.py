@@ -5,6 +5,7 @@ from oraclepack.adapters.logs import last_lines
 from oraclepack.adapters.prelude import exit_trap, run_prelude
 from oraclepack.adapters.rundir import log_names
 from oraclepack.adapters.stop import Stop
+from oraclepack.app.run.interception import intercepted
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Outcome, Watch
@@ -41,9 +42,9 @@ def prepare(session: Session) -> StepError | None:
             process=Process(pid=0, token=attempt.token),
         )
     )
-    outcome = run_prelude(
-        attempt, session.stop, Watch(on_started=lambda _: session.record.sync()), session.clock
-    )
+    watch = Watch(on_started=lambda _: session.record.sync())
+    with intercepted(session, attempt) as guarded:
+        outcome = run_prelude(guarded, session.stop, watch, session.clock)
     error = _error(session, outcome, stderr)
     session.record.append(
         j.PreludeFinished(

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.adapters.gateway import Gateway
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.stop import Stop
+from oraclepack.app.calls.answer import Calls
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core.pack import Pack
@@ -30,6 +32,9 @@ class Session(msgspec.Struct):
     """The quarantine."""
     snapshot: Path | None = None
     """What the prelude left, once it has run."""
+    calls: Calls | None = None
+    gateway: Gateway | None = None
+    """What stands between the steps and the tools, while steps run."""
 
     def token(self, step: str, attempt: int) -> str:
         """The mark of an attempt's processes, unique on this machine."""

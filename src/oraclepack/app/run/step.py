@@ -7,6 +7,7 @@ import msgspec
 from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines, line_that_begins
 from oraclepack.adapters.rundir import log_names
+from oraclepack.app.run.interception import intercepted
 from oraclepack.app.run.outputs import (
     attached_hashes,
     backup_folder,
@@ -54,7 +55,9 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
             token=attempt.token,
         )
     )
-    outcome = run_attempt(attempt, session.stop, _watch(session, attempt), session.clock)
+    with intercepted(session, attempt) as guarded:
+        outcome = run_attempt(guarded, session.stop, _watch(session, attempt), session.clock)
+    attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
     judged = _judge(session, step, attempt, outcome)
     _tell_leftovers(session, step, outcome)

@@ -1,0 +1,28 @@
+"""An attempt behind the gateway: its calls of tools reach us instead of the tools."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from oraclepack.app.run.session import Session
+from oraclepack.core.attempt import Attempt
+
+
+@contextmanager
+def intercepted(session: Session, attempt: Attempt) -> Iterator[Attempt]:
+    """The attempt with our stand-ins first on its PATH, for as long as it runs."""
+    gateway = session.gateway
+    if gateway is None:
+        yield attempt
+        return
+    guarded = replace(
+        attempt,
+        env=gateway.shims.environment(attempt.env),
+        first_on_path=str(gateway.shims.path),
+    )
+    gateway.expect(guarded)
+    try:
+        yield guarded
+    finally:
+        gateway.forget(guarded)
