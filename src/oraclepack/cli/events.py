@@ -4,11 +4,15 @@ import sys
 import threading
 from collections.abc import Callable
 
+from oraclepack.adapters.clock import SystemClock
+from oraclepack.cli.pulse import HEARTBEAT, Pulse
 from oraclepack.cli.render import visible
+from oraclepack.cli.spans import seconds
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.result import Status
+from oraclepack.core.ports import Clock
+from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState
 
 Write = Callable[[str], None]
@@ -19,12 +23,12 @@ def to_stderr(text: str) -> None:
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):
         pass
 
 
 class JsonLog:
-    """Every event as one line of JSON, as the journal keeps it."""
+    """Every event as one line of JSON, as the journal keeps it, and nothing else."""
 
     def __init__(self, write: Write = to_stderr) -> None:
         self._write = write
@@ -36,61 +40,102 @@ class JsonLog:
 
 
 class Lines:
-    """One line per event that a person wants to know of."""
+    """One line per event that a person wants to know of, and a sign of life in between."""
 
-    def __init__(self, write: Write = to_stderr) -> None:
+    def __init__(
+        self, write: Write = to_stderr, clock: Clock | None = None, every: float = HEARTBEAT
+    ) -> None:
         self._write = write
         self._lock = threading.Lock()
+        self._pulse = Pulse(self._say, clock or SystemClock(), every)
 
     def __call__(self, event: KnownEvent, state: RunState) -> None:
-        line = self._line(event, state)
+        line = line_of(event, state)
         if line is not None:
-            with self._lock:
-                self._write(visible(line) + "\n")
+            self._say(line)
+        self._pulse.feel(event, state)
 
-    def _line(self, event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 - one per kind
-        match event:
-            case j.StepStarted():
-                again = f", attempt {event.attempt}" if event.attempt > 1 else ""
-                return f"{event.step}  started{again}: {event.reason}"
-            case j.StepFinished():
-                return self._finished(event, state)
-            case j.PreludeFinished(error=error) if error is not None:
-                return f"--  prelude failed: {error.message}"
-            case j.Warned():
-                return f"{event.step or '--'}  warning: {event.message}"
-            case j.Quarantined():
-                where = event.moves[0].target if event.moves else ""
-                return f"{event.step}  set aside {len(event.moves)} earlier output(s): {where}"
-            case j.RollbackStarted():
-                return "--  rolling back"
-            case j.RollbackFinished():
-                told = f": {event.error}" if event.error else ""
-                return f"--  rollback {event.status}{told}"
-            case _:
-                return None
+    def close(self) -> None:
+        """No more signs of life."""
+        self._pulse.end()
 
-    def _finished(self, event: j.StepFinished, state: RunState) -> str:
-        settled = sum(state.step(one).status.is_settled for one in state.step_ids)
-        took = f" in {seconds(event.duration_ms)}" if event.duration_ms is not None else ""
-        tally = f"[{settled}/{len(state.step_ids)}]"
-        match event.status:
-            case Status.OK:
-                return f"{event.step}  ok{took} {tally}"
-            case Status.SKIPPED:
-                return f"{event.step}  skipped: {event.skip_reason} {tally}"
-            case _:
-                told = f" {event.error.code}: {event.error.message}" if event.error else ""
-                return f"{event.step}  {event.status}{took}{told}"
+    def _say(self, line: str) -> None:
+        with self._lock:
+            # A message may hold line ends; one event is one line all the same.
+            self._write(" ".join(visible(line).split("\n")) + "\n")
 
 
-def seconds(milliseconds: int) -> str:
-    """A duration as people say it: `0.4s`, `41s`, `7:12`, `1:02:03`."""
-    total = milliseconds / 1000
-    if total < 10:  # noqa: PLR2004
-        return f"{total:.1f}s"
-    if total < 60:  # noqa: PLR2004
-        return f"{total:.0f}s"
-    minutes, rest = divmod(round(total), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 - one per kind
+    """The line of an event; None for those that only the journal needs."""
+    match event:
+        case j.SessionStarted() | j.Imported() | j.PreludeStarted() | j.PreludeFinished():
+            return _about_run(event, state)
+        case j.StepStarted():
+            again = f", attempt {event.attempt}" if event.attempt > 1 else ""
+            return f"{event.step}  started{again}: {event.reason}"
+        case j.StepFinished():
+            return _finished(event, state)
+        case j.InvocationOutcome():
+            return _answered(event)
+        case j.Warned():
+            return f"{event.step or '--'}  warning: {event.message}"
+        case j.Quarantined():
+            where = event.moves[0].target if event.moves else ""
+            return f"{event.step}  set aside {len(event.moves)} earlier output(s): {where}"
+        case j.RollbackStarted() | j.RollbackFinished():
+            return _rollback(event)
+        case _:
+            return None
+
+
+def _about_run(
+    event: j.SessionStarted | j.Imported | j.PreludeStarted | j.PreludeFinished, state: RunState
+) -> str | None:
+    match event:
+        case j.SessionStarted():
+            settled, total = tally(state)
+            name = state.created.pack_id if state.created else "without a name"
+            return f"--  run {name}: {settled} of {total} steps settled before"
+        case j.Imported():
+            return f"--  took over {len(event.steps)} step(s) from {event.source}"
+        case j.PreludeFinished(error=error):
+            return None if error is None else f"--  prelude failed: {error.message}"
+        case _:
+            return "--  prelude started"
+
+
+def _finished(event: j.StepFinished, state: RunState) -> str:
+    took = f" in {seconds(event.duration_ms)}" if event.duration_ms is not None else ""
+    settled, total = tally(state)
+    match event.status:
+        case Status.OK:
+            how = " (taken over)" if event.imported else took
+            return f"{event.step}  ok{how} [{settled}/{total}]"
+        case Status.SKIPPED:
+            return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
+        case _:
+            told = f" {event.error.code}: {event.error.message}" if event.error else ""
+            return f"{event.step}  {event.status}{took}{told}"
+
+
+def _answered(event: j.InvocationOutcome) -> str:
+    call = f"{event.step}  {event.tool} call {event.call}"
+    tries = f" after {event.attempts} tries" if event.attempts > 1 else ""
+    if event.ok:
+        source = " from the cache" if event.cache is Cache.HIT else ""
+        source = " by an earlier call" if event.adopted else source
+        return f"{call} answered{source}{tries}"
+    told = f" {event.error.code}: {event.error.message}" if event.error else ""
+    return f"{call} failed{tries}{told}"
+
+
+def _rollback(event: j.RollbackStarted | j.RollbackFinished) -> str:
+    if isinstance(event, j.RollbackStarted):
+        return "--  rolling back"
+    told = f": {event.error}" if event.error else ""
+    return f"--  rollback {event.status}{told}"
+
+
+def tally(state: RunState) -> tuple[int, int]:
+    """How many steps are settled, and how many there are."""
+    return sum(state.step(one).status.is_settled for one in state.step_ids), len(state.step_ids)

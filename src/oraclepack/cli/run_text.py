@@ -2,14 +2,31 @@
 
 from pathlib import Path
 
+import msgspec
+
 from oraclepack.adapters.logs import last_lines
-from oraclepack.cli.events import seconds
 from oraclepack.cli.reply import Styled
+from oraclepack.cli.spans import seconds
 from oraclepack.cli.tables import columns
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import RunTold, StepTold
 
 _TAIL = 10
+_LONGEST = 300
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a run lies, seen from where the user stands."""
+
+    root: Path
+    here: Path
+
+    def read(self, relative: str) -> Path:
+        return self.root / relative
+
+    def shown(self, relative: str) -> str:
+        """A path that works from here: as the records have it, where that is the same."""
+        return relative if self.root == self.here else (self.root / relative).as_posix()
 
 
 def plan_text(told: RunTold) -> str:
@@ -19,39 +36,64 @@ def plan_text(told: RunTold) -> str:
     return head + columns(("step", "decision", "status", "reason"), rows)
 
 
-def run_text(told: RunTold, root: Path, pack: str) -> tuple[str | Styled, ...]:
-    """How it went, and if not well: the end of the log, and the command that continues."""
+def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | Styled, ...]:
+    """How it went, and if not well: the end of the log, and the command that continues.
+
+    No command where the error that is told with it names it already.
+    """
     pieces: list[str | Styled] = []
-    failed = next((step for step in told.steps if step.step_id == told.failed_step), None)
-    if failed is not None:
-        pieces += _failure(failed, root / told.run_dir)
-    elif told.failed_step is not None:
-        pieces += [Styled("failed", "red"), f": the {told.failed_step}\n"]
-    pieces += _summary(told)
+    failed = [step for step in told.steps if step.step_id in told.failed_steps]
+    if told.failed_step is not None and not failed:
+        pieces += [Styled(f"the {told.failed_step} failed", "red"), "\n"]
+        pieces += _prelude(told, place)
+    for number, step in enumerate(failed):
+        pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
+    pieces.append(_summary(told))
     if told.rollback_status != RollbackStatus.NOT_ATTEMPTED:
         told_error = f": {told.rollback_error}" if told.rollback_error else ""
         pieces.append(f"rollback {told.rollback_status}{told_error}\n")
-    pieces.append(f"run directory: {told.run_dir}\n")
-    if told.resume_from is not None:
-        pieces.append(f"to continue: oraclepack run {pack}\n")
+    pieces.append(f"run directory: {place.shown(told.run_dir)}\n")
+    if told.resume_from is not None and command is not None:
+        pieces.append(f"to continue: {command}\n")
     return tuple(pieces)
 
 
-def _failure(step: StepTold, run_dir: Path) -> list[str | Styled]:
-    pieces: list[str | Styled] = [
-        Styled(f"step {step.step_id} failed", "red"),
-        f" ({step.error}): {step.message}\n",
-    ]
-    for name in (step.stderr_log, step.stdout_log):
-        lines = last_lines(run_dir / name, _TAIL) if name else ()
+def _failure(step: StepTold, run_dir: str, place: Place, *, with_tail: bool) -> list[str | Styled]:
+    said = f" ({step.error}): {step.message}" if step.error else ""
+    pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{said}\n"]
+    logs = [f"{run_dir}/{name}" for name in (step.stderr_log, step.stdout_log) if name]
+    return pieces + (_tail(logs, place) if with_tail else _log(logs, place))
+
+
+def _prelude(told: RunTold, place: Place) -> list[str | Styled]:
+    logs = place.read(f"{told.run_dir}/logs")
+    names = sorted(
+        (path.name for path in logs.glob("prelude.*.log")), key=lambda name: int(name.split(".")[1])
+    )
+    last = [name for name in names if names and name.split(".")[1] == names[-1].split(".")[1]]
+    return _tail([f"{told.run_dir}/logs/{name}" for name in sorted(last)], place)
+
+
+def _log(logs: list[str], place: Place) -> list[str | Styled]:
+    spoken = next((log for log in logs if last_lines(place.read(log), 1)), None)
+    return [f"  log: {place.shown(spoken)}\n"] if spoken else []
+
+
+def _tail(logs: list[str], place: Place) -> list[str | Styled]:
+    """The end of the first log that says something, and where it lies."""
+    for log in logs:
+        lines = last_lines(place.read(log), _TAIL)
         if lines:
-            pieces.append(f"the end of {name}:\n")
-            pieces += [Styled(f"  | {line}\n", "dim") for line in lines]
-            break
-    return pieces
+            told = [Styled(f"  | {_short(line)}\n", "dim") for line in lines]
+            return [f"the end of {place.shown(log)}:\n", *told]
+    return [f"its logs are empty: {place.shown(log)}\n" for log in logs[:1]]
 
 
-def _summary(told: RunTold) -> list[str | Styled]:
+def _short(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(line)} characters)"
+
+
+def _summary(told: RunTold) -> str:
     counts = [
         (len(told.completed_steps), "ok"),
         (len(told.done_steps), "done before"),
@@ -61,4 +103,4 @@ def _summary(told: RunTold) -> list[str | Styled]:
     spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
     said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
     took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
-    return [f"{said}{took}\n"]
+    return f"{said}{took}\n"

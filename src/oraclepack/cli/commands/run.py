@@ -1,18 +1,22 @@
 """`run`: execute a pack, or continue its run."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from oraclepack.app.run.asking import Asked, request_for
 from oraclepack.app.run.command import look_up, run_pack
-from oraclepack.app.run.recorder import Observer
 from oraclepack.app.run.telling import told, told_plan
-from oraclepack.cli.events import JsonLog, Lines
+from oraclepack.app.step_summary import tell_github
+from oraclepack.cli.completing import run_ids, step_id, step_list
+from oraclepack.cli.continuing import continuing
+from oraclepack.cli.display import display
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command, words_of_this_command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.run_text import plan_text, run_text
+from oraclepack.cli.run_text import Place, plan_text, run_text
+from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
 from oraclepack.core.run_report import RunTold
@@ -23,7 +27,7 @@ from oraclepack.core.settings import Settings
     "run",
     data="run-told",
     changes="the run directory, the outputs of the pack, its state and report files",
-    settings=rs.RUN_SETTINGS,
+    settings=(*rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
     exit_codes=(
         ExitCode.STEP_FAILED,
         ExitCode.POLICY,
@@ -42,10 +46,27 @@ from oraclepack.core.settings import Settings
     ),
 )
 @click.argument("pack")
-@click.option("--rerun", metavar="WHAT", help="all, failed, changed, or a list: 01,03,07.")
-@click.option("--steps", metavar="LIST", help="Only these steps: 01,03-07.")
-@click.option("--resume-from", metavar="NN", help="Leave out the steps before this one.")
-@click.option("--run-id", metavar="ID", help="Continue this run (see `oraclepack runs list`).")
+@click.option(
+    "--rerun",
+    metavar="WHAT",
+    help="all, failed, changed, or a list: 01,03,07.",
+    shell_complete=step_list("all", "failed", "changed"),
+)
+@click.option(
+    "--steps", metavar="LIST", help="Only these steps: 01,03-07.", shell_complete=step_list()
+)
+@click.option(
+    "--resume-from",
+    metavar="NN",
+    help="Leave out the steps before this one.",
+    shell_complete=step_id,
+)
+@click.option(
+    "--run-id",
+    metavar="ID",
+    help="Continue this run (see `oraclepack runs list`).",
+    shell_complete=run_ids,
+)
 @click.option("--new-run", is_flag=True, help="Start a fresh run, whatever there is already.")
 @click.option("--resume/--no-resume", default=True, help="Continue a run that fits (the default).")
 @click.option("--run-all", is_flag=True, help="All steps, without picking (always so here).")
@@ -63,16 +84,20 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
         found, plan = look_up(request_for(pack, settings, asked))
         plan_told = told_plan(found, plan)
         return Reply(plan_told, plan_text(plan_told), warnings=_notices(found.notice))
-    request = request_for(pack, settings, asked, _observers(settings))
-    result = run_pack(request)
+    with ExitStack() as stack:
+        shown = stack.enter_context(display(settings))
+        request = request_for(pack, settings, asked, shown.observers)
+        shown.expect(request)
+        result = run_pack(request)
     report = told(result)
     code = ExitCode(result.exit_code)
+    way_on = continuing(request.argv, result.plan, result.state)
     return Reply(
         data=report,
-        text=run_text(report, request.root, pack),
+        text=run_text(report, Place(request.root, Path.cwd()), None if code else way_on),
         exit_code=code,
-        warnings=_notices(result.found.notice),
-        error=_failure(report, code, pack) if code else None,
+        warnings=_notices(result.found.notice) + tell_github(report, request.pack),
+        error=_failure(report, code, way_on) if code else None,
     )
 
 
@@ -92,18 +117,12 @@ def _asked(flags: dict[str, object]) -> Asked:
     )
 
 
-def _observers(settings: Settings) -> tuple[Observer, ...]:
-    if settings[rs.JSON_LOG] or settings[rs.CI]:
-        return (JsonLog(),)
-    return () if settings[rs.QUIET] else (Lines(),)
-
-
 def _notices(notice: str) -> tuple[str, ...]:
     return (f"{notice}; starting a new run (the cache keeps what is unchanged)",) if notice else ()
 
 
-def _failure(told: RunTold, code: ExitCode, pack: str) -> Failure:
-    way_on = f"oraclepack run {Path(pack).as_posix()} continues"
+def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
+    way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:
         figures = told.completion
         message = (

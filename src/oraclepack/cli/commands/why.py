@@ -5,6 +5,7 @@ import click
 from oraclepack.app.run.asking import Asked, request_for
 from oraclepack.app.run.command import look_up
 from oraclepack.app.run.telling import told_plan
+from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.errors import UsageError
@@ -17,7 +18,7 @@ from oraclepack.core.settings import Settings
     examples=("oraclepack why pack.md 07", "oraclepack why pack.md 07 --json"),
 )
 @click.argument("pack")
-@click.argument("step", metavar="NN")
+@click.argument("step", metavar="NN", shell_complete=complete_step)
 def why(pack: str, step: str, settings: Settings) -> Reply:
     """Tell why a step ran, was left, or would run."""
     found, plan = look_up(request_for(pack, settings, Asked()))

@@ -1,0 +1,26 @@
+"""The summary page of a GitHub workflow, told what a run came to."""
+
+from pathlib import Path
+
+from oraclepack.adapters import step_summary, surroundings
+from oraclepack.core.listing import title_of
+from oraclepack.core.pack import Pack
+from oraclepack.core.run_report import RunTold
+from oraclepack.core.secrets import Redactor
+
+VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+def tell_github(told: RunTold, pack: Pack) -> tuple[str, ...]:
+    """Append a table to the page, where there is one; trouble with it is only a warning."""
+    environment = surroundings.environment()
+    place = environment.get(VARIABLE)
+    if not place:
+        return ()
+    from oraclepack.report.summary import summary  # noqa: PLC0415 - only on GitHub
+
+    redactor = Redactor.of(environment)
+    titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
+    text = summary(redactor.clean_record(told), pack.path, titles)
+    trouble = step_summary.append(Path(place), text)
+    return () if trouble is None else (f"{VARIABLE}: {trouble}",)

@@ -1,0 +1,93 @@
+"""Which display a run gets: a table, lines, JSON lines, or silence."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from oraclepack.adapters.screen import is_terminal
+from oraclepack.app.run.command import RunRequest, look_up
+from oraclepack.app.run.recorder import Observer
+from oraclepack.cli.events import JsonLog, Lines
+from oraclepack.core import run_settings as rs
+from oraclepack.core.listing import title_of
+from oraclepack.core.settings import COLOR, OUTPUT, Settings
+
+
+class Display(Protocol):
+    """What watches a run; entered before it begins and left after it ended."""
+
+    @property
+    def observers(self) -> tuple[Observer, ...]: ...
+
+    def expect(self, request: RunRequest) -> None:
+        """Learn what is going to be done."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+
+def display(settings: Settings) -> Display:
+    """On a terminal a live table, unless somebody wants it plainer; elsewhere lines."""
+    if settings[rs.JSON_LOG] or settings[rs.CI]:
+        return Plain(JsonLog())
+    if settings[rs.QUIET]:
+        return Plain()
+    plain = settings[rs.NO_TUI] or settings[OUTPUT] == "json" or not is_terminal()
+    return Plain(Lines()) if plain else Table(settings)
+
+
+class Plain:
+    """Lines, or nothing at all."""
+
+    def __init__(self, observer: Lines | JsonLog | None = None) -> None:
+        self._observer = observer
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        return () if self._observer is None else (self._observer,)
+
+    def expect(self, request: RunRequest) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self._observer, Lines):
+            self._observer.close()
+
+
+class Table:
+    """The live table."""
+
+    def __init__(self, settings: Settings) -> None:
+        from oraclepack.cli.live.screen import LiveTable  # noqa: PLC0415 - only on a terminal
+
+        self._table = LiveTable(
+            color=settings[COLOR] != "never", parallel=settings[rs.MAX_PARALLEL]
+        )
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        return (self._table,)
+
+    def expect(self, request: RunRequest) -> None:
+        from oraclepack.cli.live.frame import Planned  # noqa: PLC0415 - only on a terminal
+
+        found, plan = look_up(request)
+        titles = {step.id: title_of(step) for step in request.pack.steps}
+        steps = [Planned(s.step_id, titles.get(s.step_id, ""), s.decision) for s in plan.steps]
+        self._table.expect(steps, found.run.path)
+
+    def __enter__(self) -> Self:
+        self._table.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._table.close()

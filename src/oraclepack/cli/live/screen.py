@@ -1,0 +1,143 @@
+"""The live table at work: hears events from every thread, paints from one of its own."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.screen import log_size, screen_size
+from oraclepack.cli.events import Write, line_of, to_stderr
+from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
+from oraclepack.cli.live.painter import Painter
+from oraclepack.cli.pulse import WAITING, Running
+from oraclepack.cli.render import visible
+from oraclepack.core import journal as j
+from oraclepack.core.journal import KnownEvent
+from oraclepack.core.ports import Clock
+from oraclepack.core.runstate import EMPTY, RunState
+
+if TYPE_CHECKING:
+    from oraclepack.cli.live.table import Painting
+
+EVERY = 0.25
+"""Seconds between two paintings."""
+
+
+class LiveTable:
+    """An observer that shows a run as a table. It never raises and never keeps a step waiting."""
+
+    def __init__(
+        self,
+        *,
+        color: bool,
+        parallel: int = 1,
+        write: Write = to_stderr,
+        clock: Clock | None = None,
+        screen: Callable[[], tuple[int, int]] = screen_size,
+        every: float = EVERY,
+    ) -> None:
+        self._color = color
+        self._parallel = parallel
+        self._write = write
+        self._clock = clock or SystemClock()
+        self._screen = screen
+        self._every = every
+        self._lock = threading.Lock()
+        self._running = Running(self._clock)
+        self._state = EMPTY
+        self._touched: set[str] = set()
+        self._shown = False
+        self._said: list[str] = []
+        self._plan: Sequence[Planned] = ()
+        self._run_dir: Path | None = None
+        self._began = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go, name="screen", daemon=True)
+
+    def expect(self, plan: Sequence[Planned], run_dir: Path) -> None:
+        """Tell what the command is about to do, and where its logs will be."""
+        self._plan = plan
+        self._run_dir = run_dir
+
+    def __call__(self, event: KnownEvent, state: RunState) -> None:
+        self._running.feel(event)
+        with self._lock:
+            # Events come from several threads, and a slower one may bring an older state.
+            if state.last_seq >= self._state.last_seq:
+                self._state = state
+            match event:
+                case j.StepStarted(step=step) | j.StepFinished(step=step):
+                    self._touched.add(step)
+            line = line_of(event, state) if _is_worth_a_line(event) else None
+            if line is not None:
+                self._said.append(" ".join(visible(line).split("\n")))
+
+    def start(self) -> None:
+        self._began = self._clock.monotonic_ns()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Paint the table a last time, in full."""
+        self._over.set()
+        self._thread.join()
+
+    def _go(self) -> None:
+        try:
+            # Loaded here, so that no step waits for it.
+            from oraclepack.cli.live.table import Painting, width_of  # noqa: PLC0415
+
+            painting = Painting(color=self._color)
+            painter = Painter(self._write, width_of)
+            while not self._over.wait(self._every):
+                self._paint(painting, painter)
+            self._paint(painting, painter, last=True)
+        except Exception as trouble:  # noqa: BLE001 - a broken screen must not stop a run
+            self._write(f"the live table stopped: {trouble!r}\n")
+
+    def _paint(self, painting: "Painting", painter: Painter, *, last: bool = False) -> None:
+        with self._lock:
+            # A command that finds nothing to do needs no table.
+            self._shown = self._shown or bool(self._touched or self._running.now()[0])
+            if not self._shown and not (last and self._said):
+                return
+            said, self._said = self._said, []
+        columns, rows = self._screen()
+        block = painting.lines(self.frame(over=last), columns, None if last else rows)
+        painter.paint(block if self._shown else (), columns, said)
+
+    def frame(self, *, over: bool = False) -> Frame:
+        """The table as it is now."""
+        running, waiting = self._running.now()
+        with self._lock:
+            state, touched = self._state, frozenset(self._touched)
+        seen = Seen(
+            state=state,
+            touched=touched,
+            running=running,
+            waiting=waiting,
+            sizes={step: self._size(state, step) for step in touched},
+            elapsed_ms=(self._clock.monotonic_ns() - self._began) // 1_000_000,
+            over=over,
+        )
+        return frame(self._plan, seen, self._parallel)
+
+    def _size(self, state: RunState, step_id: str) -> int:
+        step = state.step(step_id)
+        names = [name for name in (step.stdout_log, step.stderr_log) if name]
+        return sum(log_size(self._run_dir / name) for name in names) if self._run_dir else 0
+
+
+def _is_worth_a_line(event: KnownEvent) -> bool:
+    """What the table itself does not show."""
+    match event:
+        case j.Warned(code=code):
+            return code not in WAITING
+        case j.StepFinished(error=error):
+            return error is not None
+        case j.PreludeFinished() | j.Imported() | j.Quarantined():
+            return True
+        case j.RollbackStarted() | j.RollbackFinished():
+            return True
+        case _:
+            return False

@@ -1,0 +1,121 @@
+"""The live table as lines of text. The only home of rich."""
+
+import re
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from oraclepack.cli.live.frame import Frame, Look, Row, fitting
+from oraclepack.cli.render import visible
+from oraclepack.cli.spans import clock, size
+
+_COLOURS = {
+    Look.RUNNING: "cyan",
+    Look.WAITING: "yellow",
+    Look.OK: "green",
+    Look.FAILED: "bold red",
+    Look.SKIPPED: "yellow",
+    Look.QUEUED: "dim",
+    Look.DONE: "dim green",
+    Look.LEFT: "dim",
+    Look.NOT_STARTED: "dim",
+}
+_COLUMNS = (
+    ("step", 0),
+    ("state", 0),
+    ("elapsed", 0),
+    ("output", 40),
+    ("attempt", 50),
+    ("retries", 60),
+    ("title", 72),
+)
+"""Each column and the width of the screen from which it is shown."""
+_RIGHT = frozenset({"elapsed", "output", "attempt", "retries"})
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Painting:
+    """Turns frames into lines that fit a screen."""
+
+    def __init__(self, *, color: bool) -> None:
+        self._console = Console(
+            color_system="standard" if color else None,
+            force_terminal=True,
+            highlight=False,
+            emoji=False,
+            markup=False,
+            soft_wrap=False,
+            legacy_windows=False,
+        )
+
+    def lines(self, frame: Frame, width: int, height: int | None = None) -> list[str]:
+        """The frame in at most `height` lines, each narrower than `width`."""
+        # The last column stays free: a cursor behind it is drawn differently everywhere.
+        wide = max(width - 1, 1)
+        room = len(frame.rows) if height is None else max(height - 3, 1)
+        rows, rest = fitting(frame.rows, room)
+        with self._console.capture() as captured:
+            self._console.print(_table(rows, width), width=wide)
+            if rest:
+                self._print(Text(rest, "dim"), wide)
+            self._print(_total(frame), wide)
+        return captured.get().splitlines()
+
+    def _print(self, text: Text, wide: int) -> None:
+        text.truncate(wide, overflow="ellipsis")
+        self._console.print(text, width=wide, no_wrap=True)
+
+
+def width_of(line: str) -> int:
+    """How many columns a painted line takes."""
+    return cell_len(_PAINT.sub("", line))
+
+
+def _table(rows: tuple[Row, ...], width: int) -> Table:
+    shown = [name for name, least in _COLUMNS if width >= least]
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for name in shown:
+        table.add_column(
+            name,
+            justify="right" if name in _RIGHT else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+    for row in rows:
+        cells = _cells(row)
+        table.add_row(*(cells[name] for name in shown))
+    return table
+
+
+def _cells(row: Row) -> dict[str, Text]:
+    ran = row.attempts > 0
+    return {
+        "step": Text(row.step_id),
+        "state": Text(row.look.value, _COLOURS[row.look]),
+        "elapsed": Text("" if row.elapsed_ms is None else clock(row.elapsed_ms)),
+        "output": Text("" if row.bytes is None else size(row.bytes)),
+        "attempt": Text(str(row.attempts) if ran else ""),
+        "retries": Text(str(row.retries) if ran else ""),
+        "title": Text(" ".join(visible(row.title).split()), "dim" if row.look is Look.LEFT else ""),
+    }
+
+
+def _total(frame: Frame) -> Text:
+    """`3/20 done, 2 running, 1 failed · 7:12, about 41:00 left · 2 from the cache · $0.42`."""
+    counts = [
+        (frame.count(Look.RUNNING), "running"),
+        (frame.count(Look.WAITING), "waiting"),
+        (frame.count(Look.FAILED), "failed"),
+        (frame.count(Look.QUEUED), "queued"),
+        (frame.count(Look.NOT_STARTED), "not started"),
+    ]
+    said = [f"{frame.done}/{frame.total} done"]
+    said += [f"{count} {word}" for count, word in counts if count]
+    time = clock(frame.elapsed_ms)
+    time += f", about {clock(frame.eta_ms)} left" if frame.eta_ms is not None else ""
+    parts = [", ".join(said), time]
+    parts += [f"{frame.cache_hits} from the cache"] if frame.cache_hits else []
+    parts += [f"${frame.cost_usd:.2f}"] if frame.cost_usd is not None else []
+    return Text(" · ".join(parts), "bold")

@@ -1,0 +1,57 @@
+"""A run as Markdown, for the summary page of a GitHub workflow."""
+
+from collections.abc import Mapping
+
+from oraclepack.core.run_report import RunTold, StepTold
+
+_SIGNS = {"ok": "✅", "failed": "❌", "skipped": "⏭️", "pending": "⏳", "running": "⏳"}
+_HEAD = "| step | title | status | time | attempts | what happened |\n|---|---|---|---|---|---|\n"
+_LONGEST = 200
+_SPECIAL = "\\`*_[]<>#|~$@:"
+"""Characters that Markdown, or GitHub's additions to it, may take for more than themselves."""
+
+
+def summary(told: RunTold, pack: str, titles: Mapping[str, str]) -> str:
+    """A heading, the figures, and a row for every step."""
+    head = f"### oraclepack: {plain(pack)}\n\n{_figures(told)}\n\n"
+    rows = "".join(_row(step, titles.get(step.step_id, "")) for step in told.steps)
+    table = f"{_HEAD}{rows}"
+    rolled = (
+        "" if told.rollback_status == "not_attempted" else f"\nRollback: {told.rollback_status}"
+    )
+    return f"{head}{table}{rolled}\n"
+
+
+def plain(text: str) -> str:
+    """Text that stands in a table cell as it is: nothing in it is markup, and it is one line."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    short = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return "".join(f"&#{ord(sign)};" if sign in _SPECIAL or sign == "&" else sign for sign in short)
+
+
+def _figures(told: RunTold) -> str:
+    counts = [
+        (len(told.completed_steps), "ok"),
+        (len(told.done_steps), "done before"),
+        (len(told.skipped_steps), "skipped"),
+        (len(told.failed_steps), "failed"),
+    ]
+    said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
+    figures = told.completion
+    return f"Run {plain(told.run_id)}: **{said}**, completion {figures.ok} of {figures.to_run}."
+
+
+def _row(step: StepTold, title: str) -> str:
+    ran = step.decision == "run" and step.attempts > 0
+    status = "done before" if step.decision == "done" else step.status
+    took = f"{(step.duration_ms or 0) / 1000:.1f} s" if ran and step.duration_ms is not None else ""
+    what = f"{step.error}: {step.message}" if ran and step.error else step.reason
+    cells = (
+        step.step_id,
+        plain(title),
+        f"{_SIGNS.get(step.status, '')} {status}".strip(),
+        took,
+        str(step.attempts) if step.attempts else "",
+        plain(what),
+    )
+    return f"| {' | '.join(cells)} |\n"

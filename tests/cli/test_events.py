@@ -1,0 +1,217 @@
+import json
+import threading
+
+import msgspec
+import pytest
+
+from oraclepack.cli.events import JsonLog, Lines, line_of
+from oraclepack.cli.pulse import Running, beat
+from oraclepack.cli.spans import clock, seconds, size
+from oraclepack.core import journal as j
+from oraclepack.core.result import Cache, Move, RollbackStatus, Status, StepError
+from oraclepack.core.runstate import fold
+from tests.clocks import SteppingClock
+from tests.events import a_step, created, finished, numbered, session, started
+
+STATE = fold(numbered(created("01", "02", "03"), session(), *a_step("01")))
+CALL = j.InvocationOutcome(step="03", attempt=1, call=2, tool="oracle", ok=True)
+
+
+def call(**changes: object) -> j.InvocationOutcome:
+    return msgspec.structs.replace(CALL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        pytest.param(
+            session(),
+            "--  run 2026-03-01__abc1234__55555555: 1 of 3 steps settled before",
+            id="run",
+        ),
+        pytest.param(
+            j.StepStarted(step="02", attempt=1, reason="it has not run yet"),
+            "02  started: it has not run yet",
+            id="a first attempt",
+        ),
+        pytest.param(
+            j.StepStarted(step="02", attempt=3, reason="it failed"),
+            "02  started, attempt 3: it failed",
+            id="a further attempt",
+        ),
+        pytest.param(
+            j.StepFinished(step="01", attempt=1, status=Status.OK, duration_ms=432_000),
+            "01  ok in 7:12 [1/3]",
+            id="a step that went well",
+        ),
+        pytest.param(
+            j.StepFinished(step="01", attempt=0, status=Status.OK, imported=True),
+            "01  ok (taken over) [1/3]",
+            id="a step taken over",
+        ),
+        pytest.param(
+            j.StepFinished(step="01", attempt=1, status=Status.SKIPPED, skip_reason="SKIP: no tm"),
+            "01  skipped: SKIP: no tm [1/3]",
+            id="a step that skipped itself",
+        ),
+        pytest.param(
+            finished("02", Status.FAILED), "02  failed in 0.0s EXIT: it ended with 1", id="failed"
+        ),
+        pytest.param(
+            call(cache=Cache.HIT),
+            "03  oracle call 2 answered from the cache",
+            id="a cached answer",
+        ),
+        pytest.param(
+            call(attempts=3),
+            "03  oracle call 2 answered after 3 tries",
+            id="an answer after retries",
+        ),
+        pytest.param(
+            call(adopted=True),
+            "03  oracle call 2 answered by an earlier call",
+            id="an adopted answer",
+        ),
+        pytest.param(
+            call(ok=False, error=StepError(code="AUTH", message="no key")),
+            "03  oracle call 2 failed AUTH: no key",
+            id="a failed call",
+        ),
+        pytest.param(j.Warned(message="slow"), "--  warning: slow", id="a warning"),
+        pytest.param(j.Warned(message="slow", step="02"), "02  warning: slow", id="of a step"),
+        pytest.param(
+            j.Quarantined(step="02", attempt=1, moves=(Move(source="a", target="_failed/a"),)),
+            "02  set aside 1 earlier output(s): _failed/a",
+            id="quarantine",
+        ),
+        pytest.param(j.RollbackStarted(steps=("01",)), "--  rolling back", id="rollback"),
+        pytest.param(
+            j.RollbackFinished(status=RollbackStatus.FAILED, error="disk full"),
+            "--  rollback failed: disk full",
+            id="a failed rollback",
+        ),
+        pytest.param(
+            j.Imported(source="x.state.json", sha256="0", steps=("01",)),
+            "--  took over 1 step(s) from x.state.json",
+            id="import",
+        ),
+        pytest.param(j.PreludeStarted(attempt=1), "--  prelude started", id="the prelude starts"),
+        pytest.param(
+            j.PreludeFinished(attempt=1, error=StepError(code="X", message="exit code 1")),
+            "--  prelude failed: exit code 1",
+            id="the prelude fails",
+        ),
+        pytest.param(j.PreludeFinished(attempt=1), None, id="the prelude ends well"),
+        pytest.param(j.SessionFinished(exit_code=0), None, id="the end has its own text"),
+    ],
+)
+def test_each_event_has_its_line(event: j.KnownEvent, line: str | None) -> None:
+    assert line_of(event, STATE) == line
+
+
+def test_one_event_is_one_line_and_steers_no_terminal() -> None:
+    said: list[str] = []
+
+    Lines(said.append)(j.Warned(message="one\ntwo\x1b[2J"), STATE)
+
+    assert said == ["--  warning: one two[2J\n"]
+
+
+def test_the_json_log_has_the_events_of_the_journal() -> None:
+    said: list[str] = []
+    log = JsonLog(said.append)
+
+    for event in numbered(created("01"), started("01")):
+        log(event, STATE)
+
+    assert [json.loads(line)["kind"] for line in said] == ["run_created", "step_started"]
+    assert json.loads(said[1])["seq"] == 2
+
+
+def test_a_long_step_gives_signs_of_life_until_it_ends() -> None:
+    said: list[str] = []
+    alive = threading.Event()
+
+    def write(text: str) -> None:
+        said.append(text)
+        if "running" in text:
+            alive.set()
+
+    lines = Lines(write, SteppingClock(), every=0.001)
+    lines(started("02"), STATE)
+
+    assert alive.wait(30)
+    lines(j.SessionFinished(exit_code=0), STATE)
+    lines.close()
+    assert any(line.startswith("--  02 running 0:0") and "[1/3]" in line for line in said)
+
+
+def test_silence_before_anything_runs() -> None:
+    said: list[str] = []
+    lines = Lines(said.append, SteppingClock(), every=0.0)
+
+    lines(j.Warned(message="x"), STATE)
+    lines.close()
+
+    assert said == ["--  warning: x\n"]
+
+
+def test_what_runs_and_what_waits() -> None:
+    running = Running(SteppingClock())
+    for event in (
+        j.PreludeStarted(attempt=1),
+        j.PreludeFinished(attempt=1),
+        started("03"),
+        started("07"),
+        j.Warned(step="03", code="retry", message="rate limited, next try in 41 s (2 of 5)"),
+        started("08"),
+        finished("08"),
+    ):
+        running.feel(event)
+
+    elapsed, waiting = running.now()
+
+    assert (list(elapsed), waiting) == (["03", "07"], frozenset({"03"}))
+    assert beat({"03": 41_000, "07": 432_000}, waiting, 2, 20) == (
+        "--  03 waiting 0:41, 07 running 7:12 [2/20]"
+    )
+
+
+def test_an_answer_ends_the_waiting() -> None:
+    running = Running(SteppingClock())
+    running.feel(started("03"))
+    running.feel(j.Warned(step="03", code="retry", message="later"))
+    running.feel(CALL)
+
+    assert running.now()[1] == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "over", "growing"),
+    [
+        (0, "0.0s", "0:00"),
+        (9_940, "9.9s", "0:10"),
+        (9_970, "10s", "0:10"),
+        (59_600, "1:00", "1:00"),
+        (432_000, "7:12", "7:12"),
+        (3_723_000, "1:02:03", "1:02:03"),
+    ],
+)
+def test_durations(milliseconds: int, over: str, growing: str) -> None:
+    assert (seconds(milliseconds), clock(milliseconds)) == (over, growing)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (9_960, "10 kB"),
+        (999_600, "1.0 MB"),
+        (87_000_000, "87 MB"),
+        (5_000_000_000_000, "5000 GB"),
+    ],
+)
+def test_sizes(count: int, told: str) -> None:
+    assert size(count) == told

@@ -1,0 +1,330 @@
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from oraclepack.cli.live.frame import Frame, Look, Planned, Row, Seen, eta, fitting, frame
+from oraclepack.cli.live.painter import Painter
+from oraclepack.cli.live.screen import LiveTable
+from oraclepack.cli.live.table import Painting, width_of
+from oraclepack.core import journal as j
+from oraclepack.core.plan import Decision
+from oraclepack.core.result import Cache, Status, Usage
+from oraclepack.core.runstate import RunState, fold
+from tests.clocks import SteppingClock
+from tests.events import a_step, created, finished, numbered, session, started
+from tests.packs import pack_text
+
+BEGUN = [created("01", "02", "03", "04", "05"), session()]
+PLAN = [
+    Planned("01", "done", Decision.DONE),
+    Planned("02", "first", Decision.RUN),
+    Planned("03", "second", Decision.RUN),
+    Planned("04", "third", Decision.RUN),
+    Planned("05", "other", Decision.NOT_SELECTED),
+]
+
+
+def state_of(*events: j.Event) -> RunState:
+    return fold(numbered(*BEGUN, *events))
+
+
+def looks(made: Frame) -> list[str]:
+    return [row.look.value for row in made.rows]
+
+
+@pytest.mark.parametrize(
+    ("events", "seen", "expected"),
+    [
+        pytest.param(
+            [], {}, "done before,queued,queued,queued,not selected", id="before the first step"
+        ),
+        pytest.param(
+            [started("02"), started("03")],
+            {"touched": frozenset({"02", "03"}), "waiting": frozenset({"03"})},
+            "done before,running,waiting,queued,not selected",
+            id="two at work, one of them waiting",
+        ),
+        pytest.param(
+            [*a_step("02"), *a_step("03", Status.FAILED)],
+            {"touched": frozenset({"02", "03"}), "over": True},
+            "done before,ok,failed,not started,not selected",
+            id="stopped by a failure",
+        ),
+        pytest.param(
+            [*a_step("02"), j.RolledBack(steps=("02",))],
+            {"touched": frozenset({"02"})},
+            "done before,queued,queued,queued,not selected",
+            id="taken back",
+        ),
+    ],
+)
+def test_the_state_of_each_step(
+    events: list[j.Event], seen: dict[str, object], expected: str
+) -> None:
+    made = frame(PLAN, Seen(state_of(*events), **seen), 1)  # type: ignore[arg-type]
+
+    assert ",".join(looks(made)) == expected
+
+
+def test_a_row_tells_time_size_attempts_and_retries() -> None:
+    outcome = j.InvocationOutcome(
+        step="02",
+        attempt=2,
+        call=1,
+        tool="oracle",
+        ok=True,
+        attempts=3,
+        cache=Cache.HIT,
+        usage=Usage(cost_usd=0.25),
+    )
+    state = state_of(started("02", 2), outcome)
+    seen = Seen(state, frozenset({"02"}), {"02": 7000}, sizes={"02": 512}, elapsed_ms=9000)
+
+    made = frame(PLAN, seen, 1)
+
+    assert made.rows[1] == Row("02", "first", Look.RUNNING, 7000, 512, attempts=2, retries=2)
+    assert (made.cache_hits, made.cost_usd, made.done, made.total) == (1, 0.25, 1, 4)
+
+
+def row(look: Look, elapsed: int | None = None, step: str = "01") -> Row:
+    return Row(step, "", look, elapsed)
+
+
+@pytest.mark.parametrize(
+    ("rows", "parallel", "expected"),
+    [
+        pytest.param([row(Look.RUNNING, 5), row(Look.QUEUED)], 1, None, id="none has ended yet"),
+        pytest.param([row(Look.OK, 100), row(Look.DONE)], 1, None, id="nothing is left"),
+        pytest.param([row(Look.OK, 100), row(Look.QUEUED), row(Look.QUEUED)], 1, 200, id="queued"),
+        pytest.param([row(Look.OK, 100), row(Look.QUEUED), row(Look.QUEUED)], 2, 100, id="by two"),
+        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 30)], 1, 70, id="the rest of one"),
+        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 30)], 4, 70, id="which is not shared"),
+        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 300)], 1, 0, id="longer than usual"),
+        pytest.param([row(Look.DONE, 9), row(Look.QUEUED)], 1, None, id="others do not count"),
+    ],
+)
+def test_the_time_that_is_left(rows: list[Row], parallel: int, expected: int | None) -> None:
+    assert eta(rows, parallel) == expected
+
+
+MANY = [
+    *(row(Look.OK, 1, f"{n:02}") for n in range(1, 9)),
+    row(Look.FAILED, 1, "09"),
+    row(Look.RUNNING, 1, "10"),
+    *(row(Look.QUEUED, None, f"{n:02}") for n in range(11, 21)),
+]
+
+
+@pytest.mark.parametrize(
+    ("room", "kept", "told"),
+    [
+        pytest.param(20, [f"{n:02}" for n in range(1, 21)], "", id="all fit"),
+        pytest.param(
+            5, ["09", "10", "11", "12"], "… and 8 queued, 8 ok", id="the busy ones and the next"
+        ),
+        pytest.param(
+            14,
+            ["08", "09", "10", *(f"{n:02}" for n in range(11, 21))],
+            "… and 7 ok",
+            id="then what ended last",
+        ),
+        pytest.param(1, [], "… and 10 queued, 1 running, 8 ok, 1 failed", id="no room at all"),
+    ],
+)
+def test_what_fits_on_the_screen(room: int, kept: list[str], told: str) -> None:
+    rows, rest = fitting(MANY, room)
+
+    assert ([one.step_id for one in rows], rest) == (kept, told)
+
+
+@pytest.mark.parametrize("height", [4, 8, 30, None])
+@pytest.mark.parametrize("width", [5, 20, 36, 45, 55, 65, 80, 200])
+def test_no_line_is_too_wide_and_there_are_never_too_many(width: int, height: int | None) -> None:
+    wide = Row(
+        "21", "日本語のタイトル " * 9 + "\x1b[31m\n[bold]x", Look.RUNNING, 60_000, 10**9, 2, 3
+    )
+    made = Frame((*MANY, wide), 3_600_000, 5_000, 2, 0.421)
+
+    lines = Painting(color=True).lines(made, width, height)
+
+    assert max(map(width_of, lines)) < width
+    assert len(lines) <= (height or len(made.rows) + 2)
+    assert all("\n" not in line for line in lines)
+
+
+def test_the_table_as_people_see_it() -> None:
+    made = Frame(
+        (
+            Row("01", "", Look.DONE),
+            Row("02", "price [cache]", Look.RUNNING, 432_000, 4_100, 2, 1),
+            Row("03", "mail queue", Look.QUEUED),
+        ),
+        elapsed_ms=432_000,
+        eta_ms=60_000,
+        cache_hits=2,
+        cost_usd=0.421,
+    )
+
+    assert [line.rstrip() for line in Painting(color=False).lines(made, 100, 30)] == [
+        "step  state        elapsed  output  attempt  retries  title",
+        "01    done before",
+        "02    running         7:12  4.1 kB        2        1  price [cache]",
+        "03    queued                                          mail queue",
+        "1/3 done, 1 running, 1 queued · 7:12, about 1:00 left · 2 from the cache · $0.42",
+    ]
+
+
+def test_each_painting_covers_the_one_before() -> None:
+    said: list[str] = []
+    painter = Painter(said.append, len)
+
+    painter.paint(["abcdef", "gh"], 10)
+    painter.paint(["ABC"], 10, ["note"])
+    painter.paint(["x" * 9], 10)
+    painter.paint(["y"], 4)
+
+    ups = [re.findall(r"\x1b\[(\d+)A", text) for text in said]
+    assert ups == [[], ["2"], ["1"], ["3"]], "a narrower screen has broken the line in three"
+    assert all(text.startswith("\x1b[?25l") and text.endswith("\x1b[?25h") for text in said)
+    assert "note\x1b[K\nABC\x1b[K\n" in said[1]
+
+
+def a_table(write: list[str], painted: threading.Event | None = None) -> LiveTable:
+    def keep(text: str) -> None:
+        write.append(text)
+        if painted is not None:
+            painted.set()
+
+    return LiveTable(
+        color=False, write=keep, clock=SteppingClock(), screen=lambda: (100, 30), every=0.001
+    )
+
+
+def test_the_live_table_follows_events(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/02.1.stdout.log").write_bytes(b"x" * 42)
+    said: list[str] = []
+    painted = threading.Event()
+    table = a_table(said, painted)
+    table.expect(PLAN, tmp_path)
+    table.start()
+
+    table(started("02"), state_of(started("02")))
+    assert painted.wait(30)
+    table(finished("02", Status.FAILED), state_of(*a_step("02", Status.FAILED)))
+    table.close()
+
+    last = said[-1]
+    assert re.search(r"02 +failed +0:00 +42 B +1 +0 +first", last)
+    assert re.search(r"03 +not started +second", last)
+    assert "1/4 done, 1 failed, 2 not started" in last
+    assert "02  failed in 0.0s EXIT: it ended with 1" in "".join(said)
+
+
+def test_an_older_state_from_a_slower_thread_changes_nothing() -> None:
+    table = a_table([])
+    table.expect(PLAN, Path())
+    newer = state_of(*a_step("02"), started("03"))
+
+    table(started("03"), newer)
+    table(finished("02"), state_of(started("02")))
+
+    assert looks(table.frame())[1:3] == ["ok", "running"]
+
+
+def test_nothing_to_do_needs_no_table() -> None:
+    said: list[str] = []
+    table = a_table(said)
+    table.expect(PLAN, Path())
+    table.start()
+    table(session(), state_of())
+    table.close()
+
+    assert said == []
+
+
+def test_a_screen_that_breaks_does_not_break_the_run() -> None:
+    said: list[str] = []
+
+    def broken() -> tuple[int, int]:
+        raise ZeroDivisionError
+
+    table = LiveTable(color=False, write=said.append, screen=broken, every=0.001)
+    table.start()
+    table(started("02"), state_of(started("02")))
+    table.close()
+
+    assert said == ["the live table stopped: ZeroDivisionError()\n"]
+
+
+PACK = pack_text("# 01) first\necho hello\n# 02) second\necho oh >&2; exit 7\n# 03) third\ntrue\n")
+
+
+def on_terminal(folder: Path, *args: str, **variables: str) -> tuple[int, str]:
+    """Run a command whose stderr is a terminal; its exit code and what the terminal got."""
+    (folder / "pack.md").write_text(PACK)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oraclepack", "run", "pack.md", "--cwd", ".", *args],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"} | variables,
+    )
+    os.close(theirs)
+    got = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            got += chunk
+    except OSError:
+        pass  # the other end is closed
+    os.close(ours)
+    return process.wait(), got.decode()
+
+
+def test_on_a_terminal_there_is_a_table(tmp_path: Path) -> None:
+    code, got = on_terminal(tmp_path)
+
+    assert code == 3
+    assert re.search(r"02 +\S*failed", got)
+    assert "1/3 done, 1 failed, 1 not started" in got
+    assert got.count("\x1b[?25l") == got.count("\x1b[?25h")
+    assert "to continue: oraclepack run pack.md --cwd ." in got
+
+
+@pytest.mark.parametrize(
+    ("args", "variables", "has"),
+    [
+        pytest.param(["--no-tui"], {}, "01  started", id="--no-tui"),
+        pytest.param(["--json"], {}, "01  started", id="JSON output"),
+        pytest.param(["--json-log"], {}, '"kind":"step_started"', id="--json-log"),
+        pytest.param([], {"TERM": "dumb"}, "01  started", id="a terminal that can do nothing"),
+    ],
+)
+def test_where_no_table_is_wanted(
+    tmp_path: Path, args: list[str], variables: dict[str, str], has: str
+) -> None:
+    _, got = on_terminal(tmp_path, *args, **variables)
+
+    assert has in got
+    assert "\x1b" not in got
+
+
+def test_quiet_says_only_the_last_word(tmp_path: Path) -> None:
+    _, got = on_terminal(tmp_path, "--quiet")
+
+    assert got.startswith("error: step 02 failed")
+
+
+def test_no_colour_where_none_is_wanted(tmp_path: Path) -> None:
+    _, got = on_terminal(tmp_path, NO_COLOR="1")
+
+    assert "1/3 done" in got
+    assert not re.search(r"\x1b\[[0-9;]*m", got)

@@ -1,0 +1,283 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oraclepack.cli.continuing import continuing, ranges
+from oraclepack.cli.reply import Styled
+from oraclepack.cli.run_text import Place, plan_text, run_text
+from oraclepack.core import journal as j
+from oraclepack.core.plan import Decision, Plan, PlannedStep
+from oraclepack.core.result import Status
+from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
+from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.step import StepId
+from tests.cli.answers import Answer, answer
+from tests.events import a_step, created, numbered, session
+from tests.packs import pack_text
+
+IDS = ("01", "02", "03", "04", "05")
+
+
+def a_plan(*to_run: str) -> Plan:
+    return Plan(
+        tuple(
+            PlannedStep(
+                StepId(one), Decision.RUN if one in to_run else Decision.DONE, "because", "hash"
+            )
+            for one in IDS
+        )
+    )
+
+
+def state_of(*events: j.Event) -> RunState:
+    return fold(numbered(created(*IDS), session(), *events))
+
+
+OK_BEFORE = [event for one in IDS for event in a_step(one)]
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        pytest.param(["run", "pack.md"], "oraclepack run pack.md", id="nothing but the pack"),
+        pytest.param(
+            ["run", "my pack.md", "--max-parallel", "4", "--keep-going"],
+            "oraclepack run 'my pack.md' --max-parallel 4 --keep-going",
+            id="flags stay, quoted",
+        ),
+        pytest.param(
+            ["run", "pack.md", "--new-run", "--import-state", "x.json", "--no-resume"],
+            "oraclepack run pack.md",
+            id="what began the run is not said twice",
+        ),
+        pytest.param(
+            ["run", "--import-state=x.json", "--resume=false", "pack.md"],
+            "oraclepack run pack.md",
+            id="with an equals sign as well",
+        ),
+        pytest.param(
+            ["run", "pack.md", "--steps", "02-04", "--resume-from", "03"],
+            "oraclepack run pack.md --steps 02-04 --resume-from 03",
+            id="a selection stays",
+        ),
+        pytest.param(
+            ["run", "--", "--rerun"], "oraclepack run -- --rerun", id="a pack with a bad name"
+        ),
+    ],
+)
+def test_the_command_that_continues(argv: Sequence[str], command: str) -> None:
+    assert continuing(argv, a_plan(*IDS), state_of()) == command
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        pytest.param(
+            ["run", "pack.md", "--rerun", "all"], "oraclepack run pack.md --rerun 02-05", id="all"
+        ),
+        pytest.param(
+            ["run", "--rerun=all", "--", "pack.md"],
+            "oraclepack run --rerun 02-05 -- pack.md",
+            id="before the end of the options",
+        ),
+    ],
+)
+def test_a_rerun_goes_on_where_it_stopped_although_all_was_ok_before(
+    argv: Sequence[str], command: str
+) -> None:
+    again = [*a_step("01", attempt=2), *a_step("02", Status.FAILED, attempt=2)]
+    state = state_of(*OK_BEFORE, j.SessionFinished(exit_code=0), session(), *again)
+
+    assert continuing(argv, a_plan(*IDS), state) == command
+
+
+def test_a_rerun_that_is_over_needs_no_rerun() -> None:
+    state = state_of(*OK_BEFORE)
+
+    assert continuing(["run", "p.md", "--rerun", "all"], a_plan(*IDS), state) == (
+        "oraclepack run p.md"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ([], ""),
+        (["07"], "07"),
+        (["03", "04"], "03-04"),
+        (["09", "03", "07", "08"], "03,07-09"),
+    ],
+)
+def test_ranges(ids: list[str], text: str) -> None:
+    assert ranges(ids) == text
+
+
+TOLD = RunTold(
+    run_id="r",
+    run_dir=".oraclepack/runs/r",
+    continued=False,
+    reason="there is no run of this pack yet",
+    status="failed",
+    completed_steps=("01",),
+    done_steps=(),
+    failed_step="02",
+    failed_steps=("02", "03"),
+    skipped_steps=(),
+    resume_from="02",
+    rollback_status="not_attempted",
+    rollback_error=None,
+    completion=CompletionTold(ok=1, to_run=3, figure=0.33, required=1.0, self_skipped=()),
+    steps=tuple(
+        StepTold(
+            step_id=one,
+            decision="run",
+            reason="it has not run yet",
+            status="ok" if one == "01" else "failed",
+            attempts=1,
+            duration_ms=1500,
+            error=None if one == "01" else "EXIT_CODE",
+            message=None if one == "01" else "exit code 7",
+            stdout_log=f"logs/{one}.1.stdout.log",
+            stderr_log=f"logs/{one}.1.stderr.log",
+        )
+        for one in ("01", "02", "03")
+    ),
+)
+
+
+def plain(text: Sequence[str | Styled]) -> str:
+    return "".join(piece.text if isinstance(piece, Styled) else piece for piece in text)
+
+
+def logs(root: Path) -> Path:
+    folder = root / TOLD.run_dir / "logs"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_after_a_failure_the_log_and_the_way_on_are_told(tmp_path: Path) -> None:
+    folder = logs(tmp_path)
+    (folder / "02.1.stderr.log").write_text("".join(f"line {n}\n" for n in range(30)))
+    (folder / "03.1.stdout.log").write_text("out\n")
+
+    text = plain(run_text(TOLD, Place(tmp_path, tmp_path), "oraclepack run pack.md"))
+
+    tail = "".join(f"  | line {n}\n" for n in range(20, 30))
+    assert text == (
+        "step 02 failed (EXIT_CODE): exit code 7\n"
+        f"the end of .oraclepack/runs/r/logs/02.1.stderr.log:\n{tail}"
+        "step 03 failed (EXIT_CODE): exit code 7\n"
+        "  log: .oraclepack/runs/r/logs/03.1.stdout.log\n"
+        "1 ok, 2 failed (1.5s of work)\n"
+        "run directory: .oraclepack/runs/r\n"
+        "to continue: oraclepack run pack.md\n"
+    )
+
+
+def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
+    logs(tmp_path)
+
+    text = plain(run_text(TOLD, Place(tmp_path, tmp_path / "src"), None))
+
+    assert f"its logs are empty: {tmp_path}/.oraclepack/runs/r/logs/02.1.stderr.log\n" in text
+    assert "to continue" not in text
+
+
+def test_a_line_without_an_end_does_not_flood_the_screen(tmp_path: Path) -> None:
+    (logs(tmp_path) / "02.1.stderr.log").write_text("x" * 5000)
+
+    text = plain(run_text(TOLD, Place(tmp_path, tmp_path), None))
+
+    assert f"  | {'x' * 300}… (5000 characters)\n" in text
+
+
+def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
+    folder = logs(tmp_path)
+    for number in (2, 10):
+        (folder / f"prelude.{number}.stderr.log").write_text(f"attempt {number}\n")
+        (folder / f"prelude.{number}.stdout.log").write_text("")
+    told = msgspec.structs.replace(TOLD, failed_step="prelude", failed_steps=())
+
+    text = plain(run_text(told, Place(tmp_path, tmp_path), None))
+
+    assert text.startswith("the prelude failed\nthe end of .oraclepack/runs/r/logs/prelude.10.")
+    assert "  | attempt 10\n" in text
+
+
+def test_a_rollback_and_nothing_to_do() -> None:
+    told = msgspec.structs.replace(
+        TOLD,
+        completed_steps=(),
+        failed_step=None,
+        failed_steps=(),
+        resume_from=None,
+        rollback_status="failed",
+        rollback_error="disk full",
+    )
+
+    text = plain(run_text(told, Place(Path(), Path()), None))
+
+    assert text == (
+        "nothing to do\nrollback failed: disk full\nrun directory: .oraclepack/runs/r\n"
+    )
+
+
+def test_a_plan_is_a_table() -> None:
+    text = plan_text(TOLD)
+
+    assert text.splitlines()[0] == "run r (new: there is no run of this pack yet)"
+    assert text.splitlines()[-1].split() == [
+        "03",
+        "run",
+        "failed",
+        "it",
+        "has",
+        "not",
+        "run",
+        "yet",
+    ]
+
+
+PACK = pack_text("# 01) first\necho hello\n# 02) second\nexit 7\n")
+
+
+def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Answer:
+    (root / "pack.md").write_text(PACK)
+    return answer(capsys, "run", str(root / "pack.md"), "--cwd", str(root), "--quiet", *args)
+
+
+def test_on_github_the_summary_page_gets_a_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "summary.md"
+    page.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+
+    got = in_project(capsys, tmp_path)
+
+    assert got.code == 3
+    assert page.read_text().startswith("before\n### oraclepack: ")
+    assert "| 02 | second | ❌ failed |" in page.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_a_warning(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+
+    got = in_project(capsys, tmp_path)
+
+    assert got.code == 3
+    assert "warning: GITHUB_STEP_SUMMARY: cannot write to" in got.err
+
+
+def test_the_envelope_has_the_command_that_continues(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    got = in_project(capsys, tmp_path, "--json")
+
+    suggestion = got.envelope["error"]["suggestion"]
+    assert suggestion.startswith("to continue: oraclepack run ")
+    assert suggestion.endswith("--quiet --json")
