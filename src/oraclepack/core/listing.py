@@ -1,6 +1,7 @@
 """What `list` tells about the steps of a pack."""
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
@@ -46,6 +47,8 @@ class ListedStep(msgspec.Struct, frozen=True):
     calls: int
     questions: int
     outputs: tuple[ListedOutput, ...]
+    status: str | None = None
+    """How it stands in the run that would be continued; null when there is none."""
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -55,10 +58,16 @@ class Listing(msgspec.Struct, frozen=True):
     pack_hash: str
     out_dir: str | None
     steps: tuple[ListedStep, ...]
+    run_id: str | None = None
+    """The run that would be continued."""
 
 
-def listing(pack: Pack) -> Listing:
-    return Listing(pack.path, pack.pack_hash, pack.out_dir, tuple(map(_listed, pack.steps)))
+def listing(
+    pack: Pack, run_id: str | None = None, statuses: Mapping[str, str] | None = None
+) -> Listing:
+    words = statuses or {}
+    steps = tuple(_listed(step, words.get(step.id)) for step in pack.steps)
+    return Listing(pack.path, pack.pack_hash, pack.out_dir, steps, run_id)
 
 
 def title_of(step: Step) -> str:
@@ -74,7 +83,7 @@ def title_of(step: Step) -> str:
     return ""
 
 
-def _listed(step: Step) -> ListedStep:
+def _listed(step: Step, status: str | None) -> ListedStep:
     return ListedStep(
         step_id=step.id,
         title=title_of(step),
@@ -91,6 +100,7 @@ def _listed(step: Step) -> ListedStep:
         calls=len(step.calls),
         questions=questions_of(step),
         outputs=_outputs(step),
+        status=status,
     )
 
 

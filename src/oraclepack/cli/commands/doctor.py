@@ -1,25 +1,52 @@
-"""`doctor`: what is installed, and what would not work."""
+"""`doctor`: what is installed, what would not work, and what can be mended in past runs."""
+
+from pathlib import Path
+
+import click
 
 from oraclepack.app.doctor import examine
+from oraclepack.cli.completing import run_ids
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.envelope import Failure
+from oraclepack.core.errors import UsageError
 from oraclepack.core.health import Check, Health, Presence
+from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
+from oraclepack.core.settings import Settings
 
 
 @command(
     "doctor",
     data="doctor",
+    changes="nothing; with --rebuild the run.json, steps.json, state and report files of runs",
+    exit_codes=(ExitCode.LOCKED,),
     timed=True,
-    examples=("oraclepack doctor", "oraclepack doctor --json"),
+    examples=(
+        "oraclepack doctor",
+        "oraclepack doctor --json",
+        "oraclepack doctor --rebuild",
+        "oraclepack doctor --rebuild --run-id 2026-03-01__abc1234__55555555",
+    ),
 )
-def doctor() -> Reply:
+@click.option("--rebuild", is_flag=True, help="Compute the files of runs from their journals.")
+@click.option(
+    "--run-id", metavar="ID", help="With --rebuild: only this run.", shell_complete=run_ids
+)
+def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
     """Tell what is installed and what would not work.
 
     Asks each program for its version and times a login shell. Exit code 2 when bash is missing:
     nothing can be run without it. Every other program is optional.
+
+    With --rebuild, runs are mended instead: run.json, steps.json, the state and the report file
+    are computed again from the journal. A damaged journal is told exactly, nothing of its run is
+    touched, and the exit code is 2; 6 when a run is in use.
     """
+    if rebuild:
+        return _rebuilt(Path(settings.root), run_id)
+    if run_id is not None:
+        raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
     health = examine()
     if health.usable:
         return Reply(data=health, text=_text(health))
@@ -48,3 +75,38 @@ def _lines(check: Check) -> list[str | Styled]:
         f"{what}: {check.problem}\n",
         f"          without it: {check.without}\n          to mend: {check.mend}\n",
     ]
+
+
+def _rebuilt(root: Path, run_id: str | None) -> Reply:
+    from oraclepack.app.rebuild import rebuild as rebuild_runs  # noqa: PLC0415 - only for this
+
+    done = rebuild_runs(root, run_id)
+    pieces = tuple(piece for run in done.runs for piece in _run(run))
+    code, failure = _verdict(done)
+    talk = "" if done.runs else f"there are no runs in {root}\n"
+    warnings = tuple(f"{run.run_id}: {said}" for run in done.runs for said in run.notices)
+    return Reply(done, pieces, code, warnings, failure, talk)
+
+
+def _run(run: RunRebuilt) -> list[str | Styled]:
+    look = {Rebuilding.REBUILT: "green", Rebuilding.EMPTY: "yellow"}.get(run.result, "red")
+    told = f": {run.problem}" if run.problem else ""
+    torn = "; a last line that a crash cut short was left out" if run.torn else ""
+    pieces: list[str | Styled] = [
+        Styled(run.result.value, look),
+        f" {run.run_id}: {run.events} intact events{torn}{told}\n",
+    ]
+    return pieces + [f"  {path}\n" for path in run.files]
+
+
+def _verdict(done: Rebuilt) -> tuple[ExitCode, Failure | None]:
+    damaged, locked = done.count(Rebuilding.DAMAGED), done.count(Rebuilding.LOCKED)
+    if damaged:
+        message = f"{damaged} of {len(done.runs)} runs damaged; nothing of them was changed"
+        hint = "their outputs and logs are as they were; --new-run starts a run afresh"
+        return ExitCode.INVALID, Failure("INVALID_INPUT", message, suggestion=hint)
+    if locked:
+        message = f"{locked} of {len(done.runs)} runs in use by another process"
+        hint = "wait for it to end; a run brings its files up to date by itself"
+        return ExitCode.LOCKED, Failure("LOCKED", message, retryable=True, suggestion=hint)
+    return ExitCode.DONE, None

@@ -9,7 +9,9 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.tables import columns
 from oraclepack.core.errors import InputError
-from oraclepack.core.listing import ListedStep, listing
+from oraclepack.core.listing import ListedStep, Listing, listing
+from oraclepack.core.pack import Pack
+from oraclepack.core.settings import Settings
 
 
 @command(
@@ -19,20 +21,33 @@ from oraclepack.core.listing import ListedStep, listing
 )
 @click.argument("pack")
 @click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
-def list_steps(pack: str, *, contracts: bool) -> Reply:
-    """List the steps of PACK with score, category, tools and outputs."""
-    found = listing(read_pack(Path(pack)))
+def list_steps(pack: str, *, settings: Settings, contracts: bool) -> Reply:
+    """List the steps of PACK with score, category, tools and outputs.
+
+    The status of a step is the one in the run that `oraclepack run PACK` would continue.
+    """
+    found = _listing(read_pack(Path(pack)), Path(settings.root))
     if not found.steps:
         raise InputError(f"{pack}: no steps found", hint=f"oraclepack validate {pack} tells why")
     text = _contracts(found.steps) if contracts else _steps(found.steps)
     return Reply(data=found, text=text)
 
 
+def _listing(pack: Pack, root: Path) -> Listing:
+    if not (root / ".oraclepack" / "runs").is_dir():
+        return listing(pack)
+    # Most of what follows is needed only where something has been run.
+    from oraclepack.app.runs import last_statuses  # noqa: PLC0415
+
+    return listing(pack, *last_statuses(root, pack))
+
+
 def _steps(steps: tuple[ListedStep, ...]) -> str:
-    heads = ("step", "ROI", "category", "tools", "calls", "outputs", "title")
+    heads = ("step", "status", "ROI", "category", "tools", "calls", "outputs", "title")
     rows = [
         (
             step.step_id,
+            step.status or "-",
             "-" if step.roi is None else f"{step.roi:g}",
             step.category or "-",
             ", ".join(step.tools) or "-",

@@ -1,0 +1,147 @@
+"""Computes the files of runs again from their journals: `doctor --rebuild`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import files, journal, lock, rundir, surroundings
+from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.rundir import RunDir, write_manifests
+from oraclepack.app.runs import look_at, named_run, pack_of
+from oraclepack.core.digest import canonical_file
+from oraclepack.core.errors import InputError
+from oraclepack.core.journal_line import Reading
+from oraclepack.core.legacy import file_names
+from oraclepack.core.manifest import StepsManifest, steps_manifest
+from oraclepack.core.moment import rfc3339
+from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
+from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.secrets import Redactor
+
+_OF_THE_PACK = (
+    "title",
+    "question_id",
+    "reference",
+    "category",
+    "roi",
+    "impact",
+    "confidence",
+    "effort",
+    "horizon",
+    "tools",
+)
+"""What `steps.json` has from the pack; the journal does not know it."""
+
+
+def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
+    """Rebuild one run, or all; of a damaged one nothing is touched."""
+    ids = [named_run(root, run_id).run_id] if run_id is not None else rundir.run_ids(root)
+    return Rebuilt(runs=tuple(_rebuild(root, RunDir(root, one)) for one in ids))
+
+
+def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
+    holder = lock.Holder(
+        pid=surroundings.process_id(),
+        host=surroundings.host(),
+        started_at=rfc3339(SystemClock().now()),
+        command="doctor --rebuild",
+    )
+    held = lock.acquire(run.path, holder)
+    if isinstance(held, lock.Holder):
+        return _told(run, Rebuilding.LOCKED, problem=f"in use by {held}")
+    with held:
+        try:
+            reading = journal.load(run.journal)
+        except InputError as trouble:
+            return _told(run, Rebuilding.DAMAGED, problem=trouble.message)
+        if reading.damage is not None:
+            problem = f"line {reading.damage.line} of the journal: {reading.damage.reason}"
+            return _told(run, Rebuilding.DAMAGED, reading, problem=problem)
+        return _compute(root, run, reading)
+
+
+def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
+    state = fold(reading.events)
+    created = state.created
+    if created is None:
+        return _told(run, Rebuilding.EMPTY, reading, problem="it was stopped before it began")
+    pack = pack_of(root, created.pack_path, created.pack_hash)
+    before = _steps_before(run) if pack is None else None
+    legacy = _writes_legacy(state) and _is_latest(root, run, state)
+    redactor = Redactor.of(surroundings.environment())
+    write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
+    notices: list[str] = []
+    if pack is None:
+        notices.append(f"{created.pack_path} is gone or has changed; {_kept(before)}")
+    if before is not None:
+        _put_back(run, steps_manifest(None, state), before)
+    written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
+    written += file_names(created.pack_path) if legacy else ()
+    return _told(run, Rebuilding.REBUILT, reading, written=written, notices=notices)
+
+
+def _kept(before: StepsManifest | None) -> str:
+    if before is None:
+        return "what only it knew of the steps (titles, scores) is null"
+    return "what only it knew of the steps (titles, scores) is taken from the older steps.json"
+
+
+def _steps_before(run: RunDir) -> StepsManifest | None:
+    data = files.read(run.path / "steps.json")
+    try:
+        return None if data is None else msgspec.json.decode(data, type=StepsManifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
+    """Keep what the pack once said of each step."""
+    known = {entry.step_id: entry for entry in before.steps}
+    steps = tuple(
+        msgspec.structs.replace(
+            entry, **{k: getattr(known[entry.step_id], k) for k in _OF_THE_PACK}
+        )
+        if entry.step_id in known
+        else entry
+        for entry in now.steps
+    )
+    merged = msgspec.structs.replace(now, steps=steps)
+    files.write_atomic(run.path / "steps.json", canonical_file(merged), mode=files.PRIVATE_FILE)
+
+
+def _writes_legacy(state: RunState) -> bool:
+    settings = state.sessions[-1].started.settings if state.sessions else {}
+    return settings.get("legacy_files") is not False
+
+
+def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
+    """The state file in the project root belongs to the run of the pack that was last at work."""
+    assert state.created is not None
+    mine = file_names(state.created.pack_path)
+    for run_id in rundir.run_ids(root):
+        other = look_at(RunDir(root, run_id)).state
+        same = other.created is not None and file_names(other.created.pack_path) == mine
+        if same and (other.last_at or "", run_id) > (state.last_at or "", run.run_id):
+            return False
+    return True
+
+
+def _told(
+    run: RunDir,
+    result: Rebuilding,
+    reading: Reading | None = None,
+    *,
+    written: Sequence[str] = (),
+    problem: str | None = None,
+    notices: Sequence[str] = (),
+) -> RunRebuilt:
+    return RunRebuilt(
+        run_id=run.run_id,
+        result=result,
+        events=len(reading.events) if reading else 0,
+        files=tuple(written),
+        problem=problem,
+        torn=bool(reading and reading.torn),
+        notices=tuple(notices),
+    )

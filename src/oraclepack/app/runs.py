@@ -1,0 +1,113 @@
+"""Looking at runs: all of a project, one in full, and how the steps of a pack stand."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.reading import read_pack
+from oraclepack.app.run.opening import mutates
+from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.journal_line import Reading
+from oraclepack.core.pack import Pack
+from oraclepack.core.past_run import (
+    RunListed,
+    RunShown,
+    RunsListed,
+    age,
+    listed,
+    shown,
+    step_word,
+)
+from oraclepack.core.runid import choose_run, hash_in
+from oraclepack.core.runstate import EMPTY, RunState, fold
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """A run as its journal tells it, as far as that can be believed."""
+
+    run: RunDir
+    state: RunState = EMPTY
+    damage: str | None = None
+    events: int = 0
+
+
+def look_at(run: RunDir) -> Looked:
+    """Read a run; whatever is wrong with it is told, not raised."""
+    try:
+        reading = journal.load(run.journal)
+    except InputError as trouble:
+        return Looked(run, damage=trouble.message)
+    return Looked(run, fold(reading.events), _damage(reading), len(reading.events))
+
+
+def _damage(reading: Reading) -> str | None:
+    damage = reading.damage
+    return None if damage is None else f"line {damage.line}: {damage.reason}"
+
+
+def list_runs(root: Path) -> RunsListed:
+    """Every run of the project, the newest first."""
+    found = [_listed(look_at(RunDir(root, run_id))) for run_id in rundir.run_ids(root)]
+    return RunsListed(runs=tuple(sorted(found, key=age, reverse=True)))
+
+
+def show_run(root: Path, name: str) -> RunShown:
+    """One run in full; damaged ones too, up to where they can be believed."""
+    looked = look_at(named_run(root, name))
+    created = looked.state.created
+    pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
+    return shown(_listed(looked), looked.run.relative, looked.state, pack)
+
+
+def named_run(root: Path, name: str) -> RunDir:
+    """The run with this name, or the only one whose name begins so."""
+    known = rundir.run_ids(root)
+    begin_so = [run_id for run_id in known if run_id.startswith(name) and name]
+    if name in known:
+        begin_so = [name]
+    if len(begin_so) == 1:
+        return RunDir(root, begin_so[0])
+    if begin_so:
+        raise UsageError(
+            f"{name} is the beginning of {len(begin_so)} runs", hint=f"one of {', '.join(begin_so)}"
+        )
+    raise UsageError(
+        f"there is no run {name}", hint=f"`oraclepack runs list` shows them ({len(known)} here)"
+    )
+
+
+def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
+    """The pack of a run, if it is still there with the same content."""
+    try:
+        pack = read_pack(root / path)
+    except OraclePackError:
+        return None
+    return pack if pack.pack_hash == pack_hash else None
+
+
+def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]]:
+    """How each step stands in the run that a command would continue; its name, if there is one.
+
+    Asks git only when a run of this pack exists and the files alone do not tell the commit.
+    """
+    ids = [one for one in rundir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
+    if not ids:
+        return None, {}
+    sha = head.peek(root) or git.look(root, surroundings.environment()).sha
+    runs = rundir.summaries(root, pack.pack_hash)
+    choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack))
+    if choice.run is None:
+        return None, {}
+    looked = look_at(RunDir(root, choice.run.run_id))
+    held = lock.holder_of(looked.run.path) is not None
+    words = {str(step.id): step_word(looked.state, step.id, held=held) for step in pack.steps}
+    return choice.run.run_id, words
+
+
+def _listed(looked: Looked) -> RunListed:
+    holder = lock.holder_of(looked.run.path)
+    told = None if holder is None else str(holder)
+    return listed(looked.run.run_id, looked.state, told, looked.damage)

@@ -1,0 +1,122 @@
+"""`runs`: look at past runs."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.app.runs import list_runs, show_run
+from oraclepack.cli.completing import run_ids
+from oraclepack.cli.frame import Entry, Group, command
+from oraclepack.cli.reply import Reply, Styled
+from oraclepack.cli.spans import seconds
+from oraclepack.cli.tables import columns
+from oraclepack.core.past_run import RunListed, RunShown, StepShown
+from oraclepack.core.settings import Settings
+
+runs = Group(
+    "runs",
+    entries={
+        "list": Entry(f"{__name__}:list_all", "List the runs of the project, the newest first."),
+        "show": Entry(f"{__name__}:show", "Show one run in full: its commands and its steps."),
+    },
+    help="Look at past runs.",
+)
+
+
+@command(
+    "list",
+    data="runs",
+    examples=("oraclepack runs list", "oraclepack runs list --json"),
+)
+def list_all(settings: Settings) -> Reply:
+    """List the runs of the project, the newest first.
+
+    A run whose journal is damaged is listed as damaged, with the reason.
+    """
+    found = list_runs(Path(settings.root))
+    if not found.runs:
+        return Reply(found, talk=f"there are no runs in {settings.root}\n")
+    heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "note")
+    return Reply(found, columns(heads, map(_listed, found.runs)))
+
+
+@command(
+    "show",
+    data="run-shown",
+    examples=(
+        "oraclepack runs show 2026-03-01__abc1234__55555555",
+        "oraclepack runs show 2026-03 --json",
+    ),
+)
+@click.argument("run", metavar="ID", shell_complete=run_ids)
+def show(run: str, settings: Settings) -> Reply:
+    """Show one run in full: its commands and its steps.
+
+    ID may be the beginning of a run's name, if no other begins so. Of a damaged run everything
+    before the damage is shown.
+    """
+    found = show_run(Path(settings.root), run)
+    return Reply(found, _run(found))
+
+
+def _listed(run: RunListed) -> tuple[str, ...]:
+    return (
+        run.run_id,
+        run.pack_path or "-",
+        (run.git_sha or "-")[:7],
+        run.status,
+        f"{run.ok}/{run.total}",
+        (run.created_at or "-")[:16].replace("T", " "),
+        seconds(run.duration_ms),
+        run.damage or run.holder or "",
+    )
+
+
+def _run(found: RunShown) -> tuple[str | Styled, ...]:
+    run, manifest = found.run, found.manifest
+    pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
+    if run.damage is not None:
+        pieces += [Styled("damaged", "red"), f": {run.damage}; shown is what stands before it\n"]
+    if run.holder is not None:
+        pieces.append(f"in use by {run.holder}\n")
+    if manifest is not None:
+        clean = {True: ", with uncommitted changes", False: "", None: ""}[manifest.git_dirty]
+        pieces.append(f"pack {manifest.pack_path}, commit {manifest.git_sha or 'none'}{clean}\n")
+        pieces.append(f"created {manifest.created_at}, worked on for {seconds(run.duration_ms)}\n")
+        for session in manifest.sessions:
+            end = "no end" if session.exit_code is None else f"exit code {session.exit_code}"
+            words = " ".join(session.argv) or session.command
+            pieces.append(f"  {session.started_at}  {words}: {end}\n")
+    pieces.append(f"directory {found.run_dir}\n\n")
+    heads = ("step", "status", "attempts", "time", "output", "title")
+    pieces.append(columns(heads, map(_step, found.steps)))
+    pieces += _troubles(found)
+    return tuple(pieces)
+
+
+def _step(step: StepShown) -> tuple[str, ...]:
+    more = f" (+{len(step.outputs) - 1})" if len(step.outputs) > 1 else ""
+    return (
+        step.step_id,
+        step.state,
+        str(step.attempts),
+        "-" if step.duration_ms is None else seconds(step.duration_ms),
+        f"{step.output_path}{more}" if step.output_path else "-",
+        step.title or "-",
+    )
+
+
+def _troubles(found: RunShown) -> list[str | Styled]:
+    pieces: list[str | Styled] = []
+    for step in found.steps:
+        if step.last_error is not None:
+            said = f": {step.last_error.code}: {step.last_error.message}\n"
+            pieces += ["\n", Styled(f"step {step.step_id}", "red"), said]
+            pieces.append(f"  log: {found.run_dir}/{step.stderr_log}\n" if step.stderr_log else "")
+        elif step.skip_reason is not None:
+            pieces.append(f"\nstep {step.step_id} skipped: {step.skip_reason}\n")
+    for notice in found.manifest.warnings if found.manifest else ():
+        if notice.code != "unknown_value":
+            where = f"step {notice.step_id}: " if notice.step_id else ""
+            pieces.append(f"warning: {where}{notice.message}\n")
+    return pieces

@@ -1,0 +1,119 @@
+"""What `runs` tells about runs of the past, and of the present."""
+
+from datetime import datetime
+
+import msgspec
+
+from oraclepack.core.manifest import RunManifest, StepEntry, run_manifest, steps_manifest
+from oraclepack.core.pack import Pack
+from oraclepack.core.result import Status
+from oraclepack.core.runstate import RunState, Session
+
+
+class RunListed(msgspec.Struct, frozen=True, kw_only=True):
+    """One run at a glance."""
+
+    run_id: str
+    pack_path: str | None
+    git_sha: str | None
+    status: str
+    """`running`, `ok`, `failed`, `incomplete`, `interrupted`, `damaged`, or `empty`."""
+    ok: int
+    total: int
+    created_at: str | None
+    finished_at: str | None
+    duration_ms: int
+    """How long commands have worked on it."""
+    holder: str | None
+    """Who works on it now."""
+    damage: str | None
+    """Where and why its journal stops making sense; the rest is from before that place."""
+
+
+class RunsListed(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a project, the newest first."""
+
+    runs: tuple[RunListed, ...]
+
+
+class StepShown(StepEntry, frozen=True, kw_only=True):
+    """A step of `steps.json`; its status may also be `running` or `interrupted`."""
+
+    state: str
+
+
+class RunShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in full."""
+
+    run: RunListed
+    run_dir: str
+    manifest: RunManifest | None
+    """As in `run.json`; null when the journal does not say which run it is."""
+    steps: tuple[StepShown, ...]
+
+
+def listed(run_id: str, state: RunState, holder: str | None, damage: str | None) -> RunListed:
+    """A run at a glance; without a holder, what says that it runs was killed."""
+    created = state.created
+    statuses = [state.step(step_id).status for step_id in state.step_ids]
+    return RunListed(
+        run_id=run_id,
+        pack_path=created.pack_path if created else None,
+        git_sha=created.git_sha if created else None,
+        status=_status(state, holder, damage),
+        ok=statuses.count(Status.OK),
+        total=len(statuses),
+        created_at=created.at if created else None,
+        finished_at=state.finished_at,
+        duration_ms=sum(worked_ms(session, state.last_at) for session in state.sessions),
+        holder=holder,
+        damage=damage,
+    )
+
+
+def age(run: RunListed) -> tuple[str, str]:
+    """Sorts runs from the oldest to the newest; one that tells no time goes by its name."""
+    return (run.created_at or run.run_id, run.run_id)
+
+
+def shown(run: RunListed, run_dir: str, state: RunState, pack: Pack | None) -> RunShown:
+    steps = steps_manifest(pack, state).steps
+    held = run.holder is not None
+    return RunShown(
+        run=run,
+        run_dir=run_dir,
+        manifest=run_manifest(state),
+        steps=tuple(_step(entry, state, held=held) for entry in steps),
+    )
+
+
+def step_word(state: RunState, step_id: str, *, held: bool) -> str:
+    """How a step stands: one that never ended, in a run nobody works on, was interrupted."""
+    status = state.step(step_id).status
+    return "interrupted" if status is Status.RUNNING and not held else status.value
+
+
+def worked_ms(session: Session, last_at: str | None) -> int:
+    """From the start of a command to its end, or to the last that was heard of it."""
+    end = session.finished.at if session.finished else last_at
+    try:
+        began, ended = map(datetime.fromisoformat, (session.started.at, end or session.started.at))
+    except ValueError:
+        return 0
+    # The clock of a machine may have been set back in between.
+    return max(0, round((ended - began).total_seconds() * 1000))
+
+
+def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepShown:
+    fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
+    return StepShown(**fields, state=step_word(state, entry.step_id, held=held))
+
+
+def _status(state: RunState, holder: str | None, damage: str | None) -> str:
+    if damage is not None:
+        return "damaged"
+    if holder is not None:
+        return "running"
+    if state.created is None:
+        return "empty"
+    return "interrupted" if state.status == "running" else state.status

@@ -1,0 +1,222 @@
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from oraclepack.adapters import lock
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.core.result import Status
+from oraclepack.core.schemas import schema_of
+from tests.cli.answers import Answer, answer
+from tests.events import at, created, session, started
+from tests.packs import a_pack, pack_text, some_steps
+from tests.past_runs import RUN_ID, a_run, a_run_of, an_ended_run
+
+
+def in_project(
+    capsys: pytest.CaptureFixture[str], root: Path, *args: str, schema: str = ""
+) -> Answer:
+    got = answer(capsys, *args, "--cwd", str(root))
+    if schema:
+        jsonschema.validate(got.envelope["data"], schema_of(schema))
+    return got
+
+
+def damage(run: RunDir, line: int) -> None:
+    lines = run.journal.read_bytes().splitlines(keepends=True)
+    lines[line - 1] = lines[line - 1].replace(b"0", b"1")
+    run.journal.write_bytes(b"".join(lines))
+
+
+def test_no_runs_is_no_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    got = in_project(capsys, tmp_path, "runs", "list")
+
+    assert (got.code, got.out) == (0, "")
+    assert got.err == f"there are no runs in {tmp_path}\n"
+
+
+def test_runs_are_listed_the_newest_first(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    an_ended_run(tmp_path)
+    an_ended_run(tmp_path, "2026-02-01__nogit__55555555", git_sha=None, at="2026-04-01T00:00:00Z")
+
+    got = in_project(capsys, tmp_path, "runs", "list")
+
+    rows = [line.split() for line in got.out.splitlines()]
+    assert rows[0] == ["run", "pack", "commit", "status", "ok", "created", "worked", "note"]
+    assert rows[1][:5] == ["2026-02-01__nogit__55555555", "docs/pack.md", "-", "failed", "1/3"]
+    assert rows[2] == [
+        *(RUN_ID, "docs/pack.md", "aaaaaaa", "failed", "1/3"),
+        *("2026-03-01", "10:00", "6.0s"),
+    ]
+
+
+def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    an_ended_run(tmp_path)
+
+    got = in_project(capsys, tmp_path, "runs", "list", "--json", schema="runs")
+
+    assert got.envelope["data"]["runs"] == [
+        {
+            "run_id": RUN_ID,
+            "pack_path": "docs/pack.md",
+            "git_sha": "a" * 40,
+            "status": "failed",
+            "ok": 1,
+            "total": 3,
+            "created_at": at(1),
+            "finished_at": None,
+            "duration_ms": 6000,
+            "holder": None,
+            "damage": None,
+        }
+    ]
+
+
+def test_a_damaged_run_is_listed_with_the_reason(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    damage(an_ended_run(tmp_path), 4)
+
+    got = in_project(capsys, tmp_path, "runs", "list")
+
+    assert got.code == 0
+    assert "damaged" in got.out
+    assert "line 4: the checksum does not fit" in got.out
+
+
+def test_a_journal_that_cannot_be_read_is_damage(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    RunDir(tmp_path, RUN_ID).journal.mkdir(parents=True)
+
+    data = in_project(capsys, tmp_path, "runs", "list", "--json", schema="runs").envelope["data"]
+
+    assert data["runs"][0]["status"] == "damaged"
+    assert "Is a directory" in data["runs"][0]["damage"]
+
+
+def test_who_works_on_a_run_is_told_and_who_was_killed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = a_run(tmp_path, created("01"), session(), started("01"))
+    a_run(tmp_path, run_id="2026-01-01__nogit__55555555")
+
+    killed = in_project(capsys, tmp_path, "runs", "list", "--json").envelope["data"]["runs"]
+    shown = in_project(capsys, tmp_path, "runs", "show", "2026-03").out
+    held = lock.acquire(run.path, lock.Holder(pid=7, host="box", started_at="now", command="run"))
+    assert isinstance(held, lock.RunLock)
+    with held:
+        held_run = in_project(capsys, tmp_path, "runs", "show", RUN_ID)
+
+    assert [one["status"] for one in killed] == ["interrupted", "empty"]
+    assert "01    interrupted" in shown
+    assert "in use by process 7 on box since now (run)" in held_run.out
+    assert "01    running" in held_run.out
+
+
+def test_one_run_in_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    an_ended_run(tmp_path)
+
+    got = in_project(capsys, tmp_path, "runs", "show", "2026-03")
+
+    assert got.out.splitlines() == [
+        f"run {RUN_ID}: failed",
+        f"pack docs/pack.md, commit {'a' * 40}",
+        f"created {at(1)}, worked on for 6.0s",
+        f"  {at(2)}  run pack.md: exit code 3",
+        f"directory .oraclepack/runs/{RUN_ID}",
+        "",
+        "step  status   attempts  time  output                title",
+        "01    ok       1         0.0s  outputs/01-answer.md  -",
+        "02    failed   1         0.0s  -                     -",
+        "03    pending  0         -     -                     -",
+        "",
+        "step 02: EXIT: it ended with 1",
+        f"  log: .oraclepack/runs/{RUN_ID}/logs/02.1.stderr.log",
+    ]
+
+
+def test_one_run_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    an_ended_run(tmp_path)
+
+    got = in_project(capsys, tmp_path, "runs", "show", RUN_ID, "--json", schema="run-shown")
+
+    data = got.envelope["data"]
+    assert data["manifest"]["pack_hash"] == "5" * 64
+    assert [step["state"] for step in data["steps"]] == ["ok", "failed", "pending"]
+
+
+def test_what_stands_before_the_damage_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    damage(an_ended_run(tmp_path), 6)
+
+    got = in_project(capsys, tmp_path, "runs", "show", RUN_ID)
+
+    assert got.code == 0
+    assert "damaged: line 6: the checksum does not fit" in got.out
+    assert "01    ok" in got.out
+    assert "02    pending" in got.out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param("2027", "there is no run 2027", id="unknown"),
+        pytest.param("2026", "2026 is the beginning of 2 runs", id="not the only one"),
+        pytest.param("../x", "there is no run ../x", id="a path"),
+        pytest.param("", "there is no run ", id="nothing at all"),
+    ],
+)
+def test_a_name_that_fits_no_run_or_several(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, message: str
+) -> None:
+    an_ended_run(tmp_path)
+    an_ended_run(tmp_path, f"{RUN_ID}__2")
+
+    got = in_project(capsys, tmp_path, "runs", "show", name)
+
+    assert got.code == 2
+    assert f"error: {message}" in got.err
+
+
+def test_a_whole_name_wins_over_one_that_begins_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    an_ended_run(tmp_path)
+    an_ended_run(tmp_path, f"{RUN_ID}__2")
+
+    assert in_project(capsys, tmp_path, "runs", "show", RUN_ID).code == 0
+
+
+BASH = some_steps(["true", "false", "true"])
+
+
+def listed_statuses(capsys: pytest.CaptureFixture[str], root: Path) -> list[str | None]:
+    (root / "pack.md").write_text(pack_text(BASH))
+    got = in_project(
+        capsys, root, "list", str(root / "pack.md"), "--json", schema="listing"
+    ).envelope["data"]
+    return [step["status"] for step in got["steps"]]
+
+
+def test_list_tells_the_last_status(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert listed_statuses(capsys, tmp_path) == [None, None, None]
+
+    an_ended_run(tmp_path)
+    assert listed_statuses(capsys, tmp_path) == [None, None, None], "a run of another pack"
+
+    a_run_of(tmp_path, a_pack(BASH), ("01", Status.OK), ("02", Status.FAILED))
+    assert listed_statuses(capsys, tmp_path) == ["ok", "failed", "pending"]
+
+
+def test_list_shows_a_dash_where_nothing_ran(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pack.md").write_text(pack_text(BASH))
+
+    got = in_project(capsys, tmp_path, "list", str(tmp_path / "pack.md"))
+
+    assert [line.split()[1] for line in got.out.splitlines()] == ["status", "-", "-", "-"]
