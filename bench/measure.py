@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
@@ -58,10 +58,15 @@ def clean_home() -> Iterator[dict[str, str]]:
 def medians(
     contenders: Sequence[Contender], rounds: int, env: Mapping[str, str], cwd: Path | None = None
 ) -> dict[str, float]:
-    """The median seconds of each. They take turns, so that a busy moment hits all of them."""
+    """The median seconds of each. They take turns, so that a busy moment hits all of them.
+
+    Each round begins with another one: whoever always follows the heaviest would look slow, and
+    as the baseline it would flatter everybody else.
+    """
     times: dict[str, list[float]] = {one.name: [] for one in contenders}
     for number in range(rounds + 1):
-        for one in contenders:
+        first = number % len(contenders)
+        for one in (*contenders[first:], *contenders[:first]):
             seconds = _seconds(one, env, cwd)
             if number:  # the first round only warms up
                 times[one.name].append(seconds)
@@ -92,6 +97,11 @@ def compared(
     """Each contender as a multiple of one of them."""
     goal = (goals or {}).get
     return [Row(name, taken, taken / times[against], goal(name)) for name, taken in times.items()]
+
+
+def control(baseline: Contender) -> Contender:
+    """The baseline once more: how far its ratio is from 1 is how much the others mean."""
+    return replace(baseline, name=f"{baseline.name} (control)")
 
 
 def installed(rivals: Mapping[str, Sequence[str]]) -> tuple[list[Contender], list[str]]:

@@ -9,6 +9,7 @@ from bench.measure import (
     Contender,
     clean_home,
     compared,
+    control,
     installed,
     medians,
     rounds_asked,
@@ -45,7 +46,9 @@ def main() -> None:
     rivals, missing = installed(RIVALS)
     with clean_home() as env, tempfile.TemporaryDirectory() as place:
         (Path(place) / "pack.md").write_text(PACK, encoding="utf-8")
-        times = medians([python, *ours, *rivals], rounds_asked(21), env, Path(place))
+        times = medians(
+            [python, control(python), *ours, *rivals], rounds_asked(21), env, Path(place)
+        )
     print(table("start-up", BARE, compared(times, BARE, dict(OURS)), missing))
 
 

@@ -1,13 +1,21 @@
 """`validate` of a long pack against one `bash -n`: `python -m bench.validate [ROUNDS]`."""
 
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from bench.big_pack import big_pack
-from bench.measure import BIN, Contender, clean_home, compared, medians, rounds_asked, table
+from bench.measure import (
+    BIN,
+    Contender,
+    clean_home,
+    compared,
+    control,
+    medians,
+    rounds_asked,
+    table,
+)
 
 BASH = "bash -n"
 GOAL = 25.0
@@ -16,11 +24,13 @@ FULL = "validate, with shellcheck"
 
 
 def bare_program(place: Path) -> list[str]:
-    """The program from an environment that has no shellcheck beside the interpreter."""
+    """The same installation under an interpreter that has no shellcheck beside it."""
     bin_dir = place / "venv" / "bin"
     bin_dir.mkdir(parents=True)
     shutil.copy(BIN.parent / "pyvenv.cfg", place / "venv")
     (bin_dir / "python").symlink_to(sys.executable)
+    # The very same libraries, .pth files too: start-up must cost what it costs elsewhere.
+    (place / "venv" / "lib").symlink_to(BIN.parent / "lib")
     return [str(bin_dir / "python"), str(BIN / "oraclepack")]
 
 
@@ -31,9 +41,11 @@ def main() -> None:
         place = Path(name)
         (place / "pack.md").write_text(pack, encoding="utf-8")
         (place / "block.sh").write_text(block, encoding="utf-8")
-        without = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+        without = {"PATH": "/usr/bin:/bin"}
+        bash = Contender(BASH, ["bash", "-n", "block.sh"])
         contenders = [
-            Contender(BASH, ["bash", "-n", "block.sh"]),
+            bash,
+            control(bash),
             Contender(PLAIN, [*bare_program(place), "validate", "pack.md"], env=without),
         ]
         if shutil.which("shellcheck", path=env["PATH"]):
