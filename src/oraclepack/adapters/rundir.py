@@ -1,5 +1,6 @@
 """The run directory: where everything a run knows and makes has its place."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,10 +67,14 @@ class RunDir(msgspec.Struct, frozen=True):
         for directory in (self.path, self.outputs, self.logs):
             files.make_private(directory)
 
-    def sweep(self) -> None:
-        """Remove what a killed command left half written. Needs the run's lock."""
+    def sweep(self, *others: Path) -> None:
+        """Remove what a killed command left half written, here or in other folders of ours.
+
+        Needs the run's lock.
+        """
+        backups = (Path(parent) for parent, _, _ in os.walk(self.backups))
         # The root too: the files of the older tool are written there.
-        for directory in (self.root, self.path, self.outputs, self.backups):
+        for directory in (self.root, self.path, self.outputs, *backups, *others):
             files.sweep(directory)
 
 

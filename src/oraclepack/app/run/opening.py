@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import git, journal, lock, rundir, surroundings
+from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
 from oraclepack.core.errors import BrokenOffError, LockedError, UsageError, WorldError
@@ -15,7 +16,14 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
 from oraclepack.core.runid import choose_run, free_run_id, is_run_id, pack_id
 from oraclepack.core.runstate import EMPTY, RunState, fold
+from oraclepack.core.script import Command
 from oraclepack.core.secrets import Redactor
+
+_MOVING = frozenset(
+    {"am", "checkout", "cherry-pick", "commit", "merge"}
+    | {"pull", "rebase", "reset", "revert", "switch"}
+)
+"""What git calls the commands that may leave HEAD elsewhere."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -77,7 +85,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             hint="wait for it to end, or start another one with --new-run",
         )
     with held:
-        found.run.sweep()
+        found.run.sweep(*_answer_folders(found.run.root, pack))
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
         legacy, observers = wish.legacy_files, wish.observers
@@ -90,9 +98,27 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             ) from trouble
 
 
+def _answer_folders(root: Path, pack: Pack) -> set[Path]:
+    """Where a killed rollback may have left a file half copied."""
+    paths = {output.path.value for step in pack.steps for output in step.outputs}
+    judged = (jail(root, path) for path in paths if path)
+    return {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
+
+
 def mutates(pack: Pack) -> bool:
-    """Some step may change the work tree, and so move HEAD."""
-    return any(call.tool in {"codex", "gemini"} for step in pack.steps for call in step.calls)
+    """Some step may change the work tree, and so move HEAD.
+
+    A runner that is killed right after a step's own commit has had no time to write it down.
+    """
+    return any(
+        any(call.tool in {"codex", "gemini"} for call in step.calls)
+        or any(map(_moves_head, step.script.commands))
+        for step in pack.steps
+    )
+
+
+def _moves_head(command: Command) -> bool:
+    return command.name == "git" and any(word.value in _MOVING for word in command.words)
 
 
 def _named(root: Path, pack: Pack, run_id: str, tree: git.WorkTree) -> Found:

@@ -1,0 +1,80 @@
+"""The policy of `--ci`, and what runs side by side."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.run.project import Zygote, a_project, twenty
+
+NINETEEN = twenty(s07="exit 1")
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        pytest.param(["--ci", "--keep-going"], 5, id="the policy wants all"),
+        pytest.param(["--ci", "--keep-going", "--min-completion", "0.9"], 0, id="0.9 is enough"),
+        pytest.param(["--keep-going"], 3, id="no policy"),
+        pytest.param(
+            ["--ci", "--keep-going", "--min-completion", "0.9", "--rollback-on-failure"],
+            3,
+            id="a rollback is never a success",
+        ),
+    ],
+)
+def test_nineteen_of_twenty(tmp_path: Path, zygote: Zygote, args: list[str], code: int) -> None:
+    project = a_project(tmp_path, zygote, NINETEEN)
+
+    ran = project.run(*args, "--max-parallel", "4")
+
+    assert ran.code == code
+    assert ran.envelope["ok"] is (code == 0)
+    assert ran.data["failed_steps"] == ["07"]
+    assert (ran.data["completion"]["ok"], ran.data["completion"]["to_run"]) == (19, 20)
+    assert len(project.oracle.calls) == 19
+    if "--ci" in args:
+        kinds = [json.loads(line)["kind"] for line in ran.err.splitlines()]
+        assert kinds[0] == "run_created"
+        assert kinds.count("step_finished") == 20
+
+
+def test_steps_side_by_side_do_what_they_do_in_order(tmp_path: Path, zygote: Zygote) -> None:
+    bash = "".join(
+        f"# {n:02}) {n}\ncat out-{n - 1}.txt >out-{n}.txt\necho {n} >>out-{n}.txt\n"
+        if n % 3 == 0
+        else f"# {n:02}) {n}\necho {n} >out-{n}.txt\n"
+        for n in range(1, 13)
+    )
+    answers = []
+    for limit in ("1", "4"):
+        project = a_project(tmp_path, zygote, bash, name=f"limit-{limit}")
+        assert project.run("--max-parallel", limit).code == 0
+        answers.append([(project.root / f"out-{n}.txt").read_text() for n in range(1, 13)])
+
+    assert answers[0] == answers[1]
+
+
+def test_what_needs_a_failed_step_does_not_run(tmp_path: Path, zygote: Zygote) -> None:
+    bash = "# 01) writes\nfalse >a.txt\n# 02) reads\ncat a.txt >b.txt\n# 03) other\necho >c.txt\n"
+    project = a_project(tmp_path, zygote, bash)
+
+    ran = project.run("--keep-going", "--max-parallel", "2")
+
+    assert ran.code == 3
+    assert project.statuses() == ["failed", "pending", "ok"]
+    assert ran.data["resume_from"] == "01"
+
+
+def test_a_missing_tool_and_a_step_that_skips_itself(tmp_path: Path, zygote: Zygote) -> None:
+    bash = (
+        '# 01) calls\ncodex exec "do it"\n# 02) skips\necho "SKIP: nothing to do here"\n'
+        "# 03) works\ntrue\n"
+    )
+    project = a_project(tmp_path, zygote, bash)
+
+    ran = project.run()
+
+    assert (ran.code, ran.data["skipped_steps"]) == (0, ["01", "02"])
+    reasons = [project.steps()[step]["skip_reason"] for step in ("01", "02")]
+    assert reasons == ["tool_missing: codex", "SKIP: nothing to do here"]

@@ -1,0 +1,156 @@
+"""Damaged run directories, full disks, read-only places: no corrupt file, and a way on."""
+
+import errno
+import json
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import tree
+from tests.e2e.run.kills import broken_files, copy_of, ran_again
+from tests.e2e.run.project import Project, Zygote, a_project, asking
+
+
+@pytest.fixture
+def project(tmp_path: Path, zygote: Zygote) -> Project:
+    """Three questions; the last one fails until it is let go."""
+    last = asking(3, before="[[ -e go ]] || exit 1\n")
+    return a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1) + asking(2) + last)
+
+
+def lines_of(project: Project) -> list[bytes]:
+    return (project.run_dir / "journal.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def edited(lines: list[bytes]) -> list[bytes]:
+    place = next(i for i, line in enumerate(lines) if b'"step_finished"' in line)
+    return [*lines[:place], lines[place].replace(b'"ok"', b'"no"'), *lines[place + 1 :]]
+
+
+def without_a_step(lines: list[bytes]) -> list[bytes]:
+    return [line for line in lines if b'"step":"02"' not in line]
+
+
+def newer(lines: list[bytes]) -> list[bytes]:
+    first = json.loads(lines[0])["e"] | {"schema_version": 9}
+    payload = json.dumps(first, sort_keys=True, separators=(",", ":")).encode()
+    return [b'{"crc":"%08x","e":%s}\n' % (zlib.crc32(payload), payload), *lines[1:]]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        pytest.param(edited, "the checksum does not fit", id="an edited line"),
+        pytest.param(without_a_step, "the checksum does not fit", id="a step is missing"),
+        pytest.param(newer, "it is written in format 9", id="a newer schema"),
+    ],
+)
+def test_a_damaged_journal_is_told_and_left_alone(
+    project: Project, damage: object, message: str
+) -> None:
+    project.run()
+    assert callable(damage)
+    journal = project.run_dir / "journal.jsonl"
+    journal.write_bytes(b"".join(damage(lines_of(project))))
+    (project.root / "go").touch()
+    before = tree(project.root)
+
+    ran = project.run()
+    told = ran.envelope["error"]
+
+    assert (ran.code, told["code"]) == (2, "INVALID_INPUT")
+    assert message in told["message"]
+    assert str(journal.relative_to(project.root)) in told["message"]
+    assert "--new-run" in told["suggestion"]
+    assert tree(project.root) == before
+    assert project.run("--new-run").code == 0
+    assert tree(project.run_dirs[0]) == {
+        path: content for path, content in before.items() if str(project.run_dirs[0]) + "/" in path
+    }
+
+
+@pytest.mark.parametrize("cut", [1, 40, 200])
+def test_a_torn_journal_goes_on(project: Project, cut: int) -> None:
+    project.run()
+    journal = project.run_dir / "journal.jsonl"
+    whole = journal.read_bytes()
+    journal.write_bytes(whole[:-cut])
+    (project.root / "go").touch()
+
+    ran = project.run()
+
+    assert ran.code == 0
+    assert ran.data["done_steps"] == ["01", "02"]
+    assert project.journal.damage is None
+    torn = next(project.run_dir.glob("journal.jsonl.torn-1"))
+    assert whole[:-cut].endswith(torn.read_bytes())
+
+
+@pytest.mark.parametrize("name", ["run.json", "steps.json", "../../../pack.state.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b'{"steps": []}'])
+def test_manifests_are_folds_and_come_back(project: Project, name: str, content: bytes) -> None:
+    project.run()
+    file = project.run_dir / name
+    file.write_bytes(content)
+    (project.root / "go").touch()
+
+    assert project.run().code == 0
+    assert len(file.read_bytes()) > 100
+    assert broken_files(project.root) == []
+
+
+LAST = 25
+"""The last operations: how many there are depends on when the manifests were written."""
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS], ids=["full", "read-only"])
+def test_a_disk_that_takes_no_more(tmp_path: Path, project: Project, code: int) -> None:
+    (project.root / "go").touch()
+    counted = copy_of(project, "counted")
+    assert counted.run(fault={"notes": str(tmp_path / "count")}).code == 0
+    total = len((tmp_path / "count").read_text().splitlines())
+    first = 1 if code == errno.ENOSPC else 5
+    for number in range(first, total - LAST, total // 7):
+        again = copy_of(project, f"at-{number}")
+
+        full = again.run(fault={"notes": str(tmp_path / "notes"), "fail": number, "code": code})
+
+        assert full.code in {2, 3}, (number, full)
+        assert full.envelope["error"]["code"] in {"ENVIRONMENT", "PARTIAL_FAILURE"}, (number, full)
+        assert broken_files(again.root) == []
+        after = again.run()
+        assert after.code == 0, (number, after)
+        assert ran_again(again) == []
+        assert again.statuses() == ["ok"] * 3
+
+
+def test_a_full_disk_is_named_with_a_way_on(project: Project, tmp_path: Path) -> None:
+    fault: dict[str, object] = {
+        "notes": str(tmp_path / "notes"),
+        "fail": 5,
+        "path": "journal.jsonl",
+    }
+
+    ran = project.run(fault=fault)
+    error = ran.envelope["error"]
+
+    assert (ran.code, error["code"]) == (3, "ENVIRONMENT")
+    assert "No space left on device" in error["message"]
+    assert "the same command continues" in error["suggestion"]
+
+
+def test_a_run_directory_that_cannot_be_made(project: Project, tmp_path: Path) -> None:
+    fault: dict[str, object] = {
+        "notes": str(tmp_path / "notes"),
+        "fail": 1,
+        "path": ".oraclepack",
+        "code": errno.EROFS,
+    }
+    before = tree(project.root)
+
+    ran = project.run(fault=fault)
+
+    assert (ran.code, ran.envelope["error"]["code"]) == (2, "ENVIRONMENT")
+    assert "Read-only file system" in ran.envelope["error"]["message"]
+    assert tree(project.root) == before
