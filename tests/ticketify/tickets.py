@@ -1,0 +1,41 @@
+"""Tickets by the line: builders for the tests of the ticket road."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from oraclepack.core.digest import sha256_text
+from oraclepack.core.ticket import KnownTicket, Ticket, TicketOptions
+from oraclepack.parse.ticket import parse_ticket
+from oraclepack.ticketify.build import Built, build
+from oraclepack.ticketify.identify import SameId, identify
+
+OPTIONS = TicketOptions(tickets_dir=".tickets")
+
+TWO = {
+    "T-1.md": "---\nid: T-1\n---\n# Limit\n\nSlow it down.\n\n- [x] measure\n- [ ] count\n\n"
+    "## Acceptance Criteria\n\n- the sixth is refused\n",
+    "T-2.md": "---\nid: T-2\ndepends_on: T-1\n---\n# Audit\n\n- [ ] define\n- [ ] write\n",
+}
+
+
+def a_ticket(text: str, path: str = "T-1.md") -> Ticket:
+    return parse_ticket(text, path, sha256_text(text))
+
+
+def known(texts: Mapping[str, str]) -> tuple[KnownTicket, ...]:
+    found = identify([a_ticket(text, path) for path, text in sorted(texts.items())], ".tickets")
+    assert not isinstance(found, SameId)
+    return found
+
+
+def built(texts: Mapping[str, str], options: TicketOptions = OPTIONS) -> Built:
+    return build(known(texts), options)
+
+
+def put(folder: Path, texts: Mapping[str, str]) -> Path:
+    """Write tickets into a project; the project is given back."""
+    for name, text in texts.items():
+        place = folder / ".tickets" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode())
+    return folder
