@@ -62,6 +62,11 @@ def around(**changes: object) -> Surroundings:
             key(around=around(variables={})), ["variable:OPENAI_BASE_URL"], id="another address"
         ),
         pytest.param(key(around=around(configs=())), ["config"], id="another config"),
+        pytest.param(
+            key(around=around(configs=("{search: 'on'} // mine",))),
+            ["config"],
+            id="one with comments",
+        ),
     ],
 )
 def test_what_decides_the_key(other: InvocationKey, parts: list[str]) -> None:

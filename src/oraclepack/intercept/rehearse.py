@@ -127,23 +127,18 @@ def _shortened(text: str, longest: int = 100) -> str:
 
 
 def _complaint(table: FlagTable, problem: ArgvProblem, argv: Sequence[str]) -> str:
-    spec = table.root.by_spelling.get(problem.spelled)
-    match problem.fault:
-        case FlagFault.UNKNOWN:
-            near = f"\n(Did you mean {problem.nearest}?)" if problem.nearest else ""
-            return f"error: unknown option '{problem.spelled}'{near}\n(use --help for usage)\n"
-        case FlagFault.NO_VALUE:
-            return f"error: option '{_declared(spec, problem)}' argument missing\n"
-        case FlagFault.BAD_CHOICE:
-            given = argv[problem.at].partition("=")[2] or (*argv, "")[problem.at + 1]
-            allowed = ", ".join(problem.allowed)
-            said = f"argument '{given}' is invalid. Allowed choices are {allowed}."
-            return f"error: option '{_declared(spec, problem)}' {said}\n"
+    if problem.fault is FlagFault.UNKNOWN:
+        near = f"\n(Did you mean {problem.nearest}?)" if problem.nearest else ""
+        return f"error: unknown option '{problem.spelled}'{near}\n(use --help for usage)\n"
+    declared = _declared(table.root.by_spelling[problem.spelled])
+    if problem.fault is FlagFault.NO_VALUE:
+        return f"error: option '{declared}' argument missing\n"
+    given = argv[problem.at].partition("=")[2] or (*argv, "")[problem.at + 1]
+    said = f"argument '{given}' is invalid. Allowed choices are {', '.join(problem.allowed)}."
+    return f"error: option '{declared}' {said}\n"
 
 
-def _declared(spec: FlagSpec | None, problem: ArgvProblem) -> str:
-    if spec is None:
-        return problem.spelled
+def _declared(spec: FlagSpec) -> str:
     return f"{spec.short}, {spec.name} <value>" if spec.short else f"{spec.name} <value>"
 
 
