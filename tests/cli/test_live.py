@@ -180,6 +180,16 @@ def test_the_table_as_people_see_it() -> None:
     ]
 
 
+def test_only_a_long_title_is_cut() -> None:
+    made = Frame((Row("01", "a title " * 20, Look.LEFT, 432_000, 4_100, 2, 1),), 0, None, 0, None)
+
+    head, line, _ = Painting(color=False).lines(made, 80, 30)
+
+    assert head.split() == ["step", "state", "elapsed", "output", "attempt", "retries", "title"]
+    assert line.startswith("01    not selected     7:12  4.1 kB        2        1  a title a")
+    assert line.rstrip().endswith("…")
+
+
 def test_each_painting_covers_the_one_before() -> None:
     said: list[str] = []
     painter = Painter(said.append, len)
@@ -315,6 +325,13 @@ def test_where_no_table_is_wanted(
 
     assert has in got
     assert "\x1b" not in got
+
+
+def test_a_mistake_is_told_without_a_table(tmp_path: Path) -> None:
+    code, got = on_terminal(tmp_path, "--steps", "77")
+
+    assert code == 2
+    assert got.startswith("error: --steps: there is no step 77")
 
 
 def test_quiet_says_only_the_last_word(tmp_path: Path) -> None:

@@ -84,9 +84,10 @@ class Table:
         titles = {step.id: title_of(step) for step in request.pack.steps}
         steps = [Planned(s.step_id, titles.get(s.step_id, ""), s.decision) for s in plan.steps]
         self._table.expect(steps, found.run.path)
+        # Not before: a mistake in the request is told without waiting for a screen.
+        self._table.start()
 
     def __enter__(self) -> Self:
-        self._table.start()
         return self
 
     def __exit__(self, *_: object) -> None:

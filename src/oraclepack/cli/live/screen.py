@@ -80,7 +80,8 @@ class LiveTable:
     def close(self) -> None:
         """Paint the table a last time, in full."""
         self._over.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _go(self) -> None:
         try:

@@ -33,6 +33,7 @@ _COLUMNS = (
 )
 """Each column and the width of the screen from which it is shown."""
 _RIGHT = frozenset({"elapsed", "output", "attempt", "retries"})
+_GAP = 2
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -75,7 +76,13 @@ def width_of(line: str) -> int:
 
 def _table(rows: tuple[Row, ...], width: int) -> Table:
     shown = [name for name, least in _COLUMNS if width >= least]
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    cells = [_cells(row) for row in rows]
+    needed = {name: max([len(name), *(one[name].cell_len for one in cells)]) for name in shown}
+    # Cut here: rich would make all columns shrink together.
+    room = width - 1 - sum(needed[name] + _GAP for name in shown if name != "title")
+    for one in cells:
+        one["title"].truncate(max(room, 1), overflow="ellipsis")
     for name in shown:
         table.add_column(
             name,
@@ -83,9 +90,8 @@ def _table(rows: tuple[Row, ...], width: int) -> Table:
             no_wrap=True,
             overflow="ellipsis",
         )
-    for row in rows:
-        cells = _cells(row)
-        table.add_row(*(cells[name] for name in shown))
+    for one in cells:
+        table.add_row(*(one[name] for name in shown))
     return table
 
 
