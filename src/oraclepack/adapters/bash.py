@@ -9,7 +9,6 @@ import os
 import select
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
@@ -18,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import disk, orphans, processes, shell
+from oraclepack.adapters.exit_fd import exit_fd
 from oraclepack.adapters.nameless import Nameless
 from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
@@ -83,7 +83,7 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
     begun = processes.start_time(process.pid)
     started = Started(process.pid, process.pid, begun, attempt.token)
     stack.callback(_abandon, process, started)
-    return _Running(process, started, _exit_fd(process, stack))
+    return _Running(process, started, exit_fd(process, stack))
 
 
 def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
@@ -102,26 +102,6 @@ def _log(path: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _exit_fd(process: subprocess.Popen[bytes], stack: ExitStack) -> int:
-    descriptor = processes.open_pidfd(process.pid)
-    if descriptor is None:
-        descriptor = _exit_pipe(process)
-    stack.callback(os.close, descriptor)
-    return descriptor
-
-
-def _exit_pipe(process: subprocess.Popen[bytes]) -> int:
-    """The same where the kernel has no such descriptor: a thread waits and closes a pipe."""
-    readable, held = os.pipe()
-
-    def wait() -> None:
-        process.wait()
-        os.close(held)
-
-    threading.Thread(target=wait, daemon=True).start()
-    return readable
 
 
 def _wait(running: _Running, attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Ending:
