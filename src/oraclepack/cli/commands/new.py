@@ -1,0 +1,35 @@
+"""`new`: an empty pack."""
+
+import click
+
+from oraclepack.app.new import new_pack
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+
+TEMPLATES = ("single", "chunked", "runbook")
+
+
+@command(
+    "new",
+    data="new-pack",
+    changes="one pack file",
+    examples=(
+        "oraclepack new docs/oracle-pack.md",
+        "oraclepack new --template runbook docs/release.md",
+    ),
+)
+@click.argument("pack")
+@click.option(
+    "--template",
+    type=click.Choice(TEMPLATES),
+    default="single",
+    help="One file for an answer, four files, or steps without questions  [default: single]",
+)
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+def new(pack: str, template: str, *, force: bool) -> Reply:
+    """Write an empty pack that teaches the format.
+
+    It is valid as it is; its comments tell what each part is for.
+    """
+    made = new_pack(pack, template, force=force)
+    return Reply(data=made, text=f"{made.path}: written from the template {made.template}\n")

@@ -1,0 +1,140 @@
+"""The header of a step made complete: what is missing is read from the step itself."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oraclepack.core.call import AttachmentKind
+from oraclepack.core.step import CATEGORIES, HEADER_FIELDS, Step
+
+_WORDS: Mapping[str, tuple[str, ...]] = {
+    "contracts/interfaces": ("api", "interface", "contract", "endpoint", "caller", "integration"),
+    "invariants": ("invariant", "rule", "validat", "constraint", "consisten", "duplicate"),
+    "caching/state": ("cach", "state", "session", "stale", "memory", "store"),
+    "background jobs": ("job", "worker", "queue", "schedul", "cron", "background"),
+    "observability": ("log", "metric", "trac", "monitor", "observab", "alert"),
+    "permissions": ("auth", "permission", "role", "access", "secret", "privilege"),
+    "migrations": ("migrat", "schema", "backfill", "upgrade", "version", "compatib"),
+    "UX flows": ("user", "screen", "page", "flow", "form", "journey"),
+    "failure modes": ("fail", "error", "retr", "timeout", "crash", "outage"),
+    "feature flags": ("flag", "toggle", "rollout", "experiment", "switch", "kill"),
+}
+_LINE = r"^[ \t]*{}[ \t]*:[ \t]*(?P<value>\S.*?)[ \t]*$"
+_NEAR = 0.6
+_EXACT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The scores of a header, as written."""
+
+    roi: str
+    impact: str
+    confidence: str
+    effort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A complete header, what had to be filled in, and what could not be."""
+
+    numbers: Numbers
+    horizon: str
+    category: str
+    reference: str
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        scores = (self.numbers.roi, self.numbers.impact, self.numbers.confidence)
+        values = (*scores, self.numbers.effort, self.horizon, self.category, self.reference)
+        return " ".join(f"{k}={v}" for k, v in zip(HEADER_FIELDS, values, strict=True))
+
+
+def fill(step: Step, before: float | None) -> Filled:
+    """The header of a step; `before` is the ROI of the step above it."""
+    numbers, scored = _numbers(step, before)
+    category, from_where = _category(step)
+    horizon = step.attribute("horizon") or _said(step, "Horizon") or "NearTerm"
+    reference = step.attribute("reference") or _reference(step)
+    notes = [scored] if scored else []
+    if category and category != step.attribute("category"):
+        notes.append(f"category={category} ({from_where})")
+    for name, value in (("horizon", horizon), ("reference", reference)):
+        if not step.attribute(name):
+            notes.append(f"{name}={value}")
+    reason = None if category else "no category can be read from its words"
+    return Filled(numbers, horizon, category, reference, tuple(notes), reason)
+
+
+def _numbers(step: Step, before: float | None) -> tuple[Numbers, str]:
+    """The scores, completed so that the formula holds; and a note when something was added."""
+    roi, impact = step.number("ROI"), step.number("impact")
+    confidence = step.number("confidence") or 1.0
+    effort = step.number("effort") or 1.0
+    if impact is None:
+        roi = roi if roi is not None else (before if before is not None else 1.0)
+        impact = round(roi * effort / confidence, 4)
+    value = impact * confidence / effort
+    holds = roi is not None and abs(roi - value) <= _EXACT
+    numbers = Numbers(
+        _kept(step, "ROI", value if not holds else roi or 0.0, keep=holds),
+        _kept(step, "impact", impact),
+        _kept(step, "confidence", confidence),
+        _kept(step, "effort", effort),
+    )
+    given = [step.number(name) for name in ("ROI", "impact", "confidence", "effort")]
+    if None in given:
+        return numbers, f"ROI={numbers.roi} from what is given, the rest by the formula"
+    return numbers, "" if holds else f"ROI={numbers.roi} by the formula"
+
+
+def _kept(step: Step, name: str, value: float, *, keep: bool = True) -> str:
+    """The number as the author wrote it, if it is one, else ours."""
+    if keep and step.number(name) is not None:
+        return step.attribute(name) or ""
+    return f"{value:.2f}" if name in {"ROI", "confidence"} else f"{value:g}"
+
+
+def _category(step: Step) -> tuple[str, str]:
+    for said, where in (
+        (step.attribute("category"), "as the header means it"),
+        (step.meta.category, "from the metadata"),
+        (_said(step, "Category"), "from the prompt"),
+    ):
+        found = _known(said or "")
+        if found:
+            return found, where
+    text = f"{step.title}\n{_prompt(step)}".lower()
+    found_words = {
+        category: sum(len(re.findall(rf"\b{word}", text)) for word in words)
+        for category, words in _WORDS.items()
+    }
+    best = max(CATEGORIES, key=lambda category: found_words[category])
+    return (best, "from the words of the question") if found_words[best] else ("", "")
+
+
+def _known(said: str) -> str:
+    by_lower = {category.lower(): category for category in CATEGORIES}
+    near = difflib.get_close_matches(said.strip("`\"' ").lower(), by_lower, 1, _NEAR)
+    return by_lower[near[0]] if near else ""
+
+
+def _said(step: Step, key: str) -> str:
+    match = re.search(_LINE.format(key), _prompt(step), re.MULTILINE | re.IGNORECASE)
+    return match["value"] if match else ""
+
+
+def _prompt(step: Step) -> str:
+    return "\n".join(call.prompt.text for call in step.calls[:1] if call.prompt is not None)
+
+
+def _reference(step: Step) -> str:
+    said = step.meta.reference or _said(step, "Reference")
+    if said:
+        return said
+    attached = (one for call in step.calls for one in call.attachments)
+    first = (one.value for one in attached if one.kind is AttachmentKind.LITERAL)
+    return next(first, "Unknown")

@@ -1,0 +1,128 @@
+"""Where the steps of a strict pack begin and end: one question in each, no command moved."""
+
+import re
+from dataclasses import dataclass
+
+from oraclepack.core.pack import Pack
+from oraclepack.core.questions import question_groups, questions_of
+from oraclepack.core.script import Command
+from oraclepack.core.step import Step
+
+_LEAVES_MARKS = frozenset(
+    {"cd", "pushd", "popd", "exit", "set", "shopt", "trap", "exec", "return", "unset", "export"}
+    | {"declare", "typeset", "local", "readonly", "source", ".", "eval", "read", "mapfile"}
+    | {"readarray", "umask", "ulimit", "alias", "unalias", "enable", "let", "getopts"}
+)
+"""Commands after which the shell is another one: what follows must stay in its own."""
+_USED = re.compile(r"\$\{?[#!]?(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A step to be: the step whose header it takes, and its lines of the file."""
+
+    step: Step
+    bodies: tuple[tuple[int, int], ...]
+    """First and last line of each stretch, in order."""
+
+
+def regroup(pack: Pack) -> tuple[list[Part], list[str], list[str]]:
+    """The parts, what was done, and why something could not be done."""
+    parts: list[Part] = []
+    notes: list[str] = []
+    reasons: list[str] = []
+    waiting: list[Step] = []
+    for step in pack.steps:
+        asked = questions_of(step)
+        if asked == 0:
+            reason = _keeps_to_itself(step, pack)
+            reasons += [f"step {step.id} asks nothing, and {reason}"] if reason else []
+            waiting.append(step)
+            continue
+        bodies = tuple(_body(each) for each in (*waiting, step))
+        notes += [f"step {each.id} asks nothing: joined to step {step.id}" for each in waiting]
+        waiting = []
+        cuts = _cuts(step, reasons) if asked > 1 else []
+        notes += [f"step {step.id} asks {asked} questions: split"] if cuts else []
+        parts += _split(step, bodies, cuts)
+    if waiting and parts:
+        last = parts[-1]
+        bodies = (*last.bodies, *map(_body, waiting))
+        parts[-1] = Part(last.step, bodies)
+        notes += [f"step {each.id} asks nothing: joined to the one before" for each in waiting]
+    return parts, notes, reasons
+
+
+def _body(step: Step) -> tuple[int, int]:
+    return step.header.span.line + 1, step.span.end_line
+
+
+def _keeps_to_itself(step: Step, pack: Pack) -> str | None:
+    """Why a step without a question cannot run in the shell of the next one."""
+    mark = _mark(step.script.commands)
+    if mark or step.script.functions:
+        return f"its {mark or 'function'} would reach into the step it is joined to"
+    prelude = pack.prelude.script.commands if pack.prelude else ()
+    stops = any(
+        command.name == "set"
+        and any(re.match(r"-\w*e|errexit", word.source) for word in command.words[1:])
+        for command in prelude
+    )
+    return None if stops else "without set -e its failure would be passed over"
+
+
+def _mark(commands: tuple[Command, ...]) -> str | None:
+    for command in commands:
+        if command.name in _LEAVES_MARKS:
+            return f"`{command.name}`"
+        if not command.words and command.assignments:
+            return f"`{command.assignments[0][0]}=`"
+    return None
+
+
+def _cuts(step: Step, reasons: list[str]) -> list[int]:
+    """The last line of each question but the last; none when the questions hang together."""
+    groups = question_groups(step)
+    ends = [max(call.span.end_line for call in group) for group in groups]
+    starts = [min(call.span.line for call in group) for group in groups]
+    apart = all(end < start for end, start in zip(ends, starts[1:], strict=False))
+    plain = all(not call.places for group in groups for call in group)
+    if not apart or not plain or step.script.functions:
+        reasons.append(f"step {step.id} asks {len(groups)} questions that cannot be told apart")
+        return []
+    for end in ends[:-1]:
+        above = tuple(c for c in step.script.commands if c.span.end_line <= end)
+        below = "\n".join(
+            word.source
+            for c in step.script.commands
+            if c.span.line > end
+            for word in (*c.words, *(value for _, value in c.assignments))
+        )
+        named = _set_above(above)
+        shared = sorted(named & set(_USED.findall(below)) - _set_below(step, end))
+        mark = next((c.name for c in above if c.name in _LEAVES_MARKS - {"read"}), None)
+        if shared or mark:
+            what = f"the variable {shared[0]}" if shared else f"`{mark}`"
+            reasons.append(f"step {step.id} asks {len(groups)} questions that share {what}")
+            return []
+    return ends[:-1]
+
+
+def _set_above(commands: tuple[Command, ...]) -> set[str]:
+    named = {name for command in commands for name, _ in command.assignments}
+    read = (command for command in commands if command.name == "read")
+    return named | {word.value or "" for command in read for word in command.words[1:]}
+
+
+def _set_below(step: Step, end: int) -> set[str]:
+    """Names that are set anew right at the beginning of what follows."""
+    below = tuple(c for c in step.script.commands if c.span.line > end)
+    return _set_above(below[:1])
+
+
+def _split(step: Step, bodies: tuple[tuple[int, int], ...], cuts: list[int]) -> list[Part]:
+    first, last = bodies[-1]
+    edges = [first, *(cut + 1 for cut in cuts), last + 1]
+    stretches = [(edges[i], edges[i + 1] - 1) for i in range(len(edges) - 1)]
+    opening = Part(step, (*bodies[:-1], stretches[0]))
+    return [opening, *(Part(step, (stretch,)) for stretch in stretches[1:])]

@@ -1,0 +1,155 @@
+"""An old pack to its strict form. Only what bash passes over is changed: headers and prose."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from oraclepack.core.pack import Pack
+from oraclepack.core.step import CATEGORIES
+from oraclepack.generate.fields import Filled, fill
+from oraclepack.generate.regroup import Part, regroup
+
+STEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The text that would be strict, or the reasons why there is none."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    unmoved: str = ""
+    """The same before the steps were put in order: every command stands where it stood."""
+    moved: dict[str, str] = field(default_factory=dict)
+    """New step number → the one in `unmoved`, where they differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    part: Part
+    filled: Filled
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        return -float(self.filled.numbers.roi), float(self.filled.numbers.effort)
+
+
+def upgrade(pack: Pack) -> Proposal:
+    """Propose the strict form of a pack that has a bash block with steps."""
+    parts, notes, reasons = regroup(pack)
+    planned = list(_filled(parts))
+    for one in planned:
+        if one.filled.notes:
+            notes.append(f"step {one.part.step.id}: {'; '.join(one.filled.notes)}")
+        if one.filled.reason:
+            reasons.append(f"step {one.part.step.id}: {one.filled.reason}")
+    if len(planned) != STEPS:
+        reasons.append(
+            f"{len(planned)} questions; --strict wants {STEPS}, and adding or dropping one would"
+            " change what is executed"
+        )
+    ranked = sorted(planned, key=lambda one: one.rank)
+    moved: dict[str, str] = {}
+    if ranked != planned:
+        reasons += _bound(pack)
+        moved = _moves(planned, ranked)
+        notes.append("steps reordered by ROI, the highest first; ties by effort")
+    if reasons:
+        return Proposal(pack.text, tuple(notes), tuple(dict.fromkeys(reasons)))
+    unmoved = _rewritten(pack, planned)
+    text = _rewritten(pack, ranked) if moved else unmoved
+    return Proposal(text, tuple(notes), unmoved=unmoved, moved=moved)
+
+
+def _filled(parts: Iterable[Part]) -> Iterable[_Planned]:
+    before: float | None = None
+    for part in parts:
+        filled = fill(part.step, before)
+        before = float(filled.numbers.roi)
+        yield _Planned(part, filled)
+
+
+def _bound(pack: Pack) -> list[str]:
+    """Why the steps cannot change places."""
+    reasons = [
+        f"the steps would have to be reordered, but step {step.id} may write anywhere"
+        for step in pack.steps
+        if step.writes_unknown
+    ]
+    for step in pack.steps:
+        for other in pack.steps:
+            common = sorted(step.reads & other.writes) if other is not step else []
+            if common:
+                reasons.append(
+                    f"the steps would have to be reordered, but step {step.id} reads {common[0]},"
+                    f" which step {other.id} writes"
+                )
+    return reasons[:3]
+
+
+def _moves(planned: list[_Planned], ranked: list[_Planned]) -> dict[str, str]:
+    numbers = {id(one): f"{number:02}" for number, one in enumerate(planned, 1)}
+    pairs = ((f"{number:02}", numbers[id(one)]) for number, one in enumerate(ranked, 1))
+    return {new: old for new, old in pairs if new != old}
+
+
+def _rewritten(pack: Pack, planned: list[_Planned]) -> str:
+    lines = pack.text.split("\n")
+    first = pack.steps[0].header.span.line
+    last = pack.steps[-1].span.end_line
+    steps: list[str] = []
+    for number, one in enumerate(planned, 1):
+        title = one.part.step.title
+        steps.append(f"# {number:02}) {title} {one.filled.text}".replace(")  ", ") "))
+        dropped = _old_fields(one.part)
+        for start, end in one.part.bodies:
+            steps += [lines[n - 1] for n in range(start, end + 1) if n not in dropped]
+    head, tail = _prose(pack, lines[: first - 1], 0), _prose(pack, lines[last:], last)
+    covered = {one.filled.category for one in planned}
+    return "\n".join([*head, *steps, *_coverage(pack, tail, last, covered)])
+
+
+def _old_fields(part: Part) -> set[int]:
+    """The lines `# ROI: 4.2` of the body: their values stand in the header now."""
+    header = part.step.header
+    lines = {attribute.span.line for attribute in header.attributes.values()}
+    return lines - {header.span.line}
+
+
+def _coverage(pack: Pack, tail: list[str], offset: int, covered: set[str]) -> list[str]:
+    """The coverage check as the steps are; where there is none, none is added."""
+    if pack.coverage is None or not pack.coverage.lines:
+        return tail
+    numbers = [line.span.line - offset - 1 for line in pack.coverage.lines]
+    if min(numbers) < 0:
+        return tail
+    every = ",".join(f"{number:02}" for number in range(1, STEPS + 1))
+    wanted = [f"- {c}: {'OK' if c in covered else f'Missing({every})'}" for c in CATEGORIES]
+    start, end = min(numbers), max(numbers)
+    if [_folded(line) for line in tail[start : end + 1] if line.strip()] == list(
+        map(_folded, wanted)
+    ):
+        return tail
+    return [*tail[:start], *wanted, *tail[end + 1 :]]
+
+
+def _folded(line: str) -> str:
+    return re.sub(r"[\W_]+", " ", line).strip().lower()
+
+
+def _prose(pack: Pack, lines: list[str], offset: int) -> list[str]:
+    """Other fences become indented text, which is what the rule asks for."""
+    text = list(lines)
+    for fence in pack.fences:
+        start, end = fence.span.line - offset - 1, fence.span.end_line - offset - 1
+        inside = 0 <= start < len(text) and end < len(text)
+        if not inside or not fence.marker or fence.is_bash or not fence.closed:
+            continue
+        if text[start].startswith(fence.marker):
+            closing = next(
+                (n for n in range(end, start, -1) if text[n].strip().startswith(fence.marker)), end
+            )
+            body = [f"    {line}" if line.strip() else line for line in text[start + 1 : closing]]
+            text[start : closing + 1] = ["", *body, ""]
+    return text

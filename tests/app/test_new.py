@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import pytest
+
+from oraclepack.app.validate import check_pack
+from oraclepack.core.finding import Severity
+from oraclepack.core.settings import STRICT, Settings
+from oraclepack.generate.blank import TEMPLATES
+from tests.cli.answers import answer
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_template_is_valid_without_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str
+) -> None:
+    path = tmp_path / "docs" / "my-pack.md"
+
+    got = answer(capsys, "new", "--template", template, str(path))
+
+    assert got.code == 0
+    checked = check_pack(path, Settings())
+    assert [f for f in checked.findings if f.severity is not Severity.ADVICE] == []
+    assert checked.pack.text.startswith("# My pack\n")
+    assert sum(line.startswith("# ") for line in checked.pack.text.splitlines()) > 6
+
+
+@pytest.mark.parametrize("template", ["single", "chunked"])
+def test_a_question_of_a_template_is_strict_but_for_the_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str
+) -> None:
+    path = tmp_path / "pack.md"
+    answer(capsys, "new", "--template", template, str(path))
+
+    checked = check_pack(path, Settings(values={STRICT.name: True}))
+
+    errors = [f.rule for f in checked.findings if f.severity is Severity.ERROR]
+    assert errors == ["OP110"]
+
+
+def test_a_file_is_only_replaced_by_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "pack.md"
+    path.write_text("mine\n")
+
+    refused = answer(capsys, "new", str(path))
+    kept = path.read_text()
+    forced = answer(capsys, "new", "--force", str(path))
+
+    assert (refused.code, kept, forced.code) == (2, "mine\n", 0)
+
+
+def test_a_directory_is_no_pack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    got = answer(capsys, "new", str(tmp_path))
+
+    assert got.code == 2
+    assert "is a directory" in got.err

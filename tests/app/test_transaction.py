@@ -1,0 +1,138 @@
+"""Commands that write several files or none: what is kept, taken back, and told."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters import disk
+from oraclepack.app.transaction import Piece, Transaction
+from oraclepack.core.errors import InputError
+from oraclepack.core.result import RollbackStatus
+from tests.cli.answers import answer
+from tests.generate import repositories as repos
+
+
+@contextmanager
+def failing_once(operation: str, at: str = "") -> Iterator[None]:
+    """The first operation of a kind on a path fails, and no other."""
+    troubles = iter([OSError(errno.EIO, "I/O error")])
+
+    def fail(done: str, path: str) -> None:
+        if done == operation and at in path:
+            for trouble in troubles:
+                raise trouble
+
+    disk.set_hook(fail)
+    try:
+        yield
+    finally:
+        disk.set_hook(None)
+
+
+def test_all_pieces_are_written(tmp_path: Path) -> None:
+    pieces = [Piece("one", tmp_path / "a/b.md", b"1"), Piece("two", tmp_path / "c.md", b"2")]
+
+    carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+
+    assert (carried.ok, carried.completed_steps) == (True, ("one", "two"))
+    assert (tmp_path / "a/b.md").read_bytes() == b"1"
+
+
+def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "old.md").write_bytes(b"old")
+    pieces = [
+        Piece("new", tmp_path / "a/b/new.md", b"1"),
+        Piece("old", tmp_path / "old.md", b"2"),
+        Piece("last", tmp_path / "last.md", b"3"),
+        Piece("never", tmp_path / "never.md", b"4"),
+    ]
+
+    with failing_once("rename", "last.md"):
+        carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+
+    assert carried.rollback_status is RollbackStatus.COMPLETED
+    assert (carried.failed_step, carried.skipped_steps) == ("last", ("never",))
+    assert (carried.completed_steps, carried.resume_from) == ((), "new")
+    assert [*tmp_path.glob("*.md")] == [tmp_path / "old.md"]
+    assert (tmp_path / "old.md").read_bytes() == b"old"
+    assert not (tmp_path / "a").exists()
+    place = ".oraclepack/_failed/test/1"
+    assert carried.quarantined == (f"{place}/old.md", f"{place}/a/b/new.md")
+    assert (tmp_path / place / "a/b/new.md").read_bytes() == b"1"
+
+
+def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:
+    pieces = [Piece("one", tmp_path / "a.md", b"1"), Piece("two", tmp_path / "b.md", b"2")]
+
+    for _ in range(2):
+        with failing_once("rename", "b.md"):
+            Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+
+    assert (tmp_path / ".oraclepack/_failed/test/2/a.md").read_bytes() == b"1"
+
+
+def test_a_file_outside_the_project_is_set_aside_inside(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    pieces = [Piece("one", tmp_path / "x.md", b"1"), Piece("two", root / "b.md", b"2")]
+
+    with failing_once("rename", "b.md"):
+        carried = Transaction(root, "test").carry_out(pieces, rollback_on_failure=True)
+
+    assert carried.quarantined[0].startswith(".oraclepack/_failed/test/1/outside/")
+    assert not (tmp_path / "x.md").exists()
+
+
+def test_ctrl_c_in_the_middle_takes_back_too(tmp_path: Path) -> None:
+    pieces = [Piece("one", tmp_path / "a.md", b"1"), Piece("two", tmp_path / "b.md", b"2")]
+
+    def interrupt(done: str, path: str) -> None:
+        if done == "rename" and path.endswith("b.md"):
+            disk.set_hook(None)
+            raise KeyboardInterrupt
+
+    disk.set_hook(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+
+    assert not (tmp_path / "a.md").exists()
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "a.md").symlink_to("elsewhere.md")
+
+    with pytest.raises(InputError, match="not a plain file"):
+        Transaction(tmp_path, "test").write(tmp_path / "a.md", b"1")
+
+
+@pytest.mark.parametrize(
+    ("flags", "status"),
+    [
+        pytest.param((), "not_attempted", id="without the flag"),
+        pytest.param(("--rollback-on-failure",), "completed", id="taken back"),
+        pytest.param(("--rollback-on-failure", "blocked"), "failed", id="not to be taken back"),
+    ],
+)
+def test_a_pack_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], status: str
+) -> None:
+    root = repos.a_repository(tmp_path / "r", repos.SINGLE_FILE)
+    pack = root / "docs/oracle-pack-2026-03-04.md"
+    repos.write(root, {"docs/oracle-pack-2026-03-04.md": "mine\n"})
+    if "blocked" in flags:
+        repos.write(root, {".oraclepack": "a file where the quarantine should be\n"})
+
+    # The new file is in place when the disk fails to say that it will stay there.
+    words = [flag for flag in flags if flag != "blocked"]
+    with failing_once("sync_directory"):
+        got = answer(capsys, "generate", "--force", *words, "--cwd", str(root), "--json")
+
+    data = got.envelope["data"]
+    assert got.code == 3
+    assert got.envelope["error"]["code"] == "PARTIAL_FAILURE"
+    assert (data["failed_step"], data["rollback_status"]) == ("write", status)
+    assert (data["rollback_error"] is not None) == (status == "failed")
+    assert (pack.read_text() == "mine\n") == (status == "completed")
