@@ -237,3 +237,22 @@ def test_a_prompt_from_stdin(tmp_path: Path) -> None:
     office.call(shim, "-p", "-", *ASK[2:])
 
     assert len(shim.orders) == 1
+
+
+def test_an_answer_that_cannot_be_cached_is_one_all_the_same(tmp_path: Path) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    office.put(".oraclepack/cache", b"a file in its place")
+
+    assert office.call(shim) == 0
+    assert office.last.ok
+    assert "could not be cached" in shim.told
+
+
+def test_a_call_that_answers_on_the_screen_only(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    shim = ScriptedShim(saying(ToolEnd(0, COST)))
+
+    assert office.call(shim, "-p", "why?") == 0
+    assert office.call(shim, "-p", "why?") == 0
+    assert len(shim.orders) == 2
+    assert office.last.key is None

@@ -73,6 +73,9 @@ def take_over(world: CallWorld, prepared: Prepared, found: Adopted) -> int:
 
 
 def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[j.InvocationIntent]:
+    """Calls of the same question without an end; only one file can be told apart from others."""
+    if len(prepared.outputs) != 1:
+        return
     for step in world.journal.state.steps.values():
         for made in step.invocations:
             intent = made.intent

@@ -8,7 +8,7 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import Tried, try_once
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.errors import OraclePackError
+from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.invocation import Shim
 from oraclepack.core.result import Cache, StepError
 from oraclepack.intercept.classify import Failure, FailureClass
@@ -85,7 +85,7 @@ class Asking:
 
     def _succeeded(self, tried: Tried) -> int:
         if tried.answer is not None:
-            store(self._world, self._prepared, tried.answer, tried.record, tried.end.out)
+            self._keep(tried, tried.answer)
         self._conclude(tried)
         return 0
 
@@ -127,8 +127,15 @@ class Asking:
             return
         data = self._elsewhere(tried)
         if data is not None and is_true(self._world, self._prepared, data, tried.record):
-            store(self._world, self._prepared, data, tried.record, tried.end.out)
+            self._keep(tried, data)
             self._say("the answer itself is whole and kept; the next run will find it")
+
+    def _keep(self, tried: Tried, data: bytes) -> None:
+        """Cache an answer; one that cannot be cached is an answer all the same."""
+        try:
+            store(self._world, self._prepared, data, tried.record, tried.end.out)
+        except WorldError as trouble:
+            self._say(f"the answer could not be cached: {trouble.message}")
 
     def _elsewhere(self, tried: Tried) -> bytes | None:
         if (told := WRITE_FALLBACK.search(tried.end.out)) is not None:

@@ -3,7 +3,7 @@
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.flags import ParsedArgv
+from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.result import Cache, Process, StepError, Usage
@@ -45,7 +45,7 @@ def intend(
             provider=prepared.provider,
             model=prepared.model,
             output_path=prepared.output_path,
-            argv=shown_argv(prepared.parsed, argv) if process is None else (),
+            argv=shown_argv(parse_argv(table_of(call.tool), argv), argv),
             process=process,
         )
     )
@@ -123,7 +123,7 @@ def intend_other(
             call=call.number,
             tool=call.tool,
             provider=provider,
-            argv=shown_argv(parsed, call.argv) if process is None else (),
+            argv=shown_argv(parsed, call.argv),
             process=process,
         )
     )

@@ -12,7 +12,7 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.errors import InputError
-from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
+from oraclepack.core.flags import ParsedArgv
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 from oraclepack.core.invocation_key import InvocationKey, NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
@@ -32,7 +32,6 @@ class Prepared(msgspec.Struct, frozen=True):
     call: LiveCall
     argv: tuple[str, ...]
     """With overrides and what we add ourselves."""
-    parsed: ParsedArgv
     question: Question
     outputs: tuple[Allowed, ...]
     contracts: tuple[OutputContract, ...]
@@ -93,7 +92,6 @@ def prepare(
     return Prepared(
         call=call,
         argv=argv,
-        parsed=parse_argv(table_of(call.tool), argv),
         question=question,
         outputs=tuple(outputs),
         contracts=tuple(contracts),
