@@ -50,6 +50,7 @@ COMMANDS = {
         f"{_PLACE}.tickets:tickets",
         "What the steps of the ticket action pack ask of oraclepack.",
     ),
+    "cache": Entry(f"{_PLACE}.cache:cache", "Look at and trim the cache of answers."),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
     "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),
