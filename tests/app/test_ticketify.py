@@ -1,0 +1,312 @@
+"""`ticketify` on a disk: the right files, or the right error and nothing written."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from oraclepack.app.ticketify import Wish, ticketify
+from oraclepack.app.tickets_check import check_tickets
+from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.result import RollbackStatus
+from oraclepack.core.ticket_work import FileState
+from tests.e2e.program import tree
+from tests.faults import failing
+from tests.ticketify.tickets import TWO, put
+
+OUT = ".oraclepack/ticketify"
+PRD = ".taskmaster/docs/tickets_prd.md"
+
+
+def _files(root: Path) -> dict[str, bytes]:
+    """Everything but the tickets."""
+    found = (path for path in sorted(root.rglob("*")) if path.is_file())
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in found
+        if ".tickets" not in path.parts
+    }
+
+
+def test_all_kinds_of_files_come_to_the_right_index(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "plain.md": "# Plain\n\nWords.\n",
+            "front.md": "---\nid: F-1\ntitle: Front\n---\nWords.\n",
+            "empty.md": "",
+            "deep/er/nested.md": "# Nested\n",
+            "deep/plain.md": "# Twin\n",
+            "größe–1.md": "# Größe\n",
+            "crlf.md": "---\r\nkey: C-1\r\n---\r\n# Win\r\n\r\n- [ ] a\r\n",
+            "notes.txt": "no ticket",
+        },
+    )
+
+    made = ticketify(Wish(tmp_path))
+
+    index = (tmp_path / OUT / "_tickets_index.json").read_text()
+    ids = [line.split('"')[3] for line in index.splitlines() if '"ticket_id"' in line]
+    assert ids == ["C-1", "nested", "deep/plain.md", "empty", "F-1", "größe–1", "plain.md"]
+    assert made.warnings == (".tickets/empty.md is empty",)
+    assert made.data.selected == 7
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        pytest.param({}, "no tickets: neither .tickets/ nor tickets/", id="no directory"),
+        pytest.param({"a.txt": ""}, "nothing below .tickets/ matches", id="nothing matches"),
+        pytest.param(
+            {"a.md": "---\nid: X\n---\n", "b.md": "---\nid: X\n---\n"},
+            "'X' belongs to more than one ticket: .tickets/a.md, .tickets/b.md",
+            id="one id twice",
+        ),
+        pytest.param({"a.md": "a\0b"}, "a.md: cannot be read: it holds a NUL", id="no text"),
+        pytest.param({"a.md": "x" * 1_100_000}, "cannot be read: larger than", id="too large"),
+    ],
+)
+def test_an_error_writes_nothing(tmp_path: Path, texts: dict[str, str], message: str) -> None:
+    put(tmp_path, texts)
+    before = tree(tmp_path)
+
+    with pytest.raises(InputError) as caught:
+        ticketify(Wish(tmp_path))
+
+    assert message in caught.value.message
+    assert caught.value.hint
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["latin1", "dangling", "pipe", "outside", "loop"])
+def test_an_unreadable_file_writes_nothing(
+    tmp_path: Path, kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    put(tmp_path, TWO)
+    bad = tmp_path / ".tickets" / "bad.md"
+    match kind:
+        case "latin1":
+            bad.write_bytes(b"gr\xfc\xdfe\n")
+        case "dangling":
+            bad.symlink_to("nowhere.md")
+        case "pipe":
+            os.mkfifo(bad)
+        case "outside":
+            secret = tmp_path_factory.mktemp("elsewhere") / "secret.md"
+            secret.write_text("secret")
+            bad.symlink_to(secret)
+        case "loop":
+            bad.symlink_to(bad)
+
+    with pytest.raises(InputError, match=r"bad\.md: cannot be read"):
+        ticketify(Wish(tmp_path))
+
+    assert _files(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        pytest.param({"out_dir": "../out"}, id="an out dir outside"),
+        pytest.param({"out_dir": "."}, id="no out dir of its own"),
+        pytest.param({"out_dir": ".git/x"}, id="git's own directory"),
+        pytest.param({"out_dir": "a,b"}, id="a comma"),
+        pytest.param({"prd_path": "/etc/prd.md"}, id="a PRD outside"),
+        pytest.param({"glob": ""}, id="an empty pattern"),
+    ],
+)
+def test_a_bad_option_writes_nothing(tmp_path: Path, wish: dict[str, str]) -> None:
+    put(tmp_path, TWO)
+
+    with pytest.raises(UsageError):
+        ticketify(Wish(tmp_path, **wish))  # type: ignore[arg-type]
+
+    assert _files(tmp_path) == {}
+
+
+def test_a_tickets_directory_outside_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+    project = tmp_path / "project"
+    project.mkdir()
+
+    with pytest.raises(InputError, match="leads out of the project"):
+        ticketify(Wish(project, tickets_dir="../.tickets"))
+
+
+def test_the_second_run_touches_nothing(tmp_path: Path) -> None:
+    ticketify(Wish(put(tmp_path, TWO)))
+    before = tree(tmp_path)
+
+    again = ticketify(Wish(tmp_path))
+
+    assert again.data.written == ()
+    assert tree(tmp_path) == before
+
+
+def test_an_edited_ticket_leaves_the_pack_alone(tmp_path: Path) -> None:
+    ticketify(Wish(put(tmp_path, TWO)))
+    (tmp_path / ".tickets" / "T-2.md").write_text("---\nid: T-2\n---\n- [ ] other\n")
+
+    again = ticketify(Wish(tmp_path))
+
+    assert f"{OUT}/ticket-action-pack.md" in again.data.unchanged
+    assert f"{OUT}/_tickets_index.json" in again.data.written
+
+
+def test_the_first_tickets_by_path_are_taken(tmp_path: Path) -> None:
+    put(tmp_path, {f"{name}.md": "" for name in "cab"})
+
+    made = ticketify(Wish(tmp_path, top_n=2))
+
+    assert (made.data.matched, made.data.selected) == (3, 2)
+    assert "1 of 3 tickets are left out by --top-n 2" in made.warnings
+
+
+def test_tickets_may_lie_in_tickets_without_a_dot(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+    (tmp_path / ".tickets").rename(tmp_path / "tickets")
+
+    assert ticketify(Wish(tmp_path)).data.tickets_dir == "tickets"
+
+
+def test_its_own_files_are_no_tickets(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+    wish = Wish(tmp_path, out_dir=".tickets/out", prd_path=".tickets/prd.md")
+    ticketify(wish)
+
+    again = ticketify(wish)
+
+    assert (again.data.selected, again.data.written) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("only", "written"),
+    [
+        ("index", {"_tickets_index.json", "manifest.json"}),
+        ("actions", {"_actions.json", "_actions.md", "manifest.json"}),
+        ("prd", {"tickets_prd.md", "manifest.json"}),
+    ],
+)
+def test_one_part_alone(tmp_path: Path, only: str, written: set[str]) -> None:
+    ticketify(Wish(put(tmp_path, TWO), only=only))
+
+    assert {path.rpartition("/")[2] for path in _files(tmp_path)} == written
+
+
+def test_a_prd_that_was_edited_is_not_replaced(tmp_path: Path) -> None:
+    ticketify(Wish(put(tmp_path, TWO)))
+    with (tmp_path / PRD).open("a") as prd:
+        prd.write("mine\n")
+    before = tree(tmp_path)
+
+    with pytest.raises(InputError, match="edited by somebody else"):
+        ticketify(Wish(tmp_path))
+
+    assert tree(tmp_path) == before
+
+
+def test_force_replaces_it_and_keeps_a_copy(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+    (tmp_path / PRD).parent.mkdir(parents=True)
+    (tmp_path / PRD).write_text("mine\n")
+
+    made = ticketify(Wish(tmp_path, force=True))
+
+    assert [(tmp_path / path).read_text() for path in made.data.set_aside] == ["mine\n"]
+    assert "# Product requirements" in (tmp_path / PRD).read_text()
+
+
+def test_task_masters_results_stay_unless_asked(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+    results = {
+        ".taskmaster/tasks/tasks.json": "{}",
+        f"{OUT}/tm-complexity.json": "c",
+        f"{OUT}/next.json": "n",
+    }
+    for path, text in results.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    ticketify(Wish(tmp_path))
+    assert all((tmp_path / path).read_text() == text for path, text in results.items())
+
+    made = ticketify(Wish(tmp_path, regenerate=True))
+
+    assert not (tmp_path / ".taskmaster/tasks/tasks.json").exists()
+    assert (tmp_path / f"{OUT}/next.json").exists()
+    assert [(tmp_path / path).read_text() for path in made.data.set_aside] == ["{}", "c"]
+
+
+NUMBER_OF_WRITES = 6
+
+
+@pytest.mark.parametrize("at", range(1, NUMBER_OF_WRITES + 1))
+@pytest.mark.parametrize("fresh", [True, False], ids=["new files", "over old files"])
+def test_rollback_brings_everything_back(tmp_path: Path, at: int, fresh: bool) -> None:
+    put(tmp_path, TWO)
+    if not fresh:
+        ticketify(Wish(tmp_path, mode="codex"))
+        (tmp_path / ".tickets" / "T-2.md").write_text("other\n")
+    before = _files(tmp_path)
+
+    with failing(at, errno.ENOSPC, only="rename"):
+        made = ticketify(Wish(tmp_path, rollback_on_failure=True))
+
+    # The disk that fails every later rename cannot restore files either; it says so.
+    after = {path: data for path, data in _files(tmp_path).items() if "_failed" not in path}
+    if made.data.rollback_status is RollbackStatus.COMPLETED:
+        assert after == before
+    assert made.data.failed_step is not None
+    assert made.data.rollback_status in {RollbackStatus.COMPLETED, RollbackStatus.FAILED}
+    assert after.get(PRD) == before.get(PRD)
+
+
+def test_a_directory_in_the_way_is_found_before_anything_is_written(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+    (tmp_path / OUT / "_actions.md").mkdir(parents=True)
+
+    with pytest.raises(OraclePackError):
+        ticketify(Wish(tmp_path))
+
+    assert _files(tmp_path) == {}
+
+
+def test_without_the_flag_no_rollback_is_attempted(tmp_path: Path) -> None:
+    put(tmp_path, TWO)
+
+    with failing(3, only="rename"):
+        made = ticketify(Wish(tmp_path))
+
+    assert made.data.rollback_status is RollbackStatus.NOT_ATTEMPTED
+    assert made.data.failed_step == "_actions.md"
+    assert made.data.completed_steps == ("_tickets_index.json", "_actions.json")
+    assert made.data.skipped_steps[-1] == "tickets_prd.md"
+
+
+def test_check_tells_stale_from_tampered(tmp_path: Path) -> None:
+    ticketify(Wish(put(tmp_path, TWO)))
+    (tmp_path / ".tickets" / "T-2.md").write_text("---\nid: T-2\n---\n- [ ] other\n")
+    (tmp_path / OUT / "_actions.md").write_text("mine")
+
+    result, _ = check_tickets(Wish(tmp_path), None)
+
+    states = {file.path.rpartition("/")[2]: file.state for file in result.files}
+    assert states["_tickets_index.json"] is FileState.STALE
+    assert states["_actions.md"] is FileState.CHANGED
+    assert states["ticket-action-pack.md"] is FileState.SAME
+    assert result.changed_tickets == (".tickets/T-2.md",)
+    assert (result.ok, result.repeatable) == (False, True)
+
+
+@pytest.mark.parametrize(("report", "ok"), [("check", False), ("determinism", True)])
+def test_an_edited_ticket_is_stale_but_not_against_determinism(
+    tmp_path: Path, report: str, ok: bool
+) -> None:
+    ticketify(Wish(put(tmp_path, TWO)))
+    (tmp_path / ".tickets" / "T-2.md").write_text("---\nid: T-2\n---\n- [x] define\n")
+
+    result, _ = check_tickets(Wish(tmp_path), report)
+
+    assert result.ok is ok
+    assert (tmp_path / OUT / f"{report}.json").exists()
