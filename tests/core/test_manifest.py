@@ -179,6 +179,7 @@ def test_steps_json() -> None:
         "verification": None,
         "stdout_log": "logs/01.1.stdout.log",
         "stderr_log": "logs/01.1.stderr.log",
+        "changes": None,
         "invocations": [
             {
                 "tool": "oracle",

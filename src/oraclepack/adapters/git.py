@@ -59,7 +59,7 @@ def _git(
         ran = subprocess.run(
             argv,
             cwd=root,
-            env=_clean(environment),
+            env=clean_environment(environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
@@ -77,7 +77,7 @@ def _git(
     return ran.stdout.decode("utf-8", "surrogateescape")
 
 
-def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment without git's own variables: GIT_DIR would point us elsewhere."""
     kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
     # Optional locks off: two runners and an editor must not get into each other's way.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from oraclepack.core.event import Event
 from oraclepack.core.result import (
     Cache,
     Move,
@@ -19,18 +20,13 @@ from oraclepack.core.result import (
     Usage,
     Verification,
 )
+from oraclepack.core.tree_events import ChangeUndone as ChangeUndone  # noqa: PLC0414 - part of the journal
+from oraclepack.core.tree_events import TreeChanged as TreeChanged  # noqa: PLC0414
+from oraclepack.core.tree_events import TreeSeen as TreeSeen  # noqa: PLC0414
 
 SCHEMA_VERSION = 1
 
 Setting: TypeAlias = str | int | float | bool | list[str] | None
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
-    """One thing that happened. The journal gives it its number and its time."""
-
-    seq: int = 0
-    at: str = ""
-    """UTC, RFC 3339."""
 
 
 class RunCreated(Event, frozen=True, kw_only=True, tag="run_created"):
@@ -45,7 +41,7 @@ class RunCreated(Event, frozen=True, kw_only=True, tag="run_created"):
     oraclepack_version: str | None = None
     oracle_version: str | None = None
     engine: str | None = None
-    settings: dict[str, Setting] = {}
+    settings: dict[str, Setting] = msgspec.field(default_factory=dict)
     steps: tuple[str, ...] = ()
     mutating: bool = False
     """Some step changes the work tree, and may move HEAD itself."""
@@ -60,7 +56,7 @@ class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):
     command: str = "run"
     argv: tuple[str, ...] = ()
     oraclepack_version: str | None = None
-    settings: dict[str, Setting] = {}
+    settings: dict[str, Setting] = msgspec.field(default_factory=dict)
 
 
 class HeadSeen(Event, frozen=True, kw_only=True, tag="head_seen"):
@@ -116,7 +112,7 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     """Which call of the attempt, counted from 1."""
     tool: str
     key: str | None = None
-    key_parts: dict[str, str] = {}
+    key_parts: dict[str, str] = msgspec.field(default_factory=dict)
     provider: str | None = None
     model: str | None = None
     output_path: str | None = None
@@ -189,7 +185,7 @@ class StepFinished(Event, frozen=True, kw_only=True, tag="step_finished"):
     skip_reason: str | None = None
     verification: Verification | None = None
     duration_ms: int | None = None
-    attached: dict[str, str] = {}
+    attached: dict[str, str] = msgspec.field(default_factory=dict)
     """Attached files and their SHA-256: what `--rerun changed` compares."""
     imported: bool = False
     """Taken over from a state file; nothing ran here."""
@@ -274,6 +270,9 @@ KnownEvent: TypeAlias = (
     | SetAside
     | OutputRecorded
     | StepFinished
+    | TreeSeen
+    | TreeChanged
+    | ChangeUndone
     | Quarantined
     | Restored
     | RollbackStarted

@@ -11,7 +11,15 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.result import RollbackStatus, Status, StepError, Usage, Verification
 from oraclepack.core.runstate import RunState, Session
 from oraclepack.core.step import PromptMeta, Step
-from oraclepack.core.stepstate import Invocation, StepState
+from oraclepack.core.step_entries import (
+    ChangeEntry,
+    InvocationEntry,
+    OutputEntry,
+    change_entry,
+    invocation_entry,
+    output_entry,
+)
+from oraclepack.core.stepstate import StepState
 
 SCHEMA_VERSION = 1
 
@@ -61,32 +69,6 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Notice, ...]
 
 
-class OutputEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One output of a step."""
-
-    path: str
-    declared_path: str | None
-    section: str | None
-    sha256: str
-    bytes: int
-    from_cache: bool
-
-
-class InvocationEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a tool."""
-
-    tool: str
-    key: str | None
-    provider: str | None
-    model: str | None
-    cache: str | None
-    attempts: int
-    waited_ms: int
-    exit_code: int | None
-    session: str | None
-    usage: Usage | None
-
-
 class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One step. What the pack does not say, or nobody can know, is null."""
 
@@ -117,6 +99,7 @@ class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
     verification: Verification | None
     stdout_log: str | None
     stderr_log: str | None
+    changes: ChangeEntry | None
     invocations: tuple[InvocationEntry, ...]
 
 
@@ -208,7 +191,7 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
         command_hash=state.command_hash,
         output_path=outputs[0].path if outputs else None,
         output_hash=output_hash(outputs),
-        outputs=tuple(map(_output, outputs)),
+        outputs=tuple(map(output_entry, outputs)),
         # The file knows four words; a step at work has come to nothing yet.
         status=Status.PENDING if state.status is Status.RUNNING else state.status,
         skip_reason=state.skip_reason,
@@ -222,7 +205,8 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
         verification=state.verification,
         stdout_log=state.stdout_log,
         stderr_log=state.stderr_log,
-        invocations=tuple(map(_invocation, state.last_invocations())),
+        changes=change_entry(state.change) if state.change else None,
+        invocations=tuple(map(invocation_entry, state.last_invocations())),
     )
 
 
@@ -254,30 +238,3 @@ def _asked(step: Step | None) -> _Asked:
         "horizon": step.attribute("horizon") if step else None,
         "tools": step.tools if step else (),
     }
-
-
-def _output(output: j.OutputRecorded) -> OutputEntry:
-    return OutputEntry(
-        path=output.path,
-        declared_path=output.declared_path,
-        section=output.section,
-        sha256=output.sha256,
-        bytes=output.bytes,
-        from_cache=output.from_cache,
-    )
-
-
-def _invocation(call: Invocation) -> InvocationEntry:
-    said, outcome = call.outcome or call.intent, call.outcome
-    return InvocationEntry(
-        tool=said.tool if said else "",
-        key=said.key if said else None,
-        provider=said.provider if said else None,
-        model=said.model if said else None,
-        cache=outcome.cache if outcome else None,
-        attempts=outcome.attempts if outcome else 0,
-        waited_ms=outcome.waited_ms if outcome else 0,
-        exit_code=outcome.exit_code if outcome else None,
-        session=outcome.session if outcome else None,
-        usage=outcome.usage if outcome else None,
-    )

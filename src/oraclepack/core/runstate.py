@@ -109,6 +109,9 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             | j.InvocationOutcome()
             | j.OutputRecorded()
             | j.Quarantined()
+            | j.TreeSeen()
+            | j.TreeChanged()
+            | j.ChangeUndone()
         ):
             return _with_step(state, event)
         case j.RollbackStarted() | j.FileUndone() | j.RolledBack() | j.RollbackFinished():

@@ -17,6 +17,9 @@ StepEvent: TypeAlias = (
     | j.InvocationOutcome
     | j.OutputRecorded
     | j.Quarantined
+    | j.TreeSeen
+    | j.TreeChanged
+    | j.ChangeUndone
 )
 
 
@@ -61,6 +64,10 @@ class StepState(msgspec.Struct, frozen=True):
     attached: Mapping[str, str] = msgspec.field(default_factory=dict)
     quarantined: tuple[j.Quarantined, ...] = ()
     imported: bool = False
+    tree_before: str | None = None
+    """The work tree before the last attempt, while nothing is known of the tree after it."""
+    change: j.TreeChanged | None = None
+    """What an attempt changed in the work tree, as long as nobody took it back."""
     rolled_back: bool = False
     """It ran, and its outputs were taken back."""
 
@@ -73,7 +80,7 @@ PRISTINE = StepState()
 """A step that nothing happened to yet."""
 
 
-def apply_step(step: StepState, event: StepEvent) -> StepState:
+def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911 - one per kind
     """The step after one more event about it."""
     match event:
         case j.StepStarted():
@@ -87,8 +94,20 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:
         case j.OutputRecorded():
             others = (output for output in step.outputs if output.path != event.path)
             return replace(step, outputs=(*others, event))
-        case _:
+        case j.Quarantined():
             return replace(step, quarantined=(*step.quarantined, event))
+        case _:
+            return _apply_tree(step, event)
+
+
+def _apply_tree(step: StepState, event: j.TreeSeen | j.TreeChanged | j.ChangeUndone) -> StepState:
+    match event:
+        case j.TreeSeen():
+            return replace(step, tree_before=event.tree)
+        case j.TreeChanged():
+            return replace(step, tree_before=None, change=event if event.files else step.change)
+        case _:
+            return replace(step, change=None)
 
 
 def taken_back(step: StepState) -> StepState:
@@ -110,6 +129,7 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
         token=event.token,
         invocations=step.invocations,
         quarantined=step.quarantined,
+        change=step.change,
     )
 
 

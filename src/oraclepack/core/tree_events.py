@@ -1,0 +1,33 @@
+"""The events about the work tree: what it was before a step, what the step changed."""
+
+from oraclepack.core.event import Event
+
+
+class TreeSeen(Event, frozen=True, kw_only=True, tag="tree_seen"):
+    """The work tree before a step that may change it, as a git tree in the run's own store."""
+
+    step: str
+    attempt: int
+    tree: str
+
+
+class TreeChanged(Event, frozen=True, kw_only=True, tag="tree_changed"):
+    """What an attempt changed in the work tree."""
+
+    step: str
+    attempt: int
+    files: tuple[str, ...]
+    patch: str | None = None
+    """Relative to the run directory; None when nothing may be taken back from it."""
+    head_before: str | None = None
+    head_after: str | None = None
+    allowed: bool = True
+    """The step's policy lets it change these files."""
+
+
+class ChangeUndone(Event, frozen=True, kw_only=True, tag="change_undone"):
+    """A recorded change was taken back because the user asked."""
+
+    step: str
+    attempt: int
+    patch: str

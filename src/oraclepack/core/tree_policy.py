@@ -1,0 +1,53 @@
+"""What a step may do to the work tree."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.step import Step
+
+DIRECTIVE = "policy"
+_EDITING = frozenset({"auto_edit", "yolo"})
+
+
+class TreePolicy(StrEnum):
+    """`# oraclepack: policy=…`, or what follows from the tools a step calls."""
+
+    READ_ONLY = "read-only"
+    """Nothing but its declared outputs may change; otherwise a warning, an error if strict."""
+    OWNED = "owned"
+    """The same, and a change elsewhere fails the step."""
+    MUTATES = "mutates"
+    """It may change anything; what it changed is recorded."""
+    UNWATCHED = "unwatched"
+    """It calls no tool we know: nobody looks."""
+
+
+def policy_of(step: Step) -> TreePolicy:
+    """The author's word, else: codex and editing gemini mutate, a step of oracle calls reads."""
+    said = [directive.value for directive in step.directives if directive.name == DIRECTIVE]
+    if said and said[-1] in set(TreePolicy):
+        return TreePolicy(said[-1])
+    if any(_edits(call) for call in step.calls):
+        return TreePolicy.MUTATES
+    return TreePolicy.READ_ONLY if step.tools == (ORACLE,) else TreePolicy.UNWATCHED
+
+
+def strangers(changed: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
+    """The changed paths that no pattern allows; a folder's pattern ends in a slash."""
+    patterns = tuple(allowed)
+    return tuple(sorted(path for path in changed if not any(_fits(path, p) for p in patterns)))
+
+
+def _fits(path: str, pattern: str) -> bool:
+    return path.startswith(pattern) if pattern.endswith("/") else fnmatchcase(path, pattern)
+
+
+def _edits(call: ToolCall) -> bool:
+    if call.tool == "codex":
+        return True
+    if call.tool != "gemini":
+        return False
+    modes = {word.value for word in call.values("--approval-mode")}
+    return bool(modes & _EDITING) or None in modes or call.has("--yolo")
