@@ -1,0 +1,74 @@
+"""How good the verifier is: `python -m tests.verify.score` prints its figures and its mistakes."""
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from oraclepack.core.content import Content
+from oraclepack.verify.outputs import check_output
+from oraclepack.verify.suspicions import suspicions
+from tests.verify.corpus_reader import PROMPT, Case, cases
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one way of judging makes of the corpus; to refuse an answer is to find something."""
+
+    found: int
+    false_alarms: tuple[str, ...]
+    overlooked: tuple[str, ...]
+
+    @property
+    def precision(self) -> float:
+        """Of the answers refused, the share that is bad."""
+        return self.found / (self.found + len(self.false_alarms))
+
+    @property
+    def recall(self) -> float:
+        """Of the bad answers, the share that is refused."""
+        return self.found / (self.found + len(self.overlooked))
+
+
+def fails(case: Case) -> bool:
+    """It misses its contract: a failure always."""
+    return check_output(case.contract, Content(case.data)) is not None
+
+
+def fails_or_doubtful(case: Case) -> bool:
+    """It misses its contract or looks wrong: a failure with `--strict`, else a warning."""
+    return fails(case) or bool(suspicions(case.data.decode(), PROMPT))
+
+
+WAYS: dict[str, Callable[[Case], bool]] = {
+    "failed": fails,
+    "failed or doubtful": fails_or_doubtful,
+}
+
+
+def score(refuses: Callable[[Case], bool]) -> Score:
+    judged = [(case, refuses(case)) for case in cases()]
+    return Score(
+        found=sum(refused and not case.good for case, refused in judged),
+        false_alarms=_names(case for case, refused in judged if refused and case.good),
+        overlooked=_names(case for case, refused in judged if not refused and not case.good),
+    )
+
+
+def _names(found: Iterable[Case]) -> tuple[str, ...]:
+    return tuple(f"{case.kind}: {case.name}" for case in found)
+
+
+def report() -> str:
+    """The figures and every mistake, as text."""
+    every = cases()
+    lines = [f"{len(every)} answers, {sum(not case.good for case in every)} of them bad"]
+    for way, refuses in WAYS.items():
+        one = score(refuses)
+        lines.append(f"{way}: precision {one.precision:.2f}, recall {one.recall:.2f}")
+        lines += [f"  false alarm: {name}" for name in one.false_alarms]
+        lines += [f"  overlooked: {name}" for name in one.overlooked]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(report())
