@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,10 +56,15 @@ def clean_home() -> Iterator[dict[str, str]]:
 
 
 def medians(
-    contenders: Sequence[Contender], rounds: int, env: Mapping[str, str], cwd: Path | None = None
+    contenders: Sequence[Contender],
+    rounds: int,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    before: Callable[[], None] = lambda: None,
 ) -> dict[str, float]:
     """The median seconds of each. They take turns, so that a busy moment hits all of them.
 
+    `before` is called before each of them, to bring the disk back to where it was.
     Each round begins with another one: whoever always follows the heaviest would look slow, and
     as the baseline it would flatter everybody else.
     """
@@ -67,6 +72,7 @@ def medians(
     for number in range(rounds + 1):
         first = number % len(contenders)
         for one in (*contenders[first:], *contenders[:first]):
+            before()
             seconds = _seconds(one, env, cwd)
             if number:  # the first round only warms up
                 times[one.name].append(seconds)

@@ -19,7 +19,8 @@ from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
 RUNS = ".oraclepack/runs"
-"""Under the project root."""
+CACHE = ".oraclepack/cache"
+"""Both under the project root."""
 
 
 class RunDir(msgspec.Struct, frozen=True):

@@ -76,6 +76,7 @@ class Fault:
 
     def __init__(
         self,
+        *,
         notes: str,
         kill: int = 0,
         torn: int | None = None,
@@ -83,6 +84,7 @@ class Fault:
         code: int = errno.ENOSPC,
         only: str = "",
         path: str = "",
+        after: str = "",
     ) -> None:
         self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._kill = kill
@@ -91,9 +93,13 @@ class Fault:
         self._code = code
         self._only = only
         self._path = path
+        self._after = after
         self._count = 0
 
     def __call__(self, operation: str, path: str) -> int | None:
+        if self._after:
+            self._after = "" if self._after in path else self._after
+            return None
         if (self._only and operation != self._only) or self._path not in path:
             return None
         self._count += 1

@@ -8,6 +8,7 @@ from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.chance import draw
 from oraclepack.adapters.gateway import Gateway
 from oraclepack.adapters.limits import Limits, limits_directory
+from oraclepack.adapters.rundir import CACHE
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
@@ -26,7 +27,6 @@ from oraclepack.intercept.retry import RetryPolicy
 from oraclepack.intercept.session import OnUnknown
 
 REHEARSAL = "rehearsal"
-CACHE = ".oraclepack/cache"
 
 
 def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:

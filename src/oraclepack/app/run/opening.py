@@ -85,7 +85,8 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             hint="wait for it to end, or start another one with --new-run",
         )
     with held:
-        found.run.sweep(*_answer_folders(found.run.root, pack))
+        if found.state.is_open or not found.state.sessions:
+            found.run.sweep(found.run.root / rundir.CACHE, *_answer_folders(found.run.root, pack))
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
         legacy, observers = wish.legacy_files, wish.observers
