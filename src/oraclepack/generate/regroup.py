@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import question_groups, questions_of
-from oraclepack.core.script import Command
 from oraclepack.core.step import Step
 
 _LEAVES_MARKS = frozenset(
@@ -15,6 +14,9 @@ _LEAVES_MARKS = frozenset(
 )
 """Commands after which the shell is another one: what follows must stay in its own."""
 _USED = re.compile(r"\$\{?[#!]?(\w+)")
+_SET = re.compile(
+    r"(?:^|[\s;&|({])(?:for[ \t]+)?([A-Za-z_]\w*)(?:(?:\[[^]\n]*\])?\+?=(?!=)|[ \t]+in\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def _body(step: Step) -> tuple[int, int]:
 
 def _keeps_to_itself(step: Step, pack: Pack) -> str | None:
     """Why a step without a question cannot run in the shell of the next one."""
-    mark = _mark(step.script.commands)
+    mark = _mark(step)
     if mark or step.script.functions:
         return f"its {mark or 'function'} would reach into the step it is joined to"
     prelude = pack.prelude.script.commands if pack.prelude else ()
@@ -71,13 +73,12 @@ def _keeps_to_itself(step: Step, pack: Pack) -> str | None:
     return None if stops else "without set -e its failure would be passed over"
 
 
-def _mark(commands: tuple[Command, ...]) -> str | None:
-    for command in commands:
+def _mark(step: Step) -> str | None:
+    for command in step.script.commands:
         if command.name in _LEAVES_MARKS:
             return f"`{command.name}`"
-        if not command.words and command.assignments:
-            return f"`{command.assignments[0][0]}=`"
-    return None
+    named = sorted(_set_between(step, *_body(step)))
+    return f"variable {named[0]}" if named else None
 
 
 def _cuts(step: Step, reasons: list[str]) -> list[int]:
@@ -91,33 +92,51 @@ def _cuts(step: Step, reasons: list[str]) -> list[int]:
         reasons.append(f"step {step.id} asks {len(groups)} questions that cannot be told apart")
         return []
     for end in ends[:-1]:
-        above = tuple(c for c in step.script.commands if c.span.end_line <= end)
-        below = "\n".join(
-            word.source
-            for c in step.script.commands
-            if c.span.line > end
-            for word in (*c.words, *(value for _, value in c.assignments))
-        )
-        named = _set_above(above)
-        shared = sorted(named & set(_USED.findall(below)) - _set_below(step, end))
-        mark = next((c.name for c in above if c.name in _LEAVES_MARKS - {"read"}), None)
-        if shared or mark:
-            what = f"the variable {shared[0]}" if shared else f"`{mark}`"
-            reasons.append(f"step {step.id} asks {len(groups)} questions that share {what}")
+        shared = _shared(step, end)
+        if shared:
+            reasons.append(f"step {step.id} asks {len(groups)} questions that share {shared}")
             return []
     return ends[:-1]
 
 
-def _set_above(commands: tuple[Command, ...]) -> set[str]:
-    named = {name for command in commands for name, _ in command.assignments}
-    read = (command for command in commands if command.name == "read")
-    return named | {word.value or "" for command in read for word in command.words[1:]}
+def _shared(step: Step, end: int) -> str | None:
+    """What stands above a line and is needed below it."""
+    first, last = _body(step)
+    commands = step.script.commands
+    above = (command.name for command in commands if command.span.end_line <= end)
+    mark = next((name for name in above if name in _LEAVES_MARKS - {"read"}), None)
+    if mark:
+        return f"`{mark}`"
+    # What the first command below sets anew is not taken from above.
+    opening = next((command for command in commands if command.span.line > end), None)
+    anew = _set_between(step, end + 1, opening.span.end_line) if opening else set[str]()
+    below = "\n".join(_lines(step, end + 1, last))
+    common = sorted(_set_between(step, first, end) & set(_USED.findall(below)) - anew)
+    return f"the variable {common[0]}" if common else None
 
 
-def _set_below(step: Step, end: int) -> set[str]:
-    """Names that are set anew right at the beginning of what follows."""
-    below = tuple(c for c in step.script.commands if c.span.line > end)
-    return _set_above(below[:1])
+def _set_between(step: Step, first: int, last: int) -> set[str]:
+    """The variables that are set in some lines, outside of heredocs. Too many is safe."""
+    texts = {
+        line
+        for heredoc in step.script.heredocs
+        for line in range(heredoc.span.line, heredoc.span.end_line + 1)
+    }
+    numbers = (n for n in range(first, last + 1) if n not in texts)
+    code = "\n".join(line for n in numbers for line in _lines(step, n, n))
+    read = (
+        word.value or ""
+        for command in step.script.commands
+        if command.name == "read" and first <= command.span.line <= last
+        for word in command.words[1:]
+        if not word.source.startswith("-")
+    )
+    return {*_SET.findall(code), *read} - {"", "IFS"}
+
+
+def _lines(step: Step, first: int, last: int) -> list[str]:
+    start = step.header.span.line + 1
+    return step.code.split("\n")[first - start : last - start + 1]
 
 
 def _split(step: Step, bodies: tuple[tuple[int, int], ...], cuts: list[int]) -> list[Part]:

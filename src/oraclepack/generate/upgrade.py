@@ -4,12 +4,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from oraclepack.core.call import AttachmentKind
 from oraclepack.core.pack import Pack
-from oraclepack.core.step import CATEGORIES
+from oraclepack.core.step import CATEGORIES, Step
 from oraclepack.generate.fields import Filled, fill
 from oraclepack.generate.regroup import Part, regroup
 
 STEPS = 20
+_REORDERED = "the steps would have to be reordered, but"
+_MOST_REASONS = 3
+_HARMLESS = frozenset({"mkdir", "read", "cat", "echo", "printf", "true", "test", "[", ":"})
+"""Commands that do the same wherever they stand among others of their kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +76,38 @@ def _filled(parts: Iterable[Part]) -> Iterable[_Planned]:
 
 
 def _bound(pack: Pack) -> list[str]:
-    """Why the steps cannot change places."""
-    reasons = [
-        f"the steps would have to be reordered, but step {step.id} may write anywhere"
-        for step in pack.steps
-        if step.writes_unknown
-    ]
+    """Why the steps cannot change places: something of one may matter to another."""
+    reasons: list[str] = []
     for step in pack.steps:
+        doubt = _doubt(step)
+        reasons += [f"{_REORDERED} step {step.id} {doubt}"] if doubt else []
         for other in pack.steps:
-            common = sorted(step.reads & other.writes) if other is not step else []
+            common = _common(step.reads, other.writes) if other is not step else None
             if common:
                 reasons.append(
-                    f"the steps would have to be reordered, but step {step.id} reads {common[0]},"
-                    f" which step {other.id} writes"
+                    f"{_REORDERED} step {step.id} reads {common}, which step {other.id} writes"
                 )
-    return reasons[:3]
+    return reasons[:_MOST_REASONS]
+
+
+def _doubt(step: Step) -> str | None:
+    """What a step does that its text does not tell all of."""
+    if step.writes_unknown or any(call.partly_hidden for call in step.calls):
+        return "names files that only the running shell knows"
+    attached = [one for call in step.calls for one in call.attachments]
+    if any(one.kind is not AttachmentKind.LITERAL for one in attached):
+        return "attaches whatever fits a pattern"
+    asking = {call.span for call in step.oracle_calls}
+    for command in step.script.commands:
+        if command.span not in asking and command.name not in _HARMLESS:
+            return f"runs {command.name or 'a command'}, which may depend on the order"
+    return None
+
+
+def _common(reads: frozenset[str], writes: frozenset[str]) -> str | None:
+    """A path that is read and written, or a folder that is read and written into."""
+    both = (r for r in sorted(reads) for w in writes if w == r or w.startswith(f"{r}/"))
+    return next(both, None)
 
 
 def _moves(planned: list[_Planned], ranked: list[_Planned]) -> dict[str, str]:

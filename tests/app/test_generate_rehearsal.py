@@ -1,0 +1,34 @@
+"""The whole road from a repository to a backlog, without a model, a key or a network."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.generate import repositories as repos
+
+
+def call(root: Path, *words: str) -> str:
+    """A command of ours in a process of its own; it must succeed."""
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "LANG": "C.UTF-8"}
+    argv = [sys.executable, "-m", "oraclepack", *words]
+    ran = subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--chunked",)], ids=["single", "chunked"])
+def test_a_generated_pack_rehearses_to_a_backlog(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
+    pack = "docs/oracle-pack-2026-03-04.md"
+
+    call(root, "generate", *flags)
+    call(root, "validate", "--strict", pack)
+    call(root, "run", pack, "--engine", "rehearsal", "--max-parallel", "2")
+    call(root, "verify-outputs", pack)
+    (run_dir,) = (root / ".oraclepack/runs").iterdir()
+    call(root, "actionize", "--run-dir", str(run_dir))
+
+    assert "OP3-" in (run_dir / "actionizer/backlog.md").read_text(encoding="utf-8")
