@@ -1,6 +1,5 @@
 """`ticketify` on a disk: the right files, or the right error and nothing written."""
 
-import errno
 import os
 from pathlib import Path
 
@@ -8,25 +7,13 @@ import pytest
 
 from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.app.tickets_check import check_tickets
-from oraclepack.core.errors import InputError, OraclePackError, UsageError
-from oraclepack.core.result import RollbackStatus
+from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.ticket_work import FileState
 from tests.e2e.program import tree
-from tests.faults import failing
-from tests.ticketify.tickets import TWO, put
+from tests.ticketify.tickets import TWO, everything_but_tickets, put
 
 OUT = ".oraclepack/ticketify"
 PRD = ".taskmaster/docs/tickets_prd.md"
-
-
-def _files(root: Path) -> dict[str, bytes]:
-    """Everything but the tickets."""
-    found = (path for path in sorted(root.rglob("*")) if path.is_file())
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in found
-        if ".tickets" not in path.parts
-    }
 
 
 def test_all_kinds_of_files_come_to_the_right_index(tmp_path: Path) -> None:
@@ -102,7 +89,7 @@ def test_an_unreadable_file_writes_nothing(
     with pytest.raises(InputError, match=r"bad\.md: cannot be read"):
         ticketify(Wish(tmp_path))
 
-    assert _files(tmp_path) == {}
+    assert everything_but_tickets(tmp_path) == {}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +109,7 @@ def test_a_bad_option_writes_nothing(tmp_path: Path, wish: dict[str, str]) -> No
     with pytest.raises(UsageError):
         ticketify(Wish(tmp_path, **wish))  # type: ignore[arg-type]
 
-    assert _files(tmp_path) == {}
+    assert everything_but_tickets(tmp_path) == {}
 
 
 def test_a_tickets_directory_outside_is_refused(tmp_path: Path) -> None:
@@ -191,7 +178,7 @@ def test_its_own_files_are_no_tickets(tmp_path: Path) -> None:
 def test_one_part_alone(tmp_path: Path, only: str, written: set[str]) -> None:
     ticketify(Wish(put(tmp_path, TWO), only=only))
 
-    assert {path.rpartition("/")[2] for path in _files(tmp_path)} == written
+    assert {path.rpartition("/")[2] for path in everything_but_tickets(tmp_path)} == written
 
 
 def test_a_prd_that_was_edited_is_not_replaced(tmp_path: Path) -> None:
@@ -236,52 +223,6 @@ def test_task_masters_results_stay_unless_asked(tmp_path: Path) -> None:
     assert not (tmp_path / ".taskmaster/tasks/tasks.json").exists()
     assert (tmp_path / f"{OUT}/next.json").exists()
     assert [(tmp_path / path).read_text() for path in made.data.set_aside] == ["{}", "c"]
-
-
-NUMBER_OF_WRITES = 6
-
-
-@pytest.mark.parametrize("at", range(1, NUMBER_OF_WRITES + 1))
-@pytest.mark.parametrize("fresh", [True, False], ids=["new files", "over old files"])
-def test_rollback_brings_everything_back(tmp_path: Path, at: int, fresh: bool) -> None:
-    put(tmp_path, TWO)
-    if not fresh:
-        ticketify(Wish(tmp_path, mode="codex"))
-        (tmp_path / ".tickets" / "T-2.md").write_text("other\n")
-    before = _files(tmp_path)
-
-    with failing(at, errno.ENOSPC, only="rename"):
-        made = ticketify(Wish(tmp_path, rollback_on_failure=True))
-
-    # The disk that fails every later rename cannot restore files either; it says so.
-    after = {path: data for path, data in _files(tmp_path).items() if "_failed" not in path}
-    if made.data.rollback_status is RollbackStatus.COMPLETED:
-        assert after == before
-    assert made.data.failed_step is not None
-    assert made.data.rollback_status in {RollbackStatus.COMPLETED, RollbackStatus.FAILED}
-    assert after.get(PRD) == before.get(PRD)
-
-
-def test_a_directory_in_the_way_is_found_before_anything_is_written(tmp_path: Path) -> None:
-    put(tmp_path, TWO)
-    (tmp_path / OUT / "_actions.md").mkdir(parents=True)
-
-    with pytest.raises(OraclePackError):
-        ticketify(Wish(tmp_path))
-
-    assert _files(tmp_path) == {}
-
-
-def test_without_the_flag_no_rollback_is_attempted(tmp_path: Path) -> None:
-    put(tmp_path, TWO)
-
-    with failing(3, only="rename"):
-        made = ticketify(Wish(tmp_path))
-
-    assert made.data.rollback_status is RollbackStatus.NOT_ATTEMPTED
-    assert made.data.failed_step == "_actions.md"
-    assert made.data.completed_steps == ("_tickets_index.json", "_actions.json")
-    assert made.data.skipped_steps[-1] == "tickets_prd.md"
 
 
 def test_check_tells_stale_from_tampered(tmp_path: Path) -> None:

@@ -88,16 +88,15 @@ def test_with_all_tools_every_step_is_ok_and_nothing_is_done_twice(
     assert project.calls == before
 
 
-@pytest.mark.parametrize("mode", ["codex", "gemini"])
-def test_one_agent_alone(tmp_path: Path, home: Path, mode: str) -> None:
-    project = _project(tmp_path, home, mode)
-    ticketify(Wish(project.root, mode=mode))
+def test_one_agent_alone(tmp_path: Path, home: Path) -> None:
+    project = _project(tmp_path, home, "gemini")
+    ticketify(Wish(project.root, mode="gemini"))
 
     ran = project.run()
 
     assert ran.code == 0, ran.out
     assert ran.data["skipped_steps"] == ["05", "06", "07", "08", "14"]
-    assert {call[0] for call in project.calls} == {mode}
+    assert {call[0] for call in project.calls} == {"gemini"}
 
 
 def test_a_failed_step_is_continued_and_its_outputs_set_aside(tmp_path: Path, home: Path) -> None:

@@ -39,3 +39,13 @@ def put(folder: Path, texts: Mapping[str, str]) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode())
     return folder
+
+
+def everything_but_tickets(root: Path) -> dict[str, bytes]:
+    """Everything but the tickets."""
+    found = (path for path in sorted(root.rglob("*")) if path.is_file())
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in found
+        if ".tickets" not in path.parts
+    }

@@ -106,6 +106,8 @@ def ticketify(wish: Wish) -> Outcome:
     options, built = read.options, read.built
     wanted = _wanted(read, wish.only)
     places = {path: _place(wish.root, path) for path in wanted}
+    for folder in sorted({place.parent for place in places.values()}):
+        files.sweep(folder)
     differing = [path for path in wanted if files.read(places[path]) != built.files[path]]
     _refuse_foreign_prd(wish, options, differing)
     copied = _kept_prd(wish, options) if wish.force and options.prd_path in differing else ()

@@ -44,12 +44,13 @@ COMMANDS = {
     "skills": Entry(f"{_PLACE}.skills:skills", "The prompt for agents that write packs."),
     "ticketify": Entry(
         f"{_PLACE}.ticketify:ticketify",
-        "Turn tickets into an index, actions, a PRD and a pack.",
+        "Turn tickets into an index, a list of actions, a PRD and a pack that works them off.",
     ),
     "tickets": Entry(
         f"{_PLACE}.tickets:tickets",
-        "What the steps of the ticket action pack ask of oraclepack.",
+        "What the steps of the ticket action pack ask of oraclepack itself.",
     ),
+    "undo": Entry(f"{_PLACE}.undo:undo", "Take back what a step changed in the work tree."),
     "cache": Entry(f"{_PLACE}.cache:cache", "Look at and trim the cache of answers."),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),

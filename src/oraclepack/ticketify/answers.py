@@ -11,6 +11,9 @@ from oraclepack.core.ticket_work import Acceptance, Judged, NextWork, Selected
 
 T = TypeVar("T")
 
+MOST_CRITERIA = 100
+"""More than anybody judges in one answer."""
+
 _MOST_BRACES = 500
 """Where an object may begin in an answer; text of nothing but braces must not take forever."""
 
@@ -67,7 +70,8 @@ def criteria_of(work: NextWork, actions: Actions) -> tuple[Action, ...]:
     """What the work is judged by: its ticket's criteria, else the actions it names."""
     own = [action for action in actions.actions if action.ticket_id == work.ticket_id]
     accepted = [action for action in own if action.kind is ActionKind.ACCEPTANCE]
-    return tuple(accepted or [action for action in own if action.action_id in work.action_ids])
+    found = accepted or [action for action in own if action.action_id in work.action_ids]
+    return tuple(found[:MOST_CRITERIA])
 
 
 def judgement(raw: str, work: NextWork, actions: Actions) -> Acceptance | Unusable:

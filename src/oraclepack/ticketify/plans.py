@@ -1,6 +1,6 @@
 """The two plans over all tickets: what can go on side by side, and how to go on unattended."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from oraclepack.core import ticket_files as names
 from oraclepack.core.ticket import Action, ActionKind, Actions, KnownTicket, TicketOptions
@@ -67,9 +67,6 @@ def _pipeline(
 
 def autopilot_page(tickets: Sequence[KnownTicket], actions: Actions, options: TicketOptions) -> str:
     """`autopilot.md`: the order of all open work, the loop, and when to stop."""
-    out = options.out_dir
-    order = [one for round_ in waves(tickets) for one in round_]
-    by_id = {known.id: known for known in tickets}
     lines = [
         "# Autopilot",
         "",
@@ -81,13 +78,24 @@ def autopilot_page(tickets: Sequence[KnownTicket], actions: Actions, options: Ti
         ),
         "",
         *_circle_note(tickets),
+        *_loop(options.out_dir),
+        "## Order of work",
+        "",
+        "| turn | ticket | open | done | first open action |",
+        "|---|---|---|---|---|",
+        *_turns(tickets, actions),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _loop(out: str) -> list[str]:
+    pack = f"{out}/{names.PACK}"
+    return [
         "## The loop",
         "",
         f"1. `oraclepack ticketify --check --out-dir {out}`: the files below must be current.",
-        (
-            f"2. `oraclepack run {out}/{names.PACK} --ci`: exit code 0 means that all steps are "
-            "ok or skipped themselves."
-        ),
+        f"2. `oraclepack run {pack} --ci`: exit code 0 means that no step failed.",
         (
             f"3. Read `{out}/{names.ACCEPTANCE}` and `{out}/{names.CLOSE_OUT}`. If a criterion is "
             "not met, stop."
@@ -96,7 +104,7 @@ def autopilot_page(tickets: Sequence[KnownTicket], actions: Actions, options: Ti
             "4. Commit, tick the finished boxes in the ticket, and run `oraclepack ticketify` with "
             "the same options."
         ),
-        f"5. `oraclepack run {out}/{names.PACK} --new-run --ci` begins the next turn.",
+        f"5. `oraclepack run {pack} --new-run --ci` begins the next turn.",
         "",
         "## When to stop",
         "",
@@ -105,21 +113,20 @@ def autopilot_page(tickets: Sequence[KnownTicket], actions: Actions, options: Ti
         f"- `{out}/{names.NEXT}` names the same actions twice in a row: the work does not advance.",
         "- Nothing is open any more in the table below.",
         "",
-        "## Order of work",
-        "",
-        "| turn | ticket | open | done | first open action |",
-        "|---|---|---|---|---|",
     ]
+
+
+def _turns(tickets: Sequence[KnownTicket], actions: Actions) -> Iterator[str]:
+    by_id = {known.id: known for known in tickets}
     turn = 0
-    for one in order:
+    for one in (one for round_ in waves(tickets) for one in round_):
         own = list(of_ticket(one, actions.actions))
         todo = [action for action in own if not action.done]
         turn += bool(todo)
         first = f"`{todo[0].action_id}` {shown(todo[0].text)}" if todo else "-"
         place = str(turn) if todo else "-"
         done = len(own) - len(todo)
-        lines.append(f"| {place} | {heading(by_id[one])} | {len(todo)} | {done} | {first} |")
-    return "\n".join([*lines, ""])
+        yield f"| {place} | {heading(by_id[one])} | {len(todo)} | {done} | {first} |"
 
 
 def _circle_note(tickets: Sequence[KnownTicket]) -> list[str]:

@@ -62,6 +62,7 @@ def steps(options: TicketOptions) -> tuple[PackStep, ...]:
     return (
         *_artifacts(places),
         *_task_master(places),
+        *_tasks_broken_down(places),
         *_work(places, agents),
         _resync(places),
         _determinism(places),
@@ -126,9 +127,12 @@ def _task_master(at: _Places) -> Iterator[PackStep]:
             at.tickets("tasks weighed"),
         ),
     )
+
+
+def _tasks_broken_down(at: _Places) -> Iterator[PackStep]:
     yield PackStep(
         "Task Master: break the tasks down; those with subtasks stay as they are",
-        (names.TASKS, complexity),
+        (names.TASKS, at.out(names.TM_COMPLEXITY)),
         (at.out(names.TM_EXPANDED),),
         (
             *_guard("task-master"),

@@ -38,6 +38,7 @@ _TASKS = (
     "selected",
     "sync",
 )
+_AGENT = click.Choice(["codex", "gemini"])
 _out_dir = click.option(
     "--out-dir",
     default=".oraclepack/ticketify",
@@ -66,8 +67,8 @@ def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
     examples=('printf "%s\\n" "$answer" | oraclepack tickets take select',),
 )
 @click.argument("stage", type=click.Choice(_STAGES))
-@click.option("--agent", default="gemini", show_default=True, help="Who answered.")
-@click.option("--missing", metavar="TOOL", help="Write down that this reviewer was not there.")
+@click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
+@click.option("--missing", type=_AGENT, help="Write down that this reviewer was not there.")
 @_out_dir
 def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings: Settings) -> Reply:
     """Check an agent's answer, read from stdin, and write it down.
