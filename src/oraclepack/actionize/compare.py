@@ -105,7 +105,7 @@ def _share(first: Statement, second: Statement, matched: list[tuple[str, str]]) 
     total = len(first.words) + len(second.words)
     core = len(first.core) + len(second.core)
     asking = sum(mine in first.core and other in second.core for mine, other in matched)
-    if first.asks and second.asks and not asking:
+    if first.asks and second.asks and first.core and second.core and not asking:
         return 0.0  # the same reason for two different things
     return max(2 * len(matched) / total if total else 0.0, 2 * asking / core if core else 0.0)
 

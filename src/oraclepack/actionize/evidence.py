@@ -43,7 +43,7 @@ _LINES = (
 )
 _IN_CODE = re.compile(rf"(?P<path>[^\s:#`\"'()]+?)(?:{_LINES})?[,;.]?$")
 _IN_PROSE = re.compile(
-    rf"(?<![\w/@.:-])(?P<path>(?:\.{{0,2}}/)?[\w@+-][\w@+./-]*\.(?:{'|'.join(sorted(_EXTENSIONS))})"
+    rf"(?<![\w/@.:-])(?P<path>(?:\.{{0,2}}/)?[\w@+-][\w@+./*-]*\.(?:{'|'.join(sorted(_EXTENSIONS))})"
     rf"|(?:{'|'.join(map(re.escape, sorted(_BARE_FILES)))}))(?:{_LINES})?(?![\w/])"
 )
 _SAID_AFTER = re.compile(
@@ -53,7 +53,7 @@ _SAID_AFTER = re.compile(
 )
 _SYMBOL = re.compile(r"[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->)[A-Za-z_]\w*)*(?:\(.{0,80}\))?[!?]?")
 _ENDPOINT = re.compile(rf"(?:{_METHODS}) /\S*")
-_PROMPT = re.compile(r"^\s*(?:\$|>|#)\s+")
+_PROMPT = re.compile(r"^\s*(?:\$|>)\s+")
 
 
 def find_evidence(text: str, links: Iterable[str] = (), commands: Iterable[str] = ()) -> Evidence:

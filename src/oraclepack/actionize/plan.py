@@ -53,7 +53,8 @@ def in_order(records: Sequence[Record]) -> tuple[Record, ...]:
     Where merging made a circle, the smallest of it goes first.
     """
     work = {r.task_id: r for r in records if r.status is WorkStatus.ACTIONABLE}
-    waits = {name: _waits_for(record, resolved(records), work) for name, record in work.items()}
+    names = resolved(records)
+    waits = {name: _waits_for(record, names, work) for name, record in work.items()}
     frees: dict[str, list[str]] = {}
     for name, before in waits.items():
         for other in before:

@@ -19,6 +19,8 @@ _SHORT = 3
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’-][^\W_]+)*|[,;:.!?()—–]")
 _ENDS = ("ations", "ation", "ings", "ing", "ment", "edly", "ied", "ies", "ed", "ly", "es", "s", "e")
 _SEGMENT = re.compile(r"(?<=[.;:!?])\s+")
+_PHRASES = dict(w.PHRASES)
+_PHRASE = re.compile(rf"\b(?:{'|'.join(map(re.escape, _PHRASES))})")
 _MARKS = ",;:.!?()—–"
 
 
@@ -66,10 +68,8 @@ def statement_of(text: str, evidence: Evidence | None = None) -> Statement:
 
 def _tokens(text: str) -> list[str]:
     spoken = without_evidence(text).lower().replace("’", "'")
-    padded = " ".join(spoken.split())
-    for phrase, word in w.PHRASES:
-        padded = re.sub(rf"\b{re.escape(phrase)}", word, padded)
-    return _TOKEN.findall(padded)[: 4 * MOST_WORDS]
+    plain = _PHRASE.sub(lambda phrase: _PHRASES[phrase[0]], " ".join(spoken.split()))
+    return _TOKEN.findall(plain)[: 4 * MOST_WORDS]
 
 
 def _clauses(tokens: list[str]) -> Iterator[list[str]]:
