@@ -18,8 +18,10 @@ tickets = Group(
     "tickets",
     entries={
         "prompt": Entry(f"{__name__}:prompt", "Print what an agent is to be asked."),
-        "take": Entry(f"{__name__}:take", "Check an agent's answer and write it down."),
-        "tasks": Entry(f"{__name__}:tasks", "Look at Task Master's results."),
+        "take": Entry(
+            f"{__name__}:take", "Check an agent's answer, read from stdin, and write it down."
+        ),
+        "tasks": Entry(f"{__name__}:tasks", "Look at Task Master's results; changes none of them."),
         "report": Entry(f"{__name__}:report", "Write a report at the end of a turn."),
     },
     help="What the steps of the ticket action pack ask of oraclepack itself.",
