@@ -1,0 +1,80 @@
+"""`oraclepack actionize`, through the boundary, and the page that tells its figures."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from oraclepack.actionize.compare import Relation
+from oraclepack.core.schemas import schema_of
+from tests.actionize import score
+from tests.actionize.answers import direct
+from tests.cli.answers import answer
+from tests.packs import strict_text
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "actionizer.md"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pack.md").write_text(strict_text(), encoding="utf-8")
+    (tmp_path / "answers").mkdir()
+    text = direct("Add a lock to `f`.", "Fix `src/shop/api.py:3`.")
+    (tmp_path / "answers/01-public-contract.md").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_figures_are_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
+
+    got = answer(capsys, *args, "--export", "github,taskmaster", "--json")
+
+    assert (got.code, got.err) == (0, "")
+    jsonschema.validate(got.envelope["data"], schema_of("actionized"))
+    assert got.envelope["data"]["tasks"] == {
+        "actionable": 1,
+        "blocked": 20,
+        "conflict": 0,
+        "noop": 0,
+    }
+    assert len(got.envelope["data"]["artifacts"]) == 5
+
+
+def test_people_see_what_was_written(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
+
+    got = answer(capsys, *args)
+
+    assert got.out.startswith("1 of 20 answers: 1 actionable, 20 blocked")
+    assert "/actionizer/backlog.md written" in got.out
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        pytest.param(["--run-dir", ".", "--export", "githb"], "did you mean github", id="export"),
+        pytest.param([], "--run-dir", id="nothing"),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], args: list[str], word: str) -> None:
+    got = answer(capsys, "actionize", *args)
+
+    assert got.code == 2
+    assert word in got.err
+
+
+def test_the_page_tells_the_figures_of_the_labelled_pairs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    judged = [(pair, pair.found) for pair in score.pairs()]
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert len(judged) >= 150
+    for relation in (Relation.DUPLICATE, Relation.CONFLICT):
+        assert str(score.figures(relation, judged)) in page
+    for pair, found in judged:
+        if pair.label is not found:
+            assert f"| {pair.id} |" in page
+
+    assert score.main() == 0
+    assert capsys.readouterr().out.startswith(f"{len(judged)} pairs\n")

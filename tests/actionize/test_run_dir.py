@@ -1,0 +1,288 @@
+"""From a run directory or a plain one to the files of the actionizer."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oraclepack.adapters import lock
+from oraclepack.app.actionize.command import Done, Request, actionize_request
+from oraclepack.core import journal as j
+from oraclepack.core.backlog import Export, Record, WorkStatus
+from oraclepack.core.digest import canonical_file, sha256_text
+from oraclepack.core.errors import InputError, LockedError, UsageError
+from oraclepack.core.manifest import run_manifest, steps_manifest
+from oraclepack.core.result import Status
+from oraclepack.core.runstate import fold
+from oraclepack.parse.pack import parse_pack
+from tests.actionize.answers import direct
+from tests.events import created, finished, in_file, numbered, started
+from tests.packs import pack_text
+
+RUN_ID = "2026-03-01__abc1234__55555555"
+SOURCE = "line\n" * 40
+FIX = direct("Fix the loop in `src/a.py:12`.")
+
+
+def a_question(number: int, outputs: str = "", attach: str = "-f src/a.py") -> str:
+    out = outputs or f"out/{number:02}-q.md"
+    return (
+        f"# {number:02}) ROI=4 effort=1 category=invariants reference=src/a.py\n"
+        f'oracle {attach} --write-output "{out}" -p "What about {number}?"\n'
+    )
+
+
+def recorded(step: str, text: str, path: str = "", declared: str = "") -> j.OutputRecorded:
+    return j.OutputRecorded(
+        step=step,
+        attempt=1,
+        path=path or f"outputs/{step}-q.md",
+        declared_path=declared or f"out/{step}-q.md",
+        sha256=sha256_text(text),
+        bytes=len(text),
+    )
+
+
+def called(step: str, **files: str) -> j.InvocationIntent:
+    parts = {f"file:src/{name}.py": sha for name, sha in files.items()}
+    parts["prompt"] = "p"
+    return j.InvocationIntent(step=step, attempt=1, call=1, tool="oracle", key_parts=parts)
+
+
+class Project:
+    """A project with one source file, one pack and one run."""
+
+    def __init__(self, root: Path, bash: str) -> None:
+        self.root = root
+        self.run = root / ".oraclepack/runs" / RUN_ID
+        (self.run / "outputs").mkdir(parents=True)
+        (root / "src").mkdir()
+        (root / "src/a.py").write_text(SOURCE)
+        text = pack_text(bash)
+        (root / "pack.md").write_text(text)
+        self.pack = parse_pack(text, "pack.md")
+        self.events: list[j.KnownEvent] = [
+            created("01", "02", "03", pack_path="pack.md", pack_hash=self.pack.pack_hash)
+        ]
+
+    def answer(self, step: str, text: str, *calls: j.KnownEvent, **where: str) -> None:
+        output = recorded(step, text, **where)
+        (self.run / output.path).write_text(text)
+        self.events += [started(step), *calls, output, finished(step)]
+
+    def actionize(self, *exports: Export) -> Done:
+        (self.run / "journal.jsonl").write_bytes(in_file(numbered(*self.events)))
+        return actionize_request(Request(run_dir=str(self.run), exports=exports), self.root)
+
+    def records(self) -> dict[str, Record]:
+        return {record.task_id[-5:]: record for record in self.actionize().work.records}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path, "".join(map(a_question, (1, 2, 3))))
+
+
+def test_a_run_becomes_work_in_its_own_directory(project: Project) -> None:
+    project.answer("01", FIX, called("01", a=sha256_text(SOURCE)))
+    project.answer("02", direct("No action required."))
+    project.events += [started("03"), finished("03", Status.FAILED)]
+
+    done = project.actionize(Export.GITHUB)
+
+    assert done.told.out_dir == f"{project.run.as_posix()}/actionizer"
+    assert done.told.pack_id == RUN_ID
+    assert [(r.task_id[-5:], r.status.value) for r in done.work.records] == [
+        ("01-01", "actionable"),
+        ("02-01", "noop"),
+        ("03-01", "blocked"),
+    ]
+    assert "it ended with 1" in done.work.records[2].missing_inputs[0]
+    assert (done.told.answered, done.told.action_yield) == (2, 0.5)
+    names = {path.name for path in (project.run / "actionizer").iterdir()}
+    assert names == {"normalized.jsonl", "backlog.md", "change-plan.md", "github-issues.json"}
+
+
+def test_a_second_time_writes_nothing_and_keeps_exports_fresh(project: Project) -> None:
+    project.answer("01", FIX)
+    project.actionize(Export.TASKMASTER)
+    stamps = {p: p.stat().st_mtime_ns for p in (project.run / "actionizer").iterdir()}
+
+    again = project.actionize()
+
+    assert {p: p.stat().st_mtime_ns for p in (project.run / "actionizer").iterdir()} == stamps
+    assert [artifact.changed for artifact in again.told.artifacts] == [False] * 4
+
+
+@pytest.mark.parametrize(
+    ("sha", "now", "state"),
+    [
+        pytest.param(sha256_text(SOURCE), SOURCE, "verified", id="as it was"),
+        pytest.param(sha256_text(SOURCE), SOURCE + "more\n", "stale", id="changed since"),
+        pytest.param(sha256_text(SOURCE), None, "stale", id="gone since"),
+        pytest.param(sha256_text("x\n"), "x\n", "out_of_range", id="too short"),
+    ],
+)
+def test_citations_are_judged_by_the_recorded_hash(
+    project: Project, sha: str, now: str | None, state: str
+) -> None:
+    source = project.root / "src/a.py"
+    source.unlink() if now is None else source.write_text(now)
+    project.answer("01", FIX, called("01", a=sha))
+
+    task = project.records()["01-01"]
+
+    assert task.evidence.citations[0].state == state
+    assert (task.status is WorkStatus.ACTIONABLE) is (state == "verified")
+
+
+def test_a_file_that_the_calls_did_not_attach_is_not_attached(project: Project) -> None:
+    project.answer("01", FIX, called("01", b="0"))
+
+    assert project.records()["01-01"].evidence.citations[0].state == "not_attached"
+
+
+def test_patterns_leave_open_what_was_attached(tmp_path: Path) -> None:
+    project = Project(tmp_path, a_question(1, attach="-f 'src/*.py'"))
+    project.answer("01", FIX)
+
+    assert project.records()["01-01"].evidence.citations[0].state == "unknown"
+
+
+def test_outputs_that_are_no_words_are_no_answer(project: Project) -> None:
+    project.answer("01", '{"a": 1}', declared="out/report.json")
+
+    assert project.records()["01-01"].status is WorkStatus.NOOP
+
+
+def test_an_answer_that_is_gone_or_changed_is_told(project: Project) -> None:
+    project.answer("01", FIX)
+    project.answer("02", FIX)
+    (project.run / "outputs/01-q.md").unlink()
+    (project.run / "outputs/02-q.md").write_text(direct("Add a lock."))
+
+    done = project.actionize()
+
+    assert [w.split(" is ")[0] for w in done.warnings] == ["outputs/01-q.md", "outputs/02-q.md"]
+    assert done.work.records[0].status is WorkStatus.BLOCKED
+    assert done.work.records[1].title == "Add a lock"
+
+
+def test_without_its_pack_a_run_is_what_it_recorded(project: Project) -> None:
+    project.answer("01", FIX)
+    state = fold(numbered(*project.events))
+    (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(project.pack, state)))
+    (project.root / "pack.md").write_text("other")
+
+    done = project.actionize()
+
+    assert "edited since" in done.warnings[0]
+    assert (done.work.records[0].category, done.work.records[0].roi) == ("invariants", 4.0)
+
+
+def test_without_its_journal_a_run_is_its_manifests(project: Project) -> None:
+    project.answer("01", FIX)
+    state = fold(numbered(*project.events))
+    (project.run / "run.json").write_bytes(canonical_file(run_manifest(state)))
+    (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(project.pack, state)))
+    request = Request(run_dir=str(project.run))
+
+    done = actionize_request(request, project.root)
+
+    assert [r.status.value for r in done.work.records] == ["actionable", "blocked", "blocked"]
+
+
+def test_a_run_in_use_is_left_alone(project: Project) -> None:
+    held = lock.acquire(project.run, lock.Holder(pid=1, command="run"))
+    assert isinstance(held, lock.RunLock)
+
+    with held, pytest.raises(LockedError, match="process 1"):
+        project.actionize()
+
+    assert not (project.run / "actionizer").exists()
+
+
+def test_a_backlog_that_cannot_be_carried_over_stops_everything(project: Project) -> None:
+    project.answer("01", FIX)
+    project.actionize()
+    backlog = project.run / "actionizer/backlog.md"
+    backlog.write_text(backlog.read_text().replace("\n<!-- /keep -->\n", "\n", 1))
+    before = {p: p.read_bytes() for p in (project.run / "actionizer").iterdir()}
+    project.answer("02", FIX)
+
+    with pytest.raises(InputError, match="has no end"):
+        project.actionize()
+
+    assert {p: p.read_bytes() for p in (project.run / "actionizer").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("request_", "word"),
+    [
+        pytest.param(Request(), "--run-dir", id="nothing given"),
+        pytest.param(Request(run_dir="a", answers="b", pack="c"), "--run-dir", id="both given"),
+        pytest.param(Request(answers="b"), "belong together", id="answers without a pack"),
+        pytest.param(Request(run_dir="nowhere"), "no such directory", id="no directory"),
+    ],
+)
+def test_a_wrong_request_is_refused(request_: Request, word: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=word):
+        actionize_request(request_, tmp_path)
+
+
+def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a run directory"):
+        actionize_request(Request(run_dir=str(tmp_path)), tmp_path)
+
+
+def test_a_damaged_manifest_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}")
+
+    with pytest.raises(InputError, match="cannot be read"):
+        actionize_request(Request(run_dir=str(tmp_path)), tmp_path)
+
+
+def by_hand(project: Project, **files: str) -> Request:
+    folder = project.root / "answers"
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / f"{name.replace('_', '-')[1:]}.md").write_text(text)
+    return Request(answers=str(folder), pack=str(project.root / "pack.md"))
+
+
+def test_answers_made_by_hand_need_only_their_pack(project: Project) -> None:
+    request = by_hand(project, s01_any_name=FIX, s02=direct("Add a lock."), s44_x="?")
+
+    done = actionize_request(request, project.root)
+
+    assert [r.status.value for r in done.work.records] == ["actionable", "actionable", "blocked"]
+    assert done.work.records[0].evidence.citations[0].state == "verified"
+    assert done.told.pack_id is None
+    assert done.warnings == ("44-x.md belongs to no step of the pack and was left out",)
+
+
+def test_an_out_dir_is_used(project: Project, tmp_path: Path) -> None:
+    request = msgspec.structs.replace(by_hand(project, s01=FIX), out_dir=str(tmp_path / "x/y"))
+
+    actionize_request(request, project.root)
+
+    assert (tmp_path / "x/y/backlog.md").exists()
+
+
+def test_a_directory_without_answers_is_refused(project: Project) -> None:
+    with pytest.raises(InputError, match="no answers here"):
+        actionize_request(by_hand(project, sreadme="x"), project.root)
+
+
+def test_a_pack_without_steps_is_refused(tmp_path: Path) -> None:
+    project = Project(tmp_path, "true\n")
+
+    with pytest.raises(InputError, match="no steps"):
+        actionize_request(by_hand(project, s01=FIX), project.root)
+
+
+def test_a_directory_that_is_not_there_is_refused(project: Project) -> None:
+    request = Request(answers=str(project.root / "nope"), pack=str(project.root / "pack.md"))
+
+    with pytest.raises(InputError, match="cannot be read"):
+        actionize_request(request, project.root)
