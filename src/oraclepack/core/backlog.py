@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from oraclepack.core.carried import Carried
 from oraclepack.core.evidence import AskedFile, Evidence
 from oraclepack.core.sections import Section
 
@@ -149,8 +150,8 @@ class WrittenArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """It was not there before, or was different."""
 
 
-class Actionized(msgspec.Struct, frozen=True, kw_only=True):
-    """What `actionize` came to."""
+class Actionized(Carried, frozen=True, kw_only=True):
+    """What `actionize` came to; its steps are the files it writes."""
 
     pack_id: str | None
     pack_hash: str
@@ -161,3 +162,4 @@ class Actionized(msgspec.Struct, frozen=True, kw_only=True):
     action_yield: float
     """Actionable tasks per answered step; 0 when nothing was answered."""
     artifacts: tuple[WrittenArtifact, ...]
+    """The files as they stand; after a failure those that could be written and were kept."""

@@ -11,6 +11,7 @@ from oraclepack.actionize.engine import BACKLOG, EXPORTS, Work, actionize
 from oraclepack.adapters import files, lock, surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.app.actionize.loading import Loaded, from_directory, from_run
+from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.backlog import (
     Actionized,
     Artifact,
@@ -19,6 +20,7 @@ from oraclepack.core.backlog import (
     WorkStatus,
     WrittenArtifact,
 )
+from oraclepack.core.carried import Carried
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import LockedError, UsageError
 from oraclepack.core.moment import rfc3339
@@ -34,6 +36,7 @@ class Request(msgspec.Struct, frozen=True):
     pack: str = ""
     out_dir: str = ""
     exports: tuple[Export, ...] = ()
+    rollback_on_failure: bool = False
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -53,32 +56,32 @@ def actionize_request(request: Request, root: Path) -> Done:
     if request.answers:
         source = Path(request.answers)
         loaded = from_directory(source, Path(request.pack), root)
-        return _done(loaded, _place(request, source), request.exports)
+        writer = Writer(root, _place(request, source), undo=request.rollback_on_failure)
+        return _done(loaded, writer, request.exports)
     source = Path(request.run_dir)
     if not source.is_dir():
         raise UsageError(f"--run-dir {source}: no such directory")
+    writer = Writer(root, _place(request, source), undo=request.rollback_on_failure)
     with locked(source):
-        return actionize_run(source, root, request.exports, request.out_dir)
+        return _done(from_run(source, root), writer, request.exports)
 
 
-def actionize_run(
-    run_dir: Path, root: Path, exports: Sequence[Export] = (), out_dir: str = ""
-) -> Done:
+def actionize_run(run_dir: Path, writer: "Writer", exports: Sequence[Export] = ()) -> Done:
     """Actionize a run whose lock the caller holds."""
-    place = Path(out_dir) if out_dir else run_dir / FOLDER
-    return _done(from_run(run_dir, root), place, exports)
+    return _done(from_run(run_dir, writer.root), writer, exports)
 
 
 def _place(request: Request, source: Path) -> Path:
     return Path(request.out_dir) if request.out_dir else source / FOLDER
 
 
-def _done(loaded: Loaded, place: Path, exports: Iterable[Export]) -> Done:
+def _done(loaded: Loaded, writer: "Writer", exports: Iterable[Export]) -> Done:
+    place = writer.place
     # An export that was made before would otherwise go stale beside a new backlog.
     wanted = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
     work = actionize(loaded.answers, wanted, earlier_backlog(place))
-    written = write_artifacts(place, work.artifacts)
-    return Done(told(loaded.answers, work, place, written), work, loaded.warnings)
+    carried, written = writer.write(work.artifacts)
+    return Done(told(loaded.answers, work, place, carried, written), work, loaded.warnings)
 
 
 def earlier_backlog(place: Path) -> str:
@@ -87,25 +90,45 @@ def earlier_backlog(place: Path) -> str:
     return "" if data is None else data.decode("utf-8", "replace")
 
 
-def write_artifacts(place: Path, artifacts: Iterable[Artifact]) -> tuple[WrittenArtifact, ...]:
-    """Write what differs from what is there; a second time writes nothing."""
-    files.make_directories(place)
-    files.sweep(place)
-    return tuple(_written(place, artifact) for artifact in artifacts)
+class Writer:
+    """Puts artifacts into one place, and takes them back if wished."""
 
+    def __init__(self, root: Path, place: Path, *, undo: bool = False) -> None:
+        self.root = root
+        self.place = place
+        self._undo = undo
+        self._transaction = Transaction(root, "actionize")
 
-def _written(place: Path, artifact: Artifact) -> WrittenArtifact:
-    data = artifact.text.encode("utf-8", "replace")
-    changed = files.read(place / artifact.path) != data
-    if changed:
-        files.write_atomic(place / artifact.path, data)
-    return WrittenArtifact(
-        path=artifact.path, sha256=sha256_bytes(data), bytes=len(data), changed=changed
-    )
+    def write(self, artifacts: Iterable[Artifact]) -> tuple[Carried, tuple[WrittenArtifact, ...]]:
+        """Write what differs from what is there; a second time writes nothing."""
+        files.sweep(self.place)
+        written = [self._compared(artifact) for artifact in artifacts]
+        pieces = [piece for piece, one in written if one.changed]
+        carried = self._transaction.carry_out(pieces, rollback_on_failure=self._undo)
+        there = {piece.step for piece, one in written if not one.changed}
+        there.update(carried.completed_steps)
+        return carried, tuple(one for _, one in written if one.path in there)
+
+    def take_back(self) -> Carried:
+        """Bring the place back to how it was found, though nothing here has failed."""
+        return self._transaction.roll_back()
+
+    def _compared(self, artifact: Artifact) -> tuple[Piece, WrittenArtifact]:
+        data = artifact.text.encode("utf-8", "replace")
+        path = self.place.resolve() / artifact.path
+        changed = files.read(path) != data
+        facts = WrittenArtifact(
+            path=artifact.path, sha256=sha256_bytes(data), bytes=len(data), changed=changed
+        )
+        return Piece(artifact.path, path, data), facts
 
 
 def told(
-    answers: PackAnswers, work: Work, place: Path, written: tuple[WrittenArtifact, ...]
+    answers: PackAnswers,
+    work: Work,
+    place: Path,
+    carried: Carried,
+    written: tuple[WrittenArtifact, ...],
 ) -> Actionized:
     """The figures of an actionize."""
     counted = Counter(record.status for record in work.records)
@@ -113,6 +136,7 @@ def told(
     answered = sum(step.is_answered for step in answers.steps)
     share = tasks[WorkStatus.ACTIONABLE] / answered if answered else 0.0
     return Actionized(
+        **msgspec.structs.asdict(carried),
         pack_id=answers.pack_id,
         pack_hash=answers.pack_hash,
         out_dir=place.as_posix(),

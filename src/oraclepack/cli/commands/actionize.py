@@ -6,11 +6,12 @@ import click
 
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.exports import export_option, exports_named
 from oraclepack.cli.frame import command
+from oraclepack.cli.partial import partial_failure
 from oraclepack.cli.reply import Reply
-from oraclepack.core.backlog import Actionized, Export, WorkStatus
-from oraclepack.core.errors import UsageError
-from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.backlog import Actionized, WorkStatus
+from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
 from oraclepack.core.settings import Settings
 
 
@@ -18,7 +19,9 @@ from oraclepack.core.settings import Settings
     "actionize",
     data="actionized",
     changes="the directory actionizer/ of the run or of the answers, or --out-dir",
-    exit_codes=(ExitCode.LOCKED,),
+    settings=(ROLLBACK_ON_FAILURE,),
+    exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED),
+    rollback_available=True,
     examples=(
         "oraclepack actionize --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
         "oraclepack actionize --run-dir DIR --export github,taskmaster",
@@ -29,9 +32,7 @@ from oraclepack.core.settings import Settings
 @click.option("--answers", metavar="DIR", default="", help="A plain directory of 01-*.md answers.")
 @click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
 @click.option("--out-dir", metavar="DIR", default="", help="Where to write instead.")
-@click.option(
-    "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."
-)
+@export_option
 def actionize(
     run_dir: str,
     answers: str,
@@ -45,8 +46,11 @@ def actionize(
     No model is asked and the same answers give the same bytes. Text that you put between marked
     lines of backlog.md survives. A question without an answer is a blocked task, never a gap.
     """
-    request = Request(run_dir, answers, pack, out_dir, tuple(map(_export, _words(exports))))
+    undo = settings[ROLLBACK_ON_FAILURE]
+    request = Request(run_dir, answers, pack, out_dir, exports_named(exports), undo)
     done = actionize_request(request, _root(request, settings))
+    if not done.told.ok:
+        return partial_failure(done.told, f"cannot write {done.told.failed_step}", done.warnings)
     return Reply(done.told, _text(done.told), warnings=done.warnings)
 
 
@@ -56,18 +60,6 @@ def _root(request: Request, settings: Settings) -> Path:
     if place is not None and [part.name for part in place.parents[:2]] == ["runs", ".oraclepack"]:
         return place.parents[2]
     return Path(settings.root)
-
-
-def _words(given: tuple[str, ...]) -> list[str]:
-    return sorted({word.strip() for one in given for word in one.split(",") if word.strip()})
-
-
-def _export(word: str) -> Export:
-    try:
-        return Export(word)
-    except ValueError:
-        hint = did_you_mean(word, [*Export]) or f"there are {', '.join(Export)}"
-        raise UsageError(f"--export: {word!r} is unknown", hint=hint) from None
 
 
 def _text(told: Actionized) -> str:
