@@ -80,8 +80,8 @@ What all commands share:
   argument the help goes to stderr, with exit code 2.
 - A boolean `--flag` is also spelled `--flag=true`, `--flag=false` (or 1, 0, yes, no, on, off) and
   `--no-flag`. It never takes the next word.
-- `meta.duration_ms` of a command that runs nothing is rounded down to whole seconds, so that the
-  same input gives the same bytes.
+- `meta.duration_ms` is 0 for a command that runs nothing, so that the same input gives the same
+  bytes.
 - A crash leaves a log file in the user's log directory, readable by its owner alone, and says
   where. The command line is not in it.
 

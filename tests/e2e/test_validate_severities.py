@@ -12,8 +12,6 @@ ALWAYS = ("error", "error")
 STRICTLY = ("warning", "error")
 NEVER = ("warning", "warning")
 ADVICE = ("advice", "advice")
-DEMAND = ("advice", "error")
-"""What only a strict pack owes: no fault of any other pack."""
 
 WEIGHTS = {
     # structure
@@ -26,11 +24,11 @@ WEIGHTS = {
     "step-out-of-order": ALWAYS,
     "duplicate-step": ALWAYS,
     "too-many-steps": ALWAYS,
-    "wrong-step-count": DEMAND,
+    "wrong-step-count": STRICTLY,
     "foreign-line-ends": ADVICE,
     "unknown-allow": NEVER,
-    "useless-allow": ADVICE,
-    "reasonless-allow": ADVICE,
+    "useless-allow": NEVER,
+    "reasonless-allow": NEVER,
     # bash
     "orphaned-flag": ALWAYS,
     "comment-in-wrapped-call": NEVER,
@@ -51,7 +49,7 @@ WEIGHTS = {
     "wrong-coverage-check": STRICTLY,
     "several-questions-in-step": STRICTLY,
     "meta-disagrees": NEVER,
-    "step-without-question": DEMAND,
+    "step-without-question": STRICTLY,
     # attachments
     "too-many-attachments": STRICTLY,
     "broad-glob": STRICTLY,

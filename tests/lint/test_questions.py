@@ -22,7 +22,7 @@ WEIGHTS = {
     "OP307": (Severity.WARNING, Severity.ERROR),
     "OP308": (Severity.WARNING, Severity.ERROR),
     "OP309": (Severity.WARNING, Severity.WARNING),
-    "OP310": (Severity.ADVICE, Severity.ERROR),
+    "OP310": (Severity.WARNING, Severity.ERROR),
 }
 
 

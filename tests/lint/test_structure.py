@@ -72,7 +72,7 @@ def test_structure(text: str, expected: list[tuple[int, str]]) -> None:
         pytest.param(20, True, [], id="twenty"),
         pytest.param(19, True, [Severity.ERROR], id="one short"),
         pytest.param(21, True, [Severity.ERROR], id="one too many"),
-        pytest.param(19, False, [Severity.ADVICE], id="by default only advice"),
+        pytest.param(19, False, [Severity.WARNING], id="by default only a warning"),
     ],
 )
 def test_the_number_of_steps(steps: int, strict: bool, expected: list[Severity]) -> None:
@@ -85,8 +85,8 @@ def test_the_number_of_steps(steps: int, strict: bool, expected: list[Severity])
 
 ALWAYS_ERRORS = {"OP101", "OP102", "OP104", "OP105", "OP106", "OP107", "OP108", "OP109"}
 ALWAYS_ERRORS |= {"OP201", "OP203", "OP204"}
-STRICT_ERRORS = {"OP103": Severity.WARNING, "OP110": Severity.ADVICE, "OP205": Severity.WARNING}
-ALWAYS_ADVICE = {"OP111", "OP113", "OP114", "OP206", "OP207"}
+STRICT_ERRORS = {"OP103": Severity.WARNING, "OP110": Severity.WARNING, "OP205": Severity.WARNING}
+ALWAYS_ADVICE = {"OP111", "OP206", "OP207"}
 
 
 @pytest.mark.parametrize(

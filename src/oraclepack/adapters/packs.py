@@ -9,8 +9,8 @@ from oraclepack.core.errors import InputError
 LARGEST = 4 * 1024 * 1024
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""
 
-MOST_LINES = 30_000
-"""The longest packs of the field have a seventh of it."""
+MOST_LINES = 10_000
+"""The longest packs of the field have less than half of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
 _OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
@@ -40,7 +40,7 @@ def read_pack_text(path: Path) -> str:
     content = _content(path)
     if len(content) > LARGEST:
         raise InputError(
-            f"{path}: {len(content)} bytes are too large for a pack",
+            f"{path}: {path.stat().st_size} bytes are too large for a pack",
             hint=f"the limit is {LARGEST} bytes; attach large files instead of quoting them",
         )
     if content.count(b"\n") > MOST_LINES:

@@ -11,7 +11,7 @@ from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence
 
 NAME = "shellcheck"
-PATIENCE = 20.0
+PATIENCE = 8.0
 MOST_TEXT = 1_000_000
 """Beyond this shellcheck takes minutes and gigabytes."""
 

@@ -203,6 +203,6 @@ def reasonless_allow(subject: Subject) -> Iterator[Problem]:
 
 RULES = (
     Rule("OP112", "unknown-allow", Severity.WARNING, Severity.WARNING, unknown_allow),
-    Rule("OP113", "useless-allow", Severity.ADVICE, Severity.ADVICE, useless_allow),
-    Rule("OP114", "reasonless-allow", Severity.ADVICE, Severity.ADVICE, reasonless_allow),
+    Rule("OP113", "useless-allow", Severity.WARNING, Severity.WARNING, useless_allow),
+    Rule("OP114", "reasonless-allow", Severity.WARNING, Severity.WARNING, reasonless_allow),
 )

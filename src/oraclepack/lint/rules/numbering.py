@@ -163,5 +163,5 @@ RULES = (
     Rule("OP107", "step-out-of-order", Severity.ERROR, Severity.ERROR, step_out_of_order),
     Rule("OP108", "duplicate-step", Severity.ERROR, Severity.ERROR, duplicate_step),
     Rule("OP109", "too-many-steps", Severity.ERROR, Severity.ERROR, too_many_steps),
-    Rule("OP110", "wrong-step-count", Severity.ADVICE, Severity.ERROR, wrong_step_count),
+    Rule("OP110", "wrong-step-count", Severity.WARNING, Severity.ERROR, wrong_step_count),
 )

@@ -210,7 +210,7 @@ RULES = tuple(
             Rule(
                 "OP310",
                 "step-without-question",
-                Severity.ADVICE,
+                Severity.WARNING,
                 Severity.ERROR,
                 step_without_question,
             ),
