@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.adapters import files, rundir
 from oraclepack.adapters import journal as journal_file
@@ -15,22 +16,29 @@ from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.manifest import RunManifest
-from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.pack import Pack
+from oraclepack.core.result import Status
+from oraclepack.core.runstate import fold
 from oraclepack.core.settings import CWD, STRICT, Settings
 from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.parse.pack import parse_pack
-from oraclepack.verify.pack import Manner, summed, verify_pack
+from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
+
+_DEPTH = 3
+"""A run directory stands so many levels below its project: .oraclepack/runs/<run_id>."""
 
 
 def verify_outputs(
     paths: Sequence[str], settings: Settings, run_dir: str | None = None
 ) -> Verified | VerifiedPacks:
     """Check the outputs of packs, or of one run, against their contracts."""
+    if run_dir is not None and len(paths) > 1:
+        raise UsageError("--run-dir is one run: name at most one pack with it")
     if run_dir is not None:
         return _of_run(Path(run_dir), paths, settings)
     if not paths:
         raise UsageError("name a pack, or a run with --run-dir")
-    packs = tuple(_of_pack(path, settings, None) for path in find_packs(paths))
+    packs = tuple(_of_pack(path, settings) for path in find_packs(paths))
     if len(packs) == 1:
         return packs[0]
     return VerifiedPacks(packs=packs, totals=summed(pack.totals for pack in packs))
@@ -60,29 +68,37 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verifi
             f"{directory / 'run.json'} cannot be read: {error}",
             hint="`oraclepack doctor --rebuild` writes it anew from the journal",
         ) from None
-    root = directory.resolve().parents[2]
-    pack = Path(paths[0]) if paths else root / manifest.pack_path
-    return _of_pack(pack, settings, RunDir(root, directory.resolve().name), root)
+    root = _project_of(directory.resolve())
+    path = Path(paths[0]) if paths else root / manifest.pack_path
+    shown = paths[0] if paths else manifest.pack_path
+    pack = parse_pack(read_pack_text(path), shown)
+    found = _checked(pack, root, RunDir(root, directory.resolve().name), settings)
+    if pack.pack_hash == manifest.pack_hash:
+        return found
+    note = f"{shown} is not the text this run was made from; its contracts are those of today"
+    return replace(found, warnings=(note,))
 
 
-def _of_pack(
-    path: Path, settings: Settings, run: RunDir | None, root: Path | None = None
-) -> Verified:
+def _project_of(run_dir: Path) -> Path:
+    """The project a run directory belongs to."""
+    above = run_dir.parents
+    if run_dir.parent.name != "runs" or len(above) < _DEPTH:
+        raise InputError(
+            f"{run_dir} is not inside a project's .oraclepack/runs",
+            hint="outputs are looked for in the project: keep run directories where they are",
+        )
+    return above[_DEPTH - 1]
+
+
+def _of_pack(path: Path, settings: Settings) -> Verified:
     pack = parse_pack(read_pack_text(path), path.as_posix())
-    root = root or project_root(path.as_posix(), settings[CWD])
-    run = run or _newest_run(root, pack.pack_hash)
-    state = _state(run)
-    recorded = {
-        step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
-        for step_id, step in (state.steps.items() if state else ())
-    }
-    return verify_pack(
-        pack,
-        lambda name: content_at(root, name),
-        manner_of(settings),
-        recorded,
-        run.run_id if run else None,
-    )
+    root = project_root(path.as_posix(), settings[CWD])
+    return _checked(pack, root, _newest_run(root, pack.pack_hash), settings)
+
+
+def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> Verified:
+    recorded = _recorded(run) if run else None
+    return verify_pack(pack, lambda name: content_at(root, name), manner_of(settings), recorded)
 
 
 def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
@@ -91,5 +107,13 @@ def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
     return RunDir(root, whole[-1].run_id) if whole else None
 
 
-def _state(run: RunDir | None) -> RunState | None:
-    return None if run is None else fold(journal_file.load(run.journal).events)
+def _recorded(run: RunDir) -> Recorded:
+    steps = fold(journal_file.load(run.journal).events).steps
+    return Recorded(
+        run.run_id,
+        paths={
+            step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
+            for step_id, step in steps.items()
+        },
+        skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
+    )

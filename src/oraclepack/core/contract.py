@@ -44,6 +44,8 @@ class Declared(msgspec.Struct, frozen=True):
     prompt: str | None = None
     prompt_line: int = 1
     """The line of the pack on which the prompt begins."""
+    line: int | None = None
+    """The line of the pack on which the output is named."""
 
 
 class OutputContract(msgspec.Struct, frozen=True):
@@ -87,6 +89,7 @@ def infer(
     *,
     step_line: int = 1,
     marker: str | None = None,
+    marker_line: int | None = None,
     chunks: ChunkMode = ChunkMode.AUTO,
     mode: ContractMode = ContractMode.AUTO,
 ) -> tuple[OutputContract, ...]:
@@ -96,30 +99,30 @@ def infer(
     """
     word = (marker or "").strip().lower()
     if word in MARKERS:
-        return tuple(_marked(output.path, word) for output in outputs)
+        return tuple(_marked(output.path, word, marker_line) for output in outputs)
     several = len(outputs) > 1 if chunks is ChunkMode.AUTO else chunks is ChunkMode.MULTI
     if several:
-        return tuple(_suffixed(output.path) for output in outputs)
+        return tuple(_suffixed(output) for output in outputs)
     asked = asked_for(step_text)
     return tuple(_worded(output, asked, step_line, mode) for output in outputs)
 
 
-def _marked(path: str, word: str) -> OutputContract:
+def _marked(path: str, word: str, line: int | None) -> OutputContract:
     because = f"the step says contract={word}"
     if word == ContractKind.NONE:
-        return OutputContract(path, ContractKind.NONE, (), because)
+        return OutputContract(path, ContractKind.NONE, (), because, line)
     if word == ContractKind.ALL_SECTIONS:
-        return OutputContract(path, ContractKind.ALL_SECTIONS, ALL_SECTIONS, because)
-    return OutputContract(path, ContractKind.SINGLE_SECTION, (Section(word),), because)
+        return OutputContract(path, ContractKind.ALL_SECTIONS, ALL_SECTIONS, because, line)
+    return OutputContract(path, ContractKind.SINGLE_SECTION, (Section(word),), because, line)
 
 
-def _suffixed(path: str) -> OutputContract:
-    section = by_suffix(path)
+def _suffixed(output: Declared) -> OutputContract:
+    path, section = output.path, by_suffix(output.path)
     if section is None:
         because = "one of several outputs, and its name ends in no section"
-        return OutputContract(path, ContractKind.NONE, (), because)
+        return OutputContract(path, ContractKind.NONE, (), because, output.line)
     because = f"one of several outputs, and its name ends in -{section}"
-    return OutputContract(path, ContractKind.BY_SUFFIX, (section,), because)
+    return OutputContract(path, ContractKind.BY_SUFFIX, (section,), because, output.line)
 
 
 def _worded(output: Declared, of_step: Asked, step_line: int, mode: ContractMode) -> OutputContract:

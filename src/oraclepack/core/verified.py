@@ -35,10 +35,14 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
     steps: int
     outputs: int
+    """Those whose path is known: `ok` and `failed` together."""
     ok: int
     failed: int
+    """Outputs with a failure; with --strict also those with a doubt."""
     doubtful: int
     unresolved: int
+    skipped: int
+    """Outputs of steps that the run skipped: nobody owes them."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +55,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: tuple[Unresolved, ...]
     totals: Totals
     ok: bool
+    warnings: tuple[str, ...] = ()
 
 
 class VerifiedPacks(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import Output, Step
 from oraclepack.core.verified import Doubt, Failed, Totals, Unresolved, Verified
-from oraclepack.verify.outputs import check_output
+from oraclepack.verify.outputs import check_output, is_blank
+from oraclepack.verify.resolve import NamedOutput, named_outputs
 from oraclepack.verify.suspicions import suspicions
 
 Read = Callable[[str], Content]
@@ -27,34 +28,37 @@ class Manner(msgspec.Struct, frozen=True):
     """A doubt is a failure too."""
 
 
+class Recorded(msgspec.Struct, frozen=True):
+    """What a run knows of a pack's outputs."""
+
+    run_id: str
+    paths: Mapping[str, tuple[str, ...]] = {}
+    """What each step wrote: these stand in for paths that the text does not tell."""
+    skipped: frozenset[str] = frozenset()
+    """The steps that were skipped in the run."""
+
+
 class _Found(msgspec.Struct):
     outputs: int = 0
+    skipped: int = 0
     failures: list[Failed] = msgspec.field(default_factory=list)
     doubts: list[Doubt] = msgspec.field(default_factory=list)
     unresolved: list[Unresolved] = msgspec.field(default_factory=list)
 
 
 def verify_pack(
-    pack: Pack,
-    read: Read,
-    manner: Manner,
-    recorded: Mapping[str, tuple[str, ...]] | None = None,
-    run_id: str | None = None,
+    pack: Pack, read: Read, manner: Manner, recorded: Recorded | None = None
 ) -> Verified:
-    """Check every declared output of a pack.
-
-    `recorded` are the output paths that a run wrote down for each step: they stand in for paths
-    that the text does not tell.
-    """
+    """Check every declared output of a pack, with the help of a run where there is one."""
     found = _Found()
     for step in sorted(pack.steps, key=lambda step: step.id):
-        _check_step(step, read, manner, (recorded or {}).get(step.id, ()), found)
+        _check_step(step, read, manner, recorded or Recorded(""), found)
     bad = {(one.step_id, one.path) for one in found.failures}
     if manner.strict:
         bad |= {(one.step_id, one.path) for one in found.doubts}
     return Verified(
         path=pack.path,
-        run_id=run_id,
+        run_id=recorded.run_id if recorded else None,
         failures=tuple(found.failures),
         doubts=tuple(found.doubts),
         unresolved=tuple(found.unresolved),
@@ -62,58 +66,69 @@ def verify_pack(
             steps=len(pack.steps),
             outputs=found.outputs,
             ok=found.outputs - len(bad),
-            failed=len(found.failures),
+            failed=len(bad),
             doubtful=len({(one.step_id, one.path) for one in found.doubts}),
             unresolved=len(found.unresolved),
+            skipped=found.skipped,
         ),
         ok=not bad,
     )
 
 
-def _check_step(
-    step: Step, read: Read, manner: Manner, recorded: tuple[str, ...], found: _Found
-) -> None:
-    contracts = contracts_of(step, chunks=manner.chunks, mode=manner.mode)
-    told = {output.path.value for output in step.outputs if output.path.value is not None}
-    spare = [path for path in recorded if path not in told]
-    for output, contract in zip(step.outputs, contracts, strict=True):
-        path = output.path.value
-        if path is None:
-            path = spare.pop(0) if spare else None
-        if path is None:
+def _check_step(step: Step, read: Read, manner: Manner, recorded: Recorded, found: _Found) -> None:
+    outputs = named_outputs(step, recorded.paths.get(step.id, ()))
+    contracts = contracts_of(
+        step, chunks=manner.chunks, mode=manner.mode, named=[_shown(one) for one in outputs]
+    )
+    for one, contract in zip(outputs, contracts, strict=True):
+        content = None if one.path is None else read(one.path)
+        if step.id in recorded.skipped and (content is None or content.data is None):
+            found.skipped += 1
+        elif content is None:
             found.unresolved.append(Unresolved(step_id=step.id, declared=contract.path))
         else:
-            _check(step, output, contract, path, read(path), manner, found)
+            found.outputs += 1
+            _check(step, one.output, contract, content, manner, found)
+
+
+def _shown(one: NamedOutput) -> tuple[Output | None, str]:
+    declared = one.output.path.shown if one.output else ""
+    return one.output, one.path or declared
 
 
 def _check(
     step: Step,
-    output: Output,
+    output: Output | None,
     contract: OutputContract,
-    path: str,
     content: Content,
     manner: Manner,
     found: _Found,
 ) -> None:
-    found.outputs += 1
     failure = check_output(contract, content, require_headings=manner.require_headings)
     if failure is not None:
         found.failures.append(
             Failed(
                 step_id=step.id,
-                path=path,
+                path=failure.path,
                 contract=failure.contract,
                 missing_sections=failure.missing_sections,
                 io_error=failure.io_error,
             )
         )
-    if content.data is None or not content.data.strip():
+    text = (content.data or b"").decode("utf-8", "replace")
+    if is_blank(text):
         return
-    prompt = step.calls[output.call].prompt if output.call is not None else None
-    text = content.data.decode("utf-8", "replace")
+    call = output.call if output else None
+    prompt = step.calls[call].prompt if call is not None else None
     found.doubts.extend(
-        Doubt(step_id=step.id, path=path, code=sign.code, message=sign.message, line=sign.line)
-        for sign in suspicions(text, prompt.text if prompt else None)
+        Doubt(
+            step_id=step.id,
+            path=contract.path,
+            code=sign.code,
+            message=sign.message,
+            line=sign.line,
+        )
+        for sign in suspicions(text, prompt.text if prompt else None, contract.path)
     )
 
 
@@ -127,4 +142,5 @@ def summed(totals: Iterable[Totals]) -> Totals:
         failed=sum(one.failed for one in listed),
         doubtful=sum(one.doubtful for one in listed),
         unresolved=sum(one.unresolved for one in listed),
+        skipped=sum(one.skipped for one in listed),
     )

@@ -43,7 +43,9 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     totals = found.totals
     error = None if ok else _failure(totals)
     code = ExitCode.DONE if ok else ExitCode.CONTRACT
-    return Reply(found, "".join(map(_text, listed)) + _totals(totals), code, error=error)
+    warnings = tuple(warning for pack in listed for warning in pack.warnings)
+    text = "".join(map(_text, listed)) + _totals(totals)
+    return Reply(found, text, code, warnings=warnings, error=error)
 
 
 def _text(pack: Verified) -> str:
@@ -69,7 +71,8 @@ def _lack(io_error: str | None, missing: tuple[str, ...]) -> str:
 def _totals(totals: Totals) -> str:
     return (
         f"totals: steps={totals.steps} outputs={totals.outputs} ok={totals.ok} "
-        f"failed={totals.failed} doubtful={totals.doubtful} unresolved={totals.unresolved}\n"
+        f"failed={totals.failed} doubtful={totals.doubtful} unresolved={totals.unresolved} "
+        f"skipped={totals.skipped}\n"
     )
 
 
