@@ -196,6 +196,8 @@ def test_focus_limits_the_references(tmp_path: Path) -> None:
         pytest.param({"day": "yesterday"}, "is no day", id="a date that is none"),
         pytest.param({"extra_files": (".env",)}, "looks like a secret", id="a secret"),
         pytest.param({"extra_files": ("no.py",)}, "no tracked file", id="an untracked extra file"),
+        pytest.param({"extra_files": ("big.txt",)}, "oracle takes", id="a big extra file"),
+        pytest.param({"extra_files": ("a,b.md",)}, "a pattern or a list", id="a comma"),
         pytest.param({"extra_files": ("a", "b", "c")}, "3 files", id="three extra files"),
         pytest.param({"oracle_cmd": "oracle; rm x"}, "plain list of words", id="a program"),
         pytest.param({"oracle_flags": "--x '"}, "No closing quotation", id="an open quote"),
@@ -207,7 +209,8 @@ def test_focus_limits_the_references(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(
     tmp_path: Path, wish: dict[str, object], told: str | None
 ) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
+    more: dict[str, str | bytes] = {"big.txt": "x" * 1_100_000, "a,b.md": "x\n"}
+    root = repos.a_repository(tmp_path / "r", {**repos.MONOLITH, **more})
 
     if told is None:
         made(root, **wish)

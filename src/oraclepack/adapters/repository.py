@@ -35,11 +35,7 @@ def read_repository(root: Path, environment: Mapping[str, str], wanted: Wanted) 
     whatever lies around. In a repository without a commit the index stands in for it.
     """
     git = _Git(root, environment)
-    if git.ask("rev-parse", "--git-dir") is None:
-        raise InputError(
-            f"{root} is not in a git repository",
-            hint="only tracked files are looked at: git init, git add, then the same command",
-        )
+    _refuse_elsewhere(git, root)
     sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
     entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)
     there = [entry for entry in entries if entry.size >= 0]
@@ -48,7 +44,7 @@ def read_repository(root: Path, environment: Mapping[str, str], wanted: Wanted) 
     if not sha:
         return Repository(files)
     stamp = (git.ask("log", "-1", "--format=%ct", "--no-show-signature") or b"0").strip()
-    dirty = git.ask("diff-index", "--quiet", "HEAD", "--", ".") is None
+    dirty = bool(git.ask("status", "--porcelain", "--untracked-files=no", "--", "."))
     day = datetime.fromtimestamp(int(stamp), UTC).date().isoformat()
     return Repository(files, tuple(_commits(git)), sha, day, dirty)
 
@@ -60,11 +56,15 @@ class _Git:
 
     def ask(self, *command: str, given: bytes = b"") -> bytes | None:
         """What git prints, or None when it refuses."""
-        # Neither a monitor, nor a filter, nor replaced objects: looking must not run anything,
-        # and every clone of a commit must look the same.
+        ran = self.run(*command, given=given)
+        return ran.stdout if ran.returncode == 0 else None
+
+    def run(self, *command: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+        # Neither a monitor nor replaced objects: looking must not run anything, and every clone
+        # of a commit must look the same.
         argv = ["git", "--no-replace-objects", "-c", "core.fsmonitor=false", *command]
         try:
-            ran = subprocess.run(
+            return subprocess.run(
                 argv,
                 cwd=self.root,
                 env=self._clean(),
@@ -77,11 +77,24 @@ class _Git:
             raise WorldError("git is not installed", hint="install git") from None
         except subprocess.TimeoutExpired:
             raise WorldError(f"git did not answer within {_TIMEOUT:g} s") from None
-        return ran.stdout if ran.returncode == 0 else None
 
     def _clean(self) -> dict[str, str]:
         kept = {k: v for k, v in self.environment.items() if not k.startswith("GIT_")}
         return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def _refuse_elsewhere(git: _Git, root: Path) -> None:
+    ran = git.run("rev-parse", "--is-inside-work-tree")
+    if ran.returncode == 0 and ran.stdout.strip() == b"true":
+        return
+    said = ran.stderr.decode("utf-8", "replace").strip().splitlines()
+    elsewhere = not said or "not a git repository" in said[0]
+    raise InputError(
+        f"{root} is not in a git repository" if elsewhere else f"{root}: {said[0]}",
+        hint="only tracked files are looked at: git init, git add, then the same command"
+        if elsewhere
+        else "git itself refuses this directory; do what it says",
+    )
 
 
 def _entries(git: _Git, root: Path, sha: str) -> Iterator[_Entry]:
