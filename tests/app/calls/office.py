@@ -10,7 +10,9 @@ from typing import Any
 from oraclepack.adapters.cache import PLACE, AnswerCache
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.limits import Limits
-from oraclepack.app.calls import CallOptions, Calls, CallWorld
+from oraclepack.app.calls.answer import Calls
+from oraclepack.app.calls.options import CallOptions
+from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
 from oraclepack.core.result import Process

@@ -1,19 +1,18 @@
 """Settings and flags of the command line into a request."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.adapters import surroundings
-from oraclepack.adapters.oracle_version import version_of_oracle
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.calling import REHEARSAL, call_options
+from oraclepack.app.run.call_wishes import REHEARSAL, call_options
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
-from oraclepack.app.validate import errors_that_stop
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.call import ORACLE
@@ -56,8 +55,6 @@ def request_for(
     """Read and check the pack, and put together what is to be done with it."""
     pack = read_pack(Path(pack_path))
     root = Path(settings.root)
-    if settings[rs.VALIDATE]:
-        _refuse_broken(pack, root, settings)
     threshold = settings[rs.ROI_THRESHOLD]
     redactor = Redactor.of(surroundings.environment())
     return RunRequest(
@@ -81,6 +78,7 @@ def request_for(
         settings=_recorded(settings),
         import_state=Path(asked.import_state) if asked.import_state else None,
         min_completion=settings[rs.MIN_COMPLETION],
+        check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
     )
 
 
@@ -104,20 +102,11 @@ def _options(settings: Settings, pack: Pack, ask: Callable[[str], bool] | None) 
         out_dir=settings[rs.OUT_DIR],
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
-        oracle_version=_oracle_version(settings, pack),
         answered=frozenset({ORACLE} if settings[cs.ENGINE] == REHEARSAL else ()),
         calls=call_options(settings, pack, can_ask=ask is not None),
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,
     )
-
-
-def _oracle_version(settings: Settings, pack: Pack) -> str | None:
-    """Which oracle answers; not asked for where none is called."""
-    called = any(call.tool == ORACLE for step in pack.steps for call in step.calls)
-    if not called or settings[cs.ENGINE] == REHEARSAL:
-        return None
-    return version_of_oracle(settings[cs.ORACLE_BIN])
 
 
 def _given(settings: Settings, setting: Setting[bool]) -> bool | None:
@@ -136,6 +125,8 @@ def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[s
 
 
 def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
+    from oraclepack.app.validate import errors_that_stop  # noqa: PLC0415 - loads every rule
+
     errors = errors_that_stop(pack, root, settings)
     if not errors:
         return

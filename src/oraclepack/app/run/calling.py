@@ -13,58 +13,8 @@ from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.app.run.session import Session
-from oraclepack.core import call_settings as cs
-from oraclepack.core import run_settings as rs
 from oraclepack.core.call import ORACLE
-from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.flag_tables import table_of
-from oraclepack.core.limit import Limit
-from oraclepack.core.pack import Pack
 from oraclepack.core.secrets import Redactor
-from oraclepack.core.settings import Settings
-from oraclepack.intercept.overrides import read_overrides
-from oraclepack.intercept.retry import RetryPolicy
-from oraclepack.intercept.session import OnUnknown
-
-REHEARSAL = "rehearsal"
-
-
-def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:
-    """How calls are made, from the settings."""
-    engine = settings[cs.ENGINE]
-    flags = [*settings[cs.ORACLE_FLAG]]
-    if engine in {"api", "browser"}:
-        flags.append(f"--engine={engine}")
-    steps = [step.id for step in pack.steps]
-    per_step = settings[cs.OVERRIDE]
-    unknown = OnUnknown(settings[cs.ON_UNKNOWN])
-    return CallOptions(
-        overrides=read_overrides(table_of(ORACLE), flags, per_step, steps),
-        rehearsal=engine == REHEARSAL,
-        use_cache=settings[cs.CACHE],
-        refresh=settings[cs.REFRESH],
-        call_timeout=settings[cs.CALL_TIMEOUT] or None,
-        retry=RetryPolicy(
-            base=settings[cs.RETRY_BASE_SECONDS], run_tries=settings[cs.RETRY_BUDGET]
-        ),
-        output_retries=settings[cs.OUTPUT_RETRIES],
-        on_unknown=OnUnknown.FAIL if unknown is OnUnknown.ASK and not can_ask else unknown,
-        limits=limits_of(settings),
-        verify=settings[rs.OUTPUT_VERIFY],
-        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
-        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
-        contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
-    )
-
-
-def limits_of(settings: Settings) -> dict[str, Limit]:
-    return {
-        name: Limit(
-            settings[cs.MAX_CONCURRENT[name]] or None,
-            settings[cs.REQUESTS_PER_MINUTE[name]] or None,
-        )
-        for name in cs.PROVIDERS
-    }
 
 
 def calls_for(

@@ -1,42 +1,33 @@
 """The use case behind `run`: everything between reading the pack and the last word."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from oraclepack import __version__
-from oraclepack.adapters import git, head, surroundings
+from oraclepack.adapters import surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import stopping_on_signals
 from oraclepack.adapters.stop import Stop
-from oraclepack.app.run.calling import standing_between
-from oraclepack.app.run.importing import import_state, read_state
 from oraclepack.app.run.looking import look
 from oraclepack.app.run.opening import Found, Wish, find_run, mutates, opened
 from oraclepack.app.run.options import RunOptions
-from oraclepack.app.run.prelude import prepare, tidy_up
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.app.run.recovery import recover
 from oraclepack.app.run.session import Session
-from oraclepack.app.run.step import run_step
-from oraclepack.app.run.undoing import roll_back
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import StopLevel
+from oraclepack.core.call import ORACLE
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
-from oraclepack.run.engine import drive, drive_in_order
 from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
-from oraclepack.run.schedule import OnFailure
 from oraclepack.run.selection import Selection
 
 
@@ -52,6 +43,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
     import_state: Path | None = None
     min_completion: float = 1.0
+    check: Callable[[], None] | None = None
+    """Raises what the pack's own faults say against running it."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -75,8 +68,21 @@ def plan_run(request: RunRequest, state: RunState, seen: Seen) -> Plan:
 
 def look_up(request: RunRequest) -> tuple[Found, Plan]:
     """Which run would be continued and what would be done. Changes nothing."""
-    found = find_run(request.root, request.pack, request.wish, SystemClock())
-    return found, plan_run(request, found.state, _look(request, found.run, found.state))
+    found, _, planned = _look_up(request, SystemClock())
+    return found, planned
+
+
+def _look_up(request: RunRequest, clock: Clock) -> tuple[Found, Seen, Plan]:
+    """The same, with what was seen. A pack whose steps are all done was checked before."""
+    found = find_run(request.root, request.pack, request.wish, clock)
+    check = request.check or (lambda: None)
+    if found.is_new:
+        check()
+    seen = _look(request, found.run, found.state)
+    planned = plan_run(request, found.state, seen)
+    if planned.to_run and not found.is_new:
+        check()
+    return found, seen, planned
 
 
 def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
@@ -90,12 +96,10 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     again under the lock, where nobody else can change the state.
     """
     clock = clock or SystemClock()
-    found = find_run(request.root, request.pack, request.wish, clock)
-    seen = _look(request, found.run, found.state)
-    planned = plan_run(request, found.state, seen)
+    found, seen, planned = _look_up(request, clock)
     if planned.refusal is not None:
         raise planned.refusal.error()
-    older = read_state(request.import_state) if request.import_state is not None else None
+    older = _older_state(request.import_state)
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         caught = stack.enter_context(stopping_on_signals(stop))
@@ -104,7 +108,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
         untouched = record.state.last_seq == found.state.last_seq
         _begin(request, found, record)
-        untouched &= not recover(request.root, found.run, record, folder)
+        untouched &= not _recovered(request, found, record, folder)
         _enter(request, found, record)
         session = Session(
             root=request.root,
@@ -119,13 +123,32 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             failed=folder,
         )
         if older is not None:
-            import_state(session, older)
+            older(session)
             untouched = False
         if not untouched:
             seen = _look(request, found.run, record.state)
         planned = plan_run(request, record.state, seen)
         _carry_out(session, planned)
         return _end(request, session, found, planned, caught.number)
+
+
+def _older_state(path: Path | None) -> Callable[[Session], None] | None:
+    """What takes over a state file of the older tool, already read."""
+    if path is None:
+        return None
+    from oraclepack.app.run.importing import import_state, read_state  # noqa: PLC0415 - seldom
+
+    read = read_state(path)
+    return lambda session: import_state(session, read)
+
+
+def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path) -> bool:
+    """Put right what a killed command left; whether that changed files."""
+    if not record.state.is_open:
+        return False
+    from oraclepack.app.run.recovery import recover  # noqa: PLC0415 - seldom
+
+    return recover(request.root, found.run, record, folder)
 
 
 def _environment(options: RunOptions) -> dict[str, str]:
@@ -147,13 +170,23 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
             git_sha=found.tree.sha,
             git_dirty=found.tree.dirty,
             oraclepack_version=__version__,
-            oracle_version=request.options.oracle_version,
+            oracle_version=_oracle_version(request),
             engine=request.options.engine,
             settings=dict(request.settings),
             steps=tuple(step.id for step in request.pack.steps),
             mutating=mutates(request.pack),
         )
     )
+
+
+def _oracle_version(request: RunRequest) -> str | None:
+    """Which oracle answers; not asked for where none is called, or we answer ourselves."""
+    called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
+    if not called or ORACLE in request.options.answered:
+        return None
+    from oraclepack.adapters.oracle_version import version_of_oracle  # noqa: PLC0415 - once a run
+
+    return version_of_oracle(request.options.oracle_bin)
 
 
 def _enter(request: RunRequest, found: Found, record: Recorder) -> None:
@@ -179,49 +212,10 @@ def _carry_out(session: Session, planned: Plan) -> None:
             session.record.append(j.Warned(step=step.step_id, message=warning))
     for step in planned.of(Decision.SKIPPED):
         _skip(session, step)
-    if not planned.to_run:
-        return
-    policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
-    with standing_between(session):
-        if prepare(session) is not None:
-            return
-        _drive(session, planned, policy)
-        if session.stop.level is not StopLevel.AT_ONCE:
-            tidy_up(session)
+    if planned.to_run:
+        from oraclepack.app.run.carrying import carry_out  # noqa: PLC0415 - half of the program
 
-
-def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:
-    work, limit = partial(_work, session), session.options.max_parallel
-    if limit == 1:
-        drive_in_order(planned, work, session.stop, policy=policy)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - loads logging for it
-
-    with ThreadPoolExecutor(limit, "step") as executor:
-        drive(
-            planned,
-            work,
-            executor,
-            session.stop,
-            limit=limit,
-            policy=policy,
-            between=session.record.sync,
-        )
-
-
-def _work(session: Session, step: PlannedStep) -> Status:
-    status = run_step(session, step)
-    _see_head(session, step.step_id)
-    return status
-
-
-def _see_head(session: Session, step_id: str) -> None:
-    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
-    sha = head.peek(session.root)
-    if sha is None and session.record.state.heads:
-        sha = git.look(session.root, session.environment).sha
-    if sha is not None and sha not in session.record.state.heads:
-        session.record.append(j.HeadSeen(sha=sha, step=step_id))
+        carry_out(session, planned)
 
 
 def _skip(session: Session, step: PlannedStep) -> None:
@@ -248,6 +242,8 @@ def _end(
     told = reply(planned, before)
     failed = told.failed_step is not None
     if failed and request.options.rollback_on_failure:
+        from oraclepack.app.run.undoing import roll_back  # noqa: PLC0415 - seldom
+
         roll_back(session.root, session.run, record, session.failed, told.failed_steps)
         told = reply(planned, before, record.state)
     settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]

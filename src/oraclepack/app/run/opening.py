@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import git, journal, lock, rundir, surroundings
+from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
 from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
@@ -50,7 +50,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
     """Decide which run a command works on. Changes nothing."""
-    tree = git.look(root, surroundings.environment())
+    tree = _where(root)
     today = clock.now().astimezone().date().isoformat()
     name = pack_id(pack.path, pack.pack_hash, tree.sha, today)
     if wish.run_id is not None:
@@ -65,7 +65,22 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
     else:
         notice, reason = "", "--new-run was given"
     run = RunDir(root, free_run_id(name, rundir.run_ids(root)))
+    tree = _looked_at(root, tree)
     return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice, pack_id=run.run_id)
+
+
+def _where(root: Path) -> git.WorkTree:
+    """The commit, from git's files if they tell: asking git takes longer than all else here."""
+    sha = head.peek(root)
+    return git.WorkTree(sha) if sha else git.look(root, surroundings.environment())
+
+
+def _looked_at(root: Path, tree: git.WorkTree) -> git.WorkTree:
+    """The same with what only git knows: whether files differ from the commit."""
+    if tree.dirty is not None:
+        return tree
+    full = git.look(root, surroundings.environment())
+    return git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
 
 
 @contextmanager
@@ -85,8 +100,8 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             hint="wait for it to end, or start another one with --new-run",
         )
     with held:
-        if found.state.is_open or not found.state.sessions:
-            found.run.sweep(found.run.root / rundir.CACHE, *_answer_folders(found.run.root, pack))
+        was_killed = found.state.is_open or not found.state.sessions
+        found.run.sweep(*(_written_to(found.run.root, pack) if was_killed else ()))
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
         legacy, observers = wish.legacy_files, wish.observers
@@ -99,11 +114,12 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             ) from trouble
 
 
-def _answer_folders(root: Path, pack: Pack) -> set[Path]:
-    """Where a killed rollback may have left a file half copied."""
+def _written_to(root: Path, pack: Pack) -> set[Path]:
+    """Where a killed command may have left a file half written, besides the run directory."""
     paths = {output.path.value for step in pack.steps for output in step.outputs}
     judged = (jail(root, path) for path in paths if path)
-    return {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
+    folders = {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
+    return folders | {root / rundir.CACHE}
 
 
 def mutates(pack: Pack) -> bool:

@@ -27,7 +27,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     ci: bool = False
     """The policy decides about the exit code."""
     engine: str | None = None
-    oracle_version: str | None = None
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack answers for itself, so that they need not be installed."""
     calls: CallOptions = msgspec.field(default_factory=CallOptions)

@@ -1,18 +1,23 @@
 """What the parts of one `run` command share."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.adapters.gateway import Gateway
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.stop import Stop
-from oraclepack.app.calls.answer import Calls
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
+
+if TYPE_CHECKING:  # a command with nothing to run does without them
+    from oraclepack.adapters.gateway import Gateway
+    from oraclepack.app.calls.answer import Calls
 
 
 class Session(msgspec.Struct):

@@ -1,0 +1,60 @@
+"""Running the steps of a plan: the prelude, the steps, what tidies up after them."""
+
+from functools import partial
+
+from oraclepack.adapters import git, head
+from oraclepack.app.run.calling import standing_between
+from oraclepack.app.run.prelude import prepare, tidy_up
+from oraclepack.app.run.session import Session
+from oraclepack.app.run.step import run_step
+from oraclepack.core import journal as j
+from oraclepack.core.attempt import StopLevel
+from oraclepack.core.plan import Plan, PlannedStep
+from oraclepack.core.result import Status
+from oraclepack.run.engine import drive, drive_in_order
+from oraclepack.run.schedule import OnFailure
+
+
+def carry_out(session: Session, planned: Plan) -> None:
+    """Run what is to be run, as far as it goes; the journal tells how far that was."""
+    policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
+    with standing_between(session):
+        if prepare(session) is not None:
+            return
+        _drive(session, planned, policy)
+        if session.stop.level is not StopLevel.AT_ONCE:
+            tidy_up(session)
+
+
+def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:
+    work, limit = partial(_work, session), session.options.max_parallel
+    if limit == 1:
+        drive_in_order(planned, work, session.stop, policy=policy)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - loads logging for it
+
+    with ThreadPoolExecutor(limit, "step") as executor:
+        drive(
+            planned,
+            work,
+            executor,
+            session.stop,
+            limit=limit,
+            policy=policy,
+            between=session.record.sync,
+        )
+
+
+def _work(session: Session, step: PlannedStep) -> Status:
+    status = run_step(session, step)
+    _see_head(session, step.step_id)
+    return status
+
+
+def _see_head(session: Session, step_id: str) -> None:
+    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
+    sha = head.peek(session.root)
+    if sha is None and session.record.state.heads:
+        sha = git.look(session.root, session.environment).sha
+    if sha is not None and sha not in session.record.state.heads:
+        session.record.append(j.HeadSeen(sha=sha, step=step_id))
