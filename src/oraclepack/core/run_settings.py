@@ -69,6 +69,12 @@ ROLLBACK_ON_FAILURE = Setting(
     default=False,
     help="When a step fails, bring files back to how this command found them.",
 )
+ALLOW_DIRTY_RERUN = Setting(
+    "allow_dirty_rerun",
+    Bool(),
+    default=False,
+    help="Run a step although its failed attempt's changes are still in the work tree.",
+)
 LEGACY_FILES = Setting(
     "legacy_files",
     Bool(),

@@ -40,6 +40,7 @@ SCHEMAS = {
     "tickets-acceptance": ("oraclepack.core.ticket_work:Acceptance", 1),
     "tickets-tasks": ("oraclepack.core.ticket_work:TasksTold", 1),
     "tickets-audit": ("oraclepack.core.ticket_work:Audit", 1),
+    "undone": ("oraclepack.core.undone:Undone", 1),
     "cache-list": ("oraclepack.core.cache_entry:CacheList", 1),
     "cache-shown": ("oraclepack.core.cache_entry:CacheShown", 1),
     "cache-explained": ("oraclepack.core.cache_entry:CacheExplained", 1),

@@ -22,7 +22,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Setting
-from oraclepack.core.settings import Settings
+from oraclepack.core.settings import STRICT, Settings
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
 
@@ -91,6 +91,8 @@ def _options(settings: Settings, pack: Pack, ask: Callable[[str], bool] | None) 
     return RunOptions(
         max_parallel=settings[rs.MAX_PARALLEL],
         keep_going=policy is OnFailure.KEEP_GOING,
+        strict=settings[STRICT],
+        allow_dirty_rerun=settings[rs.ALLOW_DIRTY_RERUN],
         step_timeout=settings[rs.STEP_TIMEOUT] or None,
         idle_timeout=settings[rs.IDLE_TIMEOUT] or None,
         login_once=settings[rs.LOGIN] == "once",

@@ -109,6 +109,10 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         untouched = record.state.last_seq == found.state.last_seq
         _begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
+        if planned.to_run and not request.options.allow_dirty_rerun:
+            from oraclepack.app.run.tree import refuse_dirty_rerun  # noqa: PLC0415 - only to run
+
+            refuse_dirty_rerun(request.root, request.pack, found.run, record, planned)
         _enter(request, found, record)
         session = Session(
             root=request.root,

@@ -14,6 +14,10 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     max_parallel: int = 1
     keep_going: bool = False
+    strict: bool = False
+    """A step that changes files it does not own has failed."""
+    allow_dirty_rerun: bool = False
+    """Run a step over what its failed attempt left in the work tree."""
     step_timeout: float | None = None
     idle_timeout: float | None = None
     login_once: bool = False

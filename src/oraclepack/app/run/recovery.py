@@ -8,6 +8,7 @@ from oraclepack.adapters.processes import has_proc
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import private_name
+from oraclepack.app.run.tree import recover_change
 from oraclepack.app.run.undoing import roll_back
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Started
@@ -22,6 +23,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
             _end(record, step_id, step.process, step.token)
     if record.state.prelude_process is not None:
         _end(record, None, record.state.prelude_process, record.state.prelude_process.token)
+    recover_change(root, record, run.path, surroundings.environment())
     if is_unfinished(record.state):
         status = roll_back(root, run, record, folder)
         message = f"the rollback of an earlier command was interrupted; now {status}"

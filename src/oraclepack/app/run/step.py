@@ -18,11 +18,13 @@ from oraclepack.app.run.outputs import (
     verify_outputs,
 )
 from oraclepack.app.run.session import Session
+from oraclepack.app.run.tree import Watched, watched_tree
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, Watch
 from oraclepack.core.plan import PlannedStep
 from oraclepack.core.result import Process, Status, StepError, Verification
 from oraclepack.core.step import Step
+from oraclepack.core.tree_policy import TreePolicy
 
 _SKIP = b"SKIP"
 
@@ -55,11 +57,12 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
             token=attempt.token,
         )
     )
-    with intercepted(session, attempt) as guarded:
+    tree = watched_tree(session, step, attempt.number)
+    with tree as watched, intercepted(session, attempt) as guarded:
         outcome = run_attempt(guarded, session.stop, _watch(session, attempt), session.clock)
     attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
-    judged = _judge(session, step, attempt, outcome)
+    judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
     _tell_leftovers(session, step, outcome)
     session.record.append(
         j.StepFinished(
@@ -75,6 +78,19 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
         )
     )
     return judged.status
+
+
+def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgement:
+    """A step that touched what is not its own has failed, where its policy is strict."""
+    strict = session.options.strict or watched.policy is TreePolicy.OWNED
+    if judged.status is Status.FAILED or not watched.strange or not strict:
+        return judged
+    message = f"it changed files it does not own: {', '.join(watched.strange[:5])}"
+    return Judgement(
+        Status.FAILED,
+        StepError(code="TREE_CHANGED", message=message),
+        verification=judged.verification,
+    )
 
 
 def _attempt(session: Session, step: Step) -> Attempt:

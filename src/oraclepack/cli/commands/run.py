@@ -20,14 +20,14 @@ from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.settings import Settings
+from oraclepack.core.settings import STRICT, Settings
 
 
 @command(
     "run",
     data="run-told",
     changes="the run directory, the outputs of the pack, its state and report files",
-    settings=(*rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
+    settings=(STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
     exit_codes=(
         ExitCode.STEP_FAILED,
         ExitCode.POLICY,

@@ -1,0 +1,196 @@
+"""The work-tree guard: what a step changed is told, recorded, and can be taken back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import files, head, surroundings
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.worktree import Worktree, WorktreeError
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.app.run.session import Session
+from oraclepack.core import journal as j
+from oraclepack.core.errors import InputError
+from oraclepack.core.legacy import file_names
+from oraclepack.core.pack import Pack
+from oraclepack.core.plan import Plan
+from oraclepack.core.result import Status
+from oraclepack.core.step import Step
+from oraclepack.core.tree_policy import TreePolicy, policy_of, strangers
+
+PATCH = "changes.patch"
+
+
+class DirtyRerunError(InputError):
+    """A failed attempt's changes are still in the work tree."""
+
+    code = "DIRTY_RERUN"
+
+
+class Watched(msgspec.Struct):
+    """What watching a step came to: the files it should not have touched."""
+
+    policy: TreePolicy
+    strange: tuple[str, ...] = ()
+
+
+@contextmanager
+def watched_tree(session: Session, step: Step, attempt: int) -> Iterator[Watched]:
+    """Look at the work tree before and after a step, as its policy demands."""
+    watched = Watched(policy_of(step))
+    tree = None
+    if watched.policy is not TreePolicy.UNWATCHED:
+        tree = Worktree.around(session.root, session.run.step(step.id), session.environment)
+    if tree is None:
+        yield watched
+    elif watched.policy is TreePolicy.MUTATES:
+        with _recorded(session, step, attempt, tree):
+            yield watched
+    else:
+        before = _status(session, step, tree)
+        yield watched
+        after = _status(session, step, tree)
+        if before is not None and after is not None:
+            _look_for_strangers(session, step, tree, _differing(before, after), watched)
+
+
+def recorded_change(
+    run_dir: Path, tree: Worktree, before: str, step_id: str, attempt: int
+) -> j.TreeChanged:
+    """What lies between a tree and now, as a patch in the run directory."""
+    after = tree.snapshot()
+    touched = tree.touched(before, after)
+    patch = None
+    if touched:
+        folder = run_dir / "steps" / step_id
+        files.make_private(folder)
+        place = folder / (PATCH if attempt == 1 else f"changes.{attempt}.patch")
+        files.write_atomic(place, tree.difference(before, after), mode=files.PRIVATE_FILE)
+        patch = place.relative_to(run_dir).as_posix()
+    return j.TreeChanged(step=step_id, attempt=attempt, files=touched, patch=patch)
+
+
+def refuse_dirty_rerun(
+    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan
+) -> None:
+    """A step must not run over what its failed attempt left in the tree."""
+    for one in planned.to_run:
+        state = record.state.step(one.step_id)
+        failed = state.status in {Status.FAILED, Status.RUNNING}
+        if state.change is None or state.change.patch is None or not failed:
+            continue
+        patch = run.path / state.change.patch
+        tree = Worktree.around(root, patch.parent, surroundings.environment())
+        if tree is not None and patch.is_file() and tree.holds(patch):
+            shown = f"{run.relative}/{state.change.patch}"
+            raise DirtyRerunError(
+                f"step {one.step_id} failed and its changes are still in the work tree: {shown}",
+                hint=f"oraclepack undo {pack.path} {one.step_id} takes them back, "
+                "--allow-dirty-rerun runs the step over them",
+            )
+
+
+def recover_change(root: Path, record: Recorder, run_dir: Path, env: dict[str, str]) -> None:
+    """A runner that was killed in a mutating step could not look at the tree; do it now."""
+    for step_id, state in sorted(record.state.steps.items()):
+        if state.tree_before is None:
+            continue
+        tree = Worktree.around(root, run_dir / "steps" / step_id, env)
+        if tree is None:
+            continue
+        try:
+            change = recorded_change(run_dir, tree, state.tree_before, step_id, state.attempts)
+        except WorktreeError as trouble:
+            message = f"what the killed attempt changed cannot be told: {trouble}"
+            record.append(j.Warned(step=step_id, code="tree", message=message))
+            change = j.TreeChanged(step=step_id, attempt=state.attempts, files=())
+        record.append(change)
+        tree.forget()
+
+
+@contextmanager
+def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
+    """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
+    was = head.peek(session.root)
+    try:
+        before = tree.snapshot()
+    except WorktreeError as trouble:
+        _cannot_watch(session, step, trouble)
+        yield
+        return
+    session.record.append(j.TreeSeen(step=step.id, attempt=attempt, tree=before))
+    try:
+        yield
+    finally:
+        try:
+            change = recorded_change(session.run.path, tree, before, step.id, attempt)
+        except WorktreeError as trouble:
+            _cannot_watch(session, step, trouble)
+            change = j.TreeChanged(step=step.id, attempt=attempt, files=())
+        now = head.peek(session.root)
+        session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
+        tree.forget()
+
+
+_Status = dict[str, tuple[str, int, int]]
+
+
+def _status(session: Session, step: Step, tree: Worktree) -> _Status | None:
+    try:
+        return tree.status()
+    except WorktreeError as trouble:
+        _cannot_watch(session, step, trouble)
+        return None
+
+
+def _differing(before: _Status, after: _Status) -> tuple[str, ...]:
+    paths = {*before, *after}
+    return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))
+
+
+def _cannot_watch(session: Session, step: Step, trouble: WorktreeError) -> None:
+    message = f"the work tree cannot be watched: {trouble}"
+    session.record.append(j.Warned(step=step.id, code="tree", message=message))
+
+
+def _look_for_strangers(
+    session: Session, step: Step, tree: Worktree, touched: tuple[str, ...], watched: Watched
+) -> None:
+    watched.strange = strangers(_from_root(session, tree, touched), _allowed(session, step))
+    if watched.strange:
+        listed = ", ".join(watched.strange[:5])
+        message = f"it changed files it does not own: {listed}"
+        session.record.append(j.Warned(step=step.id, code="tree", message=message))
+
+
+def _from_root(session: Session, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths from the top of the work tree, as seen from the project root."""
+    if session.root.resolve() == tree.top.resolve():
+        return paths
+    below = session.root.resolve().relative_to(tree.top.resolve()).as_posix() + "/"
+    return tuple(path.removeprefix(below) for path in paths if path.startswith(below))
+
+
+def _allowed(session: Session, step: Step) -> tuple[str, ...]:
+    """The declared outputs of all steps, since several may run at once, and what others write."""
+    outputs = [o.path.value for s in session.pack.steps for o in s.outputs if o.path.value]
+    recorded = [
+        out.declared_path
+        for step in session.record.state.steps.values()
+        for out in step.outputs
+        if out.declared_path
+    ]
+    called = [
+        call.outcome.output_path
+        for step in session.record.state.steps.values()
+        for call in step.invocations
+        if call.outcome is not None and call.outcome.output_path
+    ]
+    folder = [f"{session.pack.out_dir}/"] if session.pack.out_dir not in {None, "."} else []
+    created = session.record.state.created
+    legacy = file_names(created.pack_path) if created else ()
+    others = (other for other in session.pack.steps if other.id != step.id)
+    writes = [path for other in others for path in other.writes]
+    return (*outputs, *recorded, *called, *folder, *legacy, *writes, ".oraclepack/")

@@ -1,0 +1,30 @@
+"""`undo`: take back what a step changed in the work tree."""
+
+import click
+
+from oraclepack.app.undo import undo_step
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+from oraclepack.core.settings import Settings
+
+
+@command(
+    "undo",
+    data="undone",
+    changes="the files the step changed",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=("oraclepack undo pack.md 10",),
+)
+@click.argument("pack")
+@click.argument("step", metavar="NN")
+@click.option("--run-id", metavar="ID", help="Of this run (see `oraclepack runs list`).")
+def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
+    """Take back what a step changed in the work tree.
+
+    Applies the step's recorded patch in reverse. Refuses when the files have changed since, so
+    your own work is never touched.
+    """
+    undone = undo_step(pack, step, settings, run_id)
+    listed = "".join(f"  {path}\n" for path in undone.files)
+    return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")

@@ -1,0 +1,145 @@
+"""Steps that change the work tree: what they changed is known, and can be taken back."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import Ran, oraclepack
+from tests.packs import pack_text
+
+EDITS = """\
+echo edited >> tracked.txt
+printf 'new\\0binary' > made.bin
+rm gone.txt
+"""
+
+
+def a_project(folder: Path, bash: str, codex: str) -> Path:
+    """A repository with a pack, a scripted codex and a file of the user's that is not committed."""
+    root = folder / "project"
+    (root / "bin").mkdir(parents=True)
+    tool = root / "bin" / "codex"
+    tool.write_text(f"#!/bin/bash\n{codex}")
+    tool.chmod(0o755)
+    (root / "pack.md").write_text(pack_text(bash))
+    for name in ("tracked.txt", "gone.txt", "mine.txt"):
+        (root / name).write_text(f"{name}\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+        subprocess.run(["git", *identity, *words], cwd=root, check=True)
+    (root / "mine.txt").write_text("my own work\n")
+    return root
+
+
+def run(root: Path, *args: str) -> Ran:
+    path = f"{root / 'bin'}:{os.environ['PATH']}"
+    return oraclepack(root, *args, "--json", PATH=path)
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    names = ("tracked.txt", "gone.txt", "mine.txt", "made.bin")
+    return {name: (root / name).read_bytes() for name in names if (root / name).exists()}
+
+
+STEP = "# 01) implement\ncommand -v codex || exit 0\ncodex exec 'do it' < /dev/null\n"
+
+
+def test_a_failed_change_is_recorded_stops_the_rerun_and_is_taken_back(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
+    before = contents(root)
+
+    first = run(root, "run", "pack.md")
+    again = run(root, "run", "pack.md")
+    undone = run(root, "undo", "pack.md", "01")
+
+    assert first.code == 3
+    assert again.code == 2
+    assert again.envelope["error"]["code"] == "DIRTY_RERUN"
+    assert "steps/01/changes.patch" in again.envelope["error"]["message"]
+    assert "undo pack.md 01" in again.envelope["error"]["suggestion"]
+    assert undone.code == 0
+    assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
+    assert contents(root) == before
+
+
+def test_a_rerun_may_go_over_the_leftovers_when_asked(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
+    run(root, "run", "pack.md")
+
+    assert run(root, "run", "pack.md", "--allow-dirty-rerun").code == 3
+
+
+def test_undo_refuses_when_the_files_have_changed_since(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
+    run(root, "run", "pack.md")
+    (root / "tracked.txt").write_text("something else\n")
+    before = contents(root)
+
+    refused = run(root, "undo", "pack.md", "01")
+
+    assert refused.code == 2
+    assert "not in the work tree as it left them" in refused.envelope["error"]["message"]
+    assert contents(root) == before
+
+
+def test_a_change_of_a_step_that_went_well_stands_in_the_manifest(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, EDITS)
+
+    done = run(root, "run", "pack.md")
+
+    assert done.code == 0
+    (steps,) = (root / ".oraclepack/runs").glob("*/steps.json")
+    assert '"gone.txt"' in steps.read_text()
+    assert (steps.parent / "steps/01/changes.patch").read_bytes().startswith(b"diff --git")
+    assert not (steps.parent / "steps/01/objects").exists()
+
+
+def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}touch started; sleep 60\n")
+    before = contents(root)
+    path = f"{root / 'bin'}:{os.environ['PATH']}"
+    runner = subprocess.Popen(
+        [sys.executable, "-m", "oraclepack", "run", "pack.md", "--quiet"],
+        cwd=root,
+        env=os.environ | {"PATH": path},
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = os.times().elapsed + 30
+    while not (root / "started").exists() and os.times().elapsed < deadline:
+        os.sched_yield()
+    os.kill(runner.pid, signal.SIGKILL)
+    runner.wait()
+    (root / "started").unlink()
+
+    again = run(root, "run", "pack.md")
+    undone = run(root, "undo", "pack.md", "01")
+
+    assert again.envelope["error"]["code"] == "DIRTY_RERUN"
+    assert undone.code == 0
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize(
+    ("directive", "flags", "code", "told"),
+    [
+        ("", (), 0, "it changed files it does not own: tracked.txt"),
+        ("", ("--strict", "--no-validate"), 3, "TREE_CHANGED"),
+        ("# oraclepack: policy=owned\n", (), 3, "TREE_CHANGED"),
+        ("# oraclepack: policy=unwatched\n", (), 0, ""),
+    ],
+)
+def test_a_step_that_only_asks_must_not_change_the_tree(
+    tmp_path: Path, directive: str, flags: tuple[str, ...], code: int, told: str
+) -> None:
+    bash = f"# 01) ask\n{directive}oracle -p q --write-output a.md\necho more >> tracked.txt\n"
+    root = a_project(tmp_path, bash, "exit 0\n")
+
+    done = run(root, "run", "pack.md", "--engine", "rehearsal", *flags)
+
+    assert done.code == code
+    assert told in done.out + (next((root / ".oraclepack/runs").glob("*/run.json")).read_text())
