@@ -134,3 +134,16 @@ def test_the_manifest_knows_every_input_and_output() -> None:
     manifest = json.loads(made.files[f"{OUT}/manifest.json"])
     assert set(manifest["inputs"]) == {".tickets/T-1.md", ".tickets/T-2.md"}
     assert set(manifest["outputs"]) == set(made.files) - {f"{OUT}/manifest.json"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "page"), [(Mode.PIPELINES, "pipelines"), (Mode.AUTOPILOT, "autopilot")]
+)
+def test_a_circle_is_told_in_both_plans(mode: Mode, page: str) -> None:
+    texts = {"a-1.md": "b-1\n", "b-1.md": "a-1\n\n- [ ] x\n"}
+
+    made = built(texts, msgspec.structs.replace(OPTIONS, mode=mode))
+
+    told = made.files[f"{OUT}/{page}.md"].decode()
+    assert "wait for each other in a circle, broken by path: a-1, b-1." in told
+    assert "Nothing is open" in told
