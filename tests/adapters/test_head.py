@@ -1,0 +1,63 @@
+"""HEAD, read from git's files, is what git itself says."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.head import peek
+
+GIT = ("git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+
+
+def git(root: Path, *words: str) -> str:
+    done = subprocess.run([*GIT, *words], cwd=root, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = tmp_path / "repository"
+    made.mkdir()
+    git(made, "init", "-q", "-b", "main")
+    git(made, "commit", "-q", "--allow-empty", "-m", "one")
+    return made
+
+
+def test_on_a_branch(root: Path) -> None:
+    assert peek(root) == git(root, "rev-parse", "HEAD")
+
+
+def test_on_a_packed_branch(root: Path) -> None:
+    git(root, "pack-refs", "--all")
+
+    assert peek(root) == git(root, "rev-parse", "HEAD")
+
+
+def test_on_no_branch(root: Path) -> None:
+    git(root, "checkout", "-q", "--detach")
+    git(root, "commit", "-q", "--allow-empty", "-m", "two")
+
+    assert peek(root) == git(root, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_in_a_worktree(root: Path, tmp_path: Path, packed: bool) -> None:
+    git(root, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    git(tmp_path / "side", "commit", "-q", "--allow-empty", "-m", "two")
+    if packed:
+        git(root, "pack-refs", "--all")
+
+    assert peek(tmp_path / "side") == git(tmp_path / "side", "rev-parse", "HEAD")
+    assert peek(tmp_path / "side") != peek(root)
+
+
+def test_where_the_files_do_not_tell(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    git(tmp_path / "empty", "init", "-q")
+    (root / ".git/HEAD").write_text("ref: refs/heads/loop\n")
+    (root / ".git/refs/heads/loop").write_text("ref: refs/heads/loop\n")
+
+    assert peek(tmp_path) is None
+    assert peek(tmp_path / "empty") is None
+    assert peek(root) is None

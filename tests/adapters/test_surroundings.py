@@ -1,0 +1,51 @@
+"""The private directory: ours alone, gone at the end, swept after a kill."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.surroundings import forget_private, private_directory
+from oraclepack.core.errors import WorldError
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_private_and_gone_at_the_end(place: Path) -> None:
+    with private_directory() as path:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+        assert path.parent == place
+        (path / "inner").mkdir()
+        (path / "inner/file").touch()
+
+    assert list(place.iterdir()) == []
+
+
+def test_what_a_killed_command_left_is_removed_by_its_name(place: Path) -> None:
+    left, other = place / "op-0123456789ab", place / "op-other"
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "prelude.snapshot").touch()
+
+    for name in (left.name, other.name, "../x", "op-fedcba987654"):
+        forget_private(name)
+
+    assert list(place.iterdir()) == [other]
+
+
+def test_another_place_serves_when_the_first_does_not(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(place / "missing"))
+    with private_directory() as path:
+        assert path.is_dir()
+
+
+def test_no_place_at_all_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oraclepack.adapters.surroundings._places", lambda: [place / "missing"])
+    with pytest.raises(WorldError, match="no directory for temporary files"), private_directory():
+        pass

@@ -1,0 +1,131 @@
+"""The loop that runs a plan, in one thread or in several."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from oraclepack.core.attempt import StopLevel
+from oraclepack.core.plan import Decision, Plan, PlannedStep
+from oraclepack.core.result import Status
+from oraclepack.core.step import StepId
+from oraclepack.run.engine import drive, drive_in_order
+from oraclepack.run.schedule import OnFailure, Progress
+
+
+class Switch:
+    """A stop that is only looked at."""
+
+    def __init__(self) -> None:
+        self.level = StopLevel.NONE
+
+    def ask(self, level: StopLevel) -> None:
+        self.level = max(self.level, level)
+
+
+def a_plan(count: int, **needs: str) -> Plan:
+    ids = [f"{number:02}" for number in range(1, count + 1)]
+    return Plan(
+        tuple(
+            PlannedStep(
+                step_id=StepId(one),
+                decision=Decision.RUN,
+                reason="it has not run yet",
+                command_hash="",
+                needs=(StepId(needs[f"s{one}"]),) if f"s{one}" in needs else (),
+            )
+            for one in ids
+        )
+    )
+
+
+class Work:
+    """Notes what ran; some steps fail, some raise."""
+
+    def __init__(self, *, fails: str = "", raises: str = "", stops: Switch | None = None) -> None:
+        self.ran: list[str] = []
+        self._fails = fails
+        self._raises = raises
+        self._stops = stops
+        self._lock = threading.Lock()
+
+    def __call__(self, step: PlannedStep) -> Status:
+        with self._lock:
+            self.ran.append(step.step_id)
+        if step.step_id == self._raises:
+            raise OSError("the machine is in trouble")
+        if self._stops is not None:
+            self._stops.ask(StopLevel.POLITE)
+        return Status.FAILED if step.step_id == self._fails else Status.OK
+
+
+def driven(plan: Plan, work: Work, limit: int, policy: OnFailure, stop: Switch) -> Progress:
+    if limit == 1:
+        return drive_in_order(plan, work, stop, policy=policy)
+    with ThreadPoolExecutor(limit) as executor:
+        return drive(plan, work, executor, stop, limit=limit, policy=policy)
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+@pytest.mark.parametrize(
+    ("fails", "policy", "ran"),
+    [
+        pytest.param("", OnFailure.STOP, ["01", "02", "03", "04"], id="everything goes well"),
+        pytest.param(
+            "02", OnFailure.KEEP_GOING, ["01", "02", "04"], id="what needs the failed one stays"
+        ),
+    ],
+)
+def test_a_plan_runs_as_far_as_it_goes(
+    limit: int, fails: str, policy: OnFailure, ran: list[str]
+) -> None:
+    work = Work(fails=fails)
+
+    progress = driven(a_plan(4, s03="02"), work, limit, policy, Switch())
+
+    assert sorted(work.ran) == ran
+    assert progress.failed == ({fails} if fails else frozenset())
+    assert progress.running == frozenset()
+
+
+def test_a_failed_step_stops_the_ones_after_it() -> None:
+    work = Work(fails="02")
+
+    drive_in_order(a_plan(4), work, Switch(), policy=OnFailure.STOP)
+
+    assert work.ran == ["01", "02"]
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_nothing_starts_after_a_request_to_stop(limit: int) -> None:
+    stop = Switch()
+    work = Work(stops=stop)
+
+    driven(a_plan(9), work, limit, OnFailure.STOP, stop)
+
+    assert len(work.ran) <= limit
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_trouble_is_raised_after_the_others_have_ended(limit: int) -> None:
+    stop = Switch()
+    work = Work(raises="02")
+
+    with pytest.raises(OSError, match="in trouble"):
+        driven(a_plan(9), work, limit, OnFailure.KEEP_GOING, stop)
+
+    assert len(work.ran) < 9
+
+
+def test_trouble_between_steps_stops_the_run() -> None:
+    stop, work = Switch(), Work()
+
+    def full() -> None:
+        if work.ran:
+            raise OSError("no space")
+
+    with ThreadPoolExecutor(2) as executor, pytest.raises(OSError, match="no space"):
+        drive(a_plan(9), work, executor, stop, limit=2, policy=OnFailure.STOP, between=full)
+
+    assert stop.level is StopLevel.POLITE
+    assert len(work.ran) < 9
