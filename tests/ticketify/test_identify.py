@@ -54,6 +54,8 @@ OTHERS = {
         pytest.param(
             "Depends on: login, 42", ["42", "login"], [], id="behind a claim every name counts"
         ),
+        pytest.param("Requires login first.", [], [], id="a sentence is no claim"),
+        pytest.param("Blocks T-20 until then.", [], ["T-20"], id="though its direction counts"),
         pytest.param("**Depends on:** T-2", ["T-2"], [], id="a bold claim"),
         pytest.param("Blocks: T-20", [], ["T-20"], id="the other way round"),
         pytest.param("- Blocked by T-20", ["T-20"], [], id="as a bullet"),

@@ -87,3 +87,17 @@ def test_items(text: str, items: str) -> None:
 
     told = ", ".join(f"{i.kind} {i.line} {i.text}{'!' if i.done else ''}" for i in found)
     assert told == items
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("-" * 500_000, id="dashes"),
+        pytest.param("acceptance criteria" + "*" * 500_000 + "x", id="stars"),
+        pytest.param("---\na" + " " * 500_000 + "\n---\n", id="blanks in the front matter"),
+        pytest.param("- " * 2_000 + "x", id="lists in lists"),
+        pytest.param("[ ] " * 100_000, id="boxes in a line"),
+    ],
+)
+def test_hostile_text_is_read_in_no_time(text: str) -> None:
+    assert a_ticket(text).path == "T-1.md"

@@ -11,6 +11,9 @@ _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
 _ITEM = re.compile(r"^\s*-\s+(?P<value>.*?)\s*$")
 _COMMENT = re.compile(r"\s+#.*$")
 
+_LONGEST_LINE = 2000
+"""No key of ours is that long, and the patterns above take the square of a line's length."""
+
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
@@ -36,6 +39,8 @@ def read_front_matter(lines: list[str]) -> FrontMatter:
     places: dict[str, int] = {}
     key = ""
     for number, line in enumerate(lines[1:end], start=2):
+        if len(line) > _LONGEST_LINE:
+            continue
         pair, item = _KEY.match(line), _ITEM.match(line)
         if pair is not None:
             key = pair["key"].lower().replace("-", "_").replace(" ", "_")

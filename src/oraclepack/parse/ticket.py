@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 LONGEST_SUMMARY = 280
+_LONGEST_LABEL = 80
 _CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\](?:\s+|$)")
 _ACCEPTANCE = re.compile(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
 _LABEL = re.compile(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
 _CLAIM = re.compile(
-    r"^\W*(?P<word>depends?\s+(?:up)?on|dependenc(?:y|ies)|blocked\s+by|requires|blocks)\W*[:\s]",
+    r"^\W*(?P<word>depends?\s+(?:up)?on|dependenc(?:y|ies)|blocked\s+by|requires|blocks)(?P<after>\W+)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[\w./#-]*\w")
+_NAME = re.compile(r"[\w./#-]+")
 _NEED_KEYS = ("depends_on", "depends", "dependencies", "blocked_by", "requires")
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 
@@ -65,12 +66,17 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def _is_label(text: str) -> bool:
+    """A line that stands in for the heading "Acceptance Criteria"."""
+    return len(text) <= _LONGEST_LABEL and _LABEL.fullmatch(text) is not None
+
+
 def _summary(tokens: Sequence["Token"]) -> str:
     """The first paragraph that stands by itself."""
     found = (
         _plain(following.content)
         for token, following in _pairs(tokens, "paragraph_open")
-        if token.level == 0 and not _LABEL.fullmatch(following.content)
+        if token.level == 0 and not _is_label(following.content)
     )
     text = next(filter(None, found), "")
     if len(text) <= LONGEST_SUMMARY:
@@ -94,7 +100,7 @@ def _items(tokens: Sequence["Token"], offset: int) -> Iterator[Item]:
                 section = None
             labelled = False
         elif token.type == "paragraph_open" and token.level == 0:
-            labelled = _LABEL.fullmatch(content) is not None
+            labelled = _is_label(content)
         elif token.type == "list_item_open":
             found = _item(tokens, at, offset, accepted=section is not None or labelled)
             if found is not None:
@@ -138,5 +144,9 @@ def _mentions(body: str, tokens: Sequence["Token"], offset: int) -> Iterator[Men
             continue
         claim = _CLAIM.match(line)
         blocks = claim is not None and claim["word"].lower() == "blocks"
+        # Without a colon it may be the beginning of any sentence: "Requires login first."
+        sure = claim is not None and ":" in claim["after"]
         for found in _NAME.finditer(line, claim.end() if claim else 0):
-            yield Mention(found[0], number + offset, is_claim=claim is not None, blocks=blocks)
+            name = found[0].rstrip("./#-")
+            if name:
+                yield Mention(name, number + offset, is_claim=sure, blocks=blocks)
