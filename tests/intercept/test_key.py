@@ -198,4 +198,5 @@ def test_the_environment_is_stronger_than_the_file_beside_the_call() -> None:
 
     made = surroundings({"OPENAI_BASE_URL": "b", "XAI_BASE_URL": ""}, dotenv, ["{}"])
 
-    assert made == Surroundings({"OPENAI_BASE_URL": "b"}, has_key=True, configs=("{}",))
+    expected = Surroundings({"OPENAI_BASE_URL": "b"}, has_key=True, configs=("{}",), dotenv=dotenv)
+    assert made == expected

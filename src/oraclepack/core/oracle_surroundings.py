@@ -32,6 +32,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     has_key: bool = False
     configs: Sequence[str] = ()
     """The texts of the tool's config files, the strongest last."""
+    dotenv: Mapping[str, str] = {}
+    """All that `.env` says: what is secret in it must not be written down."""
 
 
 def surroundings(
@@ -43,4 +45,5 @@ def surroundings(
         variables={name: merged[name] for name in VARIABLES if merged.get(name)},
         has_key=any(merged.get(name) for name in KEYS),
         configs=tuple(configs),
+        dotenv=dotenv,
     )

@@ -24,7 +24,8 @@ class Redactor:
     """Replaces every known secret in a text, also where JSON has escaped it."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        spelled = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
+        self._values = frozenset(value for value in values if len(value) >= SHORTEST)
+        spelled = {form for value in self._values for form in _forms(value)}
         # The longest first: a secret that begins with another one is blotted out as a whole.
         ordered = sorted(spelled, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
@@ -33,6 +34,11 @@ class Redactor:
     def of(cls, environment: Mapping[str, str]) -> "Redactor":
         """The redactor for the secret-named variables of an environment."""
         return cls(value for name, value in environment.items() if is_secret_name(name))
+
+    def also(self, environment: Mapping[str, str]) -> "Redactor":
+        """One that knows the secrets of another environment too."""
+        more = {value for name, value in environment.items() if is_secret_name(name)}
+        return self if more <= self._values else Redactor(self._values | more)
 
     def clean(self, text: str) -> str:
         return self._pattern.sub(BLOT, text) if self._pattern else text

@@ -1,6 +1,6 @@
 """Adopting: a call that a crash cut off may be answered, or still be on its way."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -11,6 +11,7 @@ from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import stay_with
+from oraclepack.app.calls.waiting import EARLIER, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
@@ -41,14 +42,23 @@ class Adopted(msgspec.Struct, frozen=True):
     stopped: bool = False
 
 
-def adopt(world: CallWorld, prepared: Prepared, shim: Shim) -> Adopted:
-    """See to the calls of the same question that an earlier command did not live to finish."""
+def adopt(
+    world: CallWorld, prepared: Prepared, shim: Shim, left: j.InvocationIntent | None = None
+) -> Adopted:
+    """See to the calls of the same question that an earlier command did not live to finish.
+
+    `left` is the last of them that anybody wrote down, perhaps in another run.
+    """
     force = False
-    for intent in sorted(_left_open(world, prepared), key=lambda intent: -intent.seq):
+    ours = tuple(_left_open(world, prepared))
+    known = {(intent.seq, intent.at) for intent in ours}
+    others = () if left is None or (left.seq, left.at) in known else (left,)
+    for intent in sorted((*ours, *others), key=lambda intent: intent.at, reverse=True):
         found = _settle(world, prepared, shim, intent)
         if found.undecided or found.stopped:
             return found
-        notes.close(world, intent, adopted=found.answer is not None)
+        if intent in ours:
+            notes.close(world, intent, adopted=found.answer is not None)
         if found.answer is not None:
             return found
         force = force or found.force
@@ -99,12 +109,14 @@ def _settle(
             case Adoption.HARVEST if record is not None:
                 return _harvest(world, prepared, sessions, intent, record)
             case Adoption.WAIT:
-                if not _wait(shim, intent):
+                note = "an earlier call of this question still runs; waiting for it"
+                pause = telling_pause(world, prepared.call, shim, EARLIER, note)
+                if not _wait(pause, intent):
                     return Adopted(stopped=True)
             case Adoption.ATTACH if record is not None:
-                shim.tell(f"oraclepack: session {record.id} still works on it; waiting\n")
-                ended = stay_with(world, prepared, shim, record)
-                if ended is None:
+                note = f"session {record.id} still works on this question; waiting for it"
+                pause = telling_pause(world, prepared.call, shim, EARLIER, note)
+                if stay_with(world, prepared, pause, record) is None:
                     return Adopted(stopped=True)
             case Adoption.UNKNOWN:
                 return _undecided(world, shim, record)
@@ -129,11 +141,10 @@ def _lives(record: SessionRecord | None, intent: j.InvocationIntent) -> Lives:
     )
 
 
-def _wait(shim: Shim, intent: j.InvocationIntent) -> bool:
+def _wait(pause: Callable[[float], bool], intent: j.InvocationIntent) -> bool:
     """Until the process of an earlier call has ended; False when given up."""
-    shim.tell("oraclepack: an earlier call of this question still runs; waiting for it\n")
     while intent.process is not None and is_alive(intent.process):
-        if not shim.pause(_LOOK_AGAIN):
+        if not pause(_LOOK_AGAIN):
             return False
     return True
 

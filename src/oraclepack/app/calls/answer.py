@@ -4,6 +4,7 @@ from oraclepack.adapters.jail import Refused
 from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.adopt import adopt, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
+from oraclepack.app.calls.older import keep_older
 from oraclepack.app.calls.prepared import (
     Prepared,
     check_paths,
@@ -14,6 +15,7 @@ from oraclepack.app.calls.prepared import (
 )
 from oraclepack.app.calls.rehearsal import rehearse
 from oraclepack.app.calls.store import find_stored
+from oraclepack.app.calls.waiting import SLOT, Turn, asking_alone, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.call import ORACLE
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
@@ -45,89 +47,101 @@ class Calls:
         place = (call.step, call.attempt, call.number)
         self._world.shared.live.add(place)
         try:
-            return self._oracle(call, shim) if call.tool == ORACLE else self._other(call, shim)
+            return _Answering(self._world.knowing(call.env), call, shim).answer()
         finally:
             self._world.shared.live.discard(place)
 
-    def _other(self, call: LiveCall, shim: Shim) -> int:
+
+class _Answering:
+    """One call on its way to its end."""
+
+    def __init__(self, world: CallWorld, call: LiveCall, shim: Shim) -> None:
+        self._world = world
+        self._call = call
+        self._shim = shim
+
+    def answer(self) -> int:
+        return self._oracle() if self._call.tool == ORACLE else self._other()
+
+    def _other(self) -> int:
         """Another tool: its paths are checked, its number limited, its end written down."""
-        world = self._world
+        world, call, shim = self._world, self._call, self._shim
         parsed = parse_argv(table_of(call.tool), call.argv)
         provider = OF_TOOL.get(call.tool)
-        refused = check_paths(world, call, parsed)
-        if refused is not None:
-            return self._refuse(call, shim, refused, provider)
+        paths = check_paths(world, call, parsed)
+        if isinstance(paths, Refused):
+            return self._refuse(paths, provider)
+        keep_older(world, call, paths)
         notes.intend_other(world, call, provider, parsed)
         name = provider or call.tool
-        slot = world.limits.acquire(name, limit_for(name, world.options.limits), shim.pause)
+        pause = telling_pause(world, call, shim, SLOT, f"waiting for a slot of {name}")
+        slot = world.limits.acquire(name, limit_for(name, world.options.limits), pause)
         if slot is None:
             notes.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
             return STOPPED_EXIT
         with slot:
-            end = self._run(call, shim, provider, parsed)
-        notes.conclude_other(world, call, provider, _plain_error(end), end.exit_code)
+            end = self._run(provider, parsed)
+        made = paths[0].relative if paths else None
+        notes.conclude_other(world, call, provider, _plain_error(end), end.exit_code, made)
         return end.exit_code
 
-    def _run(self, call: LiveCall, shim: Shim, provider: str | None, parsed: ParsedArgv) -> ToolEnd:
-        limit = self._world.options.call_timeout
+    def _run(self, provider: str | None, parsed: ParsedArgv) -> ToolEnd:
+        call, limit = self._call, self._world.options.call_timeout
         order = ToolRun(call.tool, call.argv, call.cwd, call.env, limit)
-        end = shim.run(
+        end = self._shim.run(
             order,
             lambda process: notes.intend_other(self._world, call, provider, parsed, process),
         )
         if end.trouble:
-            shim.tell(f"oraclepack: {end.trouble}\n")
+            self._shim.tell(f"oraclepack: {end.trouble}\n")
         return end
 
-    def _oracle(self, call: LiveCall, shim: Shim) -> int:
-        world, table = self._world, table_of(call.tool)
+    def _oracle(self) -> int:
+        world, call, shim = self._world, self._call, self._shim
+        table = table_of(call.tool)
         first = parse_argv(table, call.argv)
-        if not asks_a_model(first, call.argv):
-            return self._look_only(call, shim, first)
+        if not asks_a_model(first, call.argv) or (first.subcommand and world.options.rehearsal):
+            return self._look_only(first)
         if first.subcommand is not None:
-            return self._other(call, shim)
+            return self._other()
         argv = effective_argv(table, call.argv, world.options.overrides.for_step(call.step))
         parsed = parse_argv(table, argv)
-        refused = check_paths(world, call, parsed)
-        if refused is not None:
-            return self._refuse(call, shim, refused, None)
+        paths = check_paths(world, call, parsed)
+        if isinstance(paths, Refused):
+            return self._refuse(paths, None)
         said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
         question = read_question(parsed, argv, said.decode("utf-8", "replace"))
         outputs = promised(world, call, question)
         if isinstance(outputs, Refused):
-            return self._refuse(call, shim, outputs, None)
+            return self._refuse(outputs, None)
+        keep_older(world, call, (*paths, *outputs))
         found = surroundings_of(call)
         around = Surroundings() if isinstance(found, NoKey) else found
+        self._world = world = world.knowing(around.dotenv)
         if world.options.rehearsal:
             return rehearse(world, call, shim, argv, question, outputs, around)
         unread = found if isinstance(found, NoKey) else None
         key = unread or find_key(world, call, shim, argv, question, around)
-        return self._question(prepare(world, call, argv, question, outputs, key, around), shim)
+        return self._question(prepare(world, call, argv, question, outputs, key, around))
 
-    def _question(self, prepared: Prepared, shim: Shim) -> int:
+    def _question(self, prepared: Prepared) -> int:
         """Answered before, adopted, or asked: in this order, and by one at a time."""
-        world = self._world
-        with world.shared.alone(prepared.key_value, shim.pause) as ours:
-            if not ours:
-                notes.conclude(
-                    world,
-                    prepared,
-                    notes.Tally(world),
-                    error=STOPPED,
-                    exit_code=STOPPED_EXIT,
-                )
-                return STOPPED_EXIT
+        world, shim = self._world, self._shim
+        with asking_alone(world, prepared, shim) as turn:
+            if not turn.is_ours:
+                return self._end(prepared, STOPPED, STOPPED_EXIT)
             stored = find_stored(world, prepared, shim)
             if stored is not None:
                 files.publish(prepared.outputs[0], stored)
                 shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
                 notes.conclude(world, prepared, notes.Tally(world), cache=Cache.HIT)
+                turn.settle()
                 return 0
-            return self._adopt_or_ask(prepared, shim)
+            return self._adopt_or_ask(prepared, turn)
 
-    def _adopt_or_ask(self, prepared: Prepared, shim: Shim) -> int:
-        world = self._world
-        found = adopt(world, prepared, shim)
+    def _adopt_or_ask(self, prepared: Prepared, turn: Turn) -> int:
+        world, shim = self._world, self._shim
+        found = adopt(world, prepared, shim, turn.left)
         if found.stopped:
             return self._end(prepared, STOPPED, STOPPED_EXIT)
         if found.undecided:
@@ -135,21 +149,25 @@ class Calls:
             return self._end(prepared, StepError(code="UNDECIDED", message=message), 1)
         if found.answer is not None:
             shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
-            return take_over(world, prepared, found)
-        return Asking(world, prepared, shim).ask(force=found.force)
+            exit_code = take_over(world, prepared, found)
+        else:
+            exit_code = Asking(world, prepared, shim, turn.claim).ask(force=found.force)
+        turn.settle()
+        return exit_code
 
     def _end(self, prepared: Prepared, error: StepError, exit_code: int) -> int:
         tally = notes.Tally(self._world)
         notes.conclude(self._world, prepared, tally, error=error, exit_code=exit_code)
         return exit_code
 
-    def _look_only(self, call: LiveCall, shim: Shim, parsed: ParsedArgv) -> int:
+    def _look_only(self, parsed: ParsedArgv) -> int:
         """No model is asked: the tool does it, and only its paths concern us."""
-        refused = check_paths(self._world, call, parsed)
-        if refused is not None:
-            return self._refuse(call, shim, refused, None)
+        call, shim = self._call, self._shim
+        paths = check_paths(self._world, call, parsed)
+        if isinstance(paths, Refused):
+            return self._refuse(paths, None)
         if self._world.options.rehearsal:
-            shim.tell("oraclepack: [rehearsal] nothing is asked here, so oracle is not called\n")
+            shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
             return 0
         order = ToolRun(call.tool, call.argv, call.cwd, call.env)
         end = shim.run(order, lambda _: None)
@@ -157,11 +175,11 @@ class Calls:
             shim.tell(f"oraclepack: {end.trouble}\n")
         return end.exit_code
 
-    def _refuse(self, call: LiveCall, shim: Shim, refused: Refused, provider: str | None) -> int:
+    def _refuse(self, refused: Refused, provider: str | None) -> int:
         message = readable(f"{refused.path}: {refused.reason}")
-        shim.tell(self._world.redactor.clean(f"oraclepack: OUTPUT_PATH: {message}\n"))
+        self._shim.tell(self._world.redactor.clean(f"oraclepack: OUTPUT_PATH: {message}\n"))
         error = StepError(code="OUTPUT_PATH", message=message)
-        notes.conclude_other(self._world, call, provider, error, _REFUSED_EXIT)
+        notes.conclude_other(self._world, self._call, provider, error, _REFUSED_EXIT)
         return _REFUSED_EXIT
 
 

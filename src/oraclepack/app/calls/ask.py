@@ -1,12 +1,14 @@
 """Asking: a call is tried until there is a true answer, or no hope of one."""
 
 from oraclepack.adapters import files as disk_files
+from oraclepack.adapters.asking import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import Tried, try_once
+from oraclepack.app.calls.waiting import RETRY, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.invocation import Shim
@@ -24,19 +26,24 @@ _SIGNALLED = 128
 class Asking:
     """One call of oracle on its way to an answer. For one thread."""
 
-    def __init__(self, world: CallWorld, prepared: Prepared, shim: Shim) -> None:
+    def __init__(
+        self, world: CallWorld, prepared: Prepared, shim: Shim, claim: Claim | None = None
+    ) -> None:
         self._world = world
         self._prepared = prepared
         self._shim = shim
+        self._claim = claim
         self._tally = notes.Tally(world)
         self._cache = Cache.MISS if prepared.key_value and world.options.use_cache else Cache.OFF
         self._contract_tries = world.options.output_retries
 
     def ask(self, *, force: bool = False) -> int:
         """Call the tool, again if that may help; the exit code for the step."""
-        notes.intend(self._world, self._prepared, self._prepared.argv)
+        notes.intend(self._world, self._prepared, self._prepared.argv, claim=self._claim)
         while True:
-            tried = try_once(self._world, self._prepared, self._shim, self._tally, force=force)
+            tried = try_once(
+                self._world, self._prepared, self._shim, self._tally, self._claim, force=force
+            )
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
             if tried.failure is None:
@@ -69,9 +76,10 @@ class Asking:
         if not isinstance(decided, RetryAfter):
             return self._failed(tried, failure, decided.reason)
         policy = self._world.options.retry
-        self._say(waiting_note(failure, decided, self._tally.attempts, policy))
+        note = waiting_note(failure, decided, self._tally.attempts, policy)
         start = self._tally.now()
-        goes_on = self._shim.pause(decided.seconds)
+        call = self._prepared.call
+        goes_on = telling_pause(self._world, call, self._shim, RETRY, note)(decided.seconds)
         self._tally.waited_since(start)
         return None if goes_on else self._stopped(STOPPED_EXIT)
 

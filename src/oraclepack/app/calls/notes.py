@@ -1,5 +1,6 @@
 """What the journal is told about a call."""
 
+from oraclepack.adapters.asking import Claim
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
@@ -30,11 +31,17 @@ class Tally:
 
 
 def intend(
-    world: CallWorld, prepared: Prepared, argv: tuple[str, ...], process: Process | None = None
+    world: CallWorld,
+    prepared: Prepared,
+    argv: tuple[str, ...],
+    process: Process | None = None,
+    *,
+    claim: Claim | None = None,
+    provider: str | None = None,
 ) -> None:
     """From here on the call may cost money. Told again as soon as its process is known."""
     call, key = prepared.call, prepared.key
-    world.journal.append(
+    kept = world.tell(
         j.InvocationIntent(
             step=call.step,
             attempt=call.attempt,
@@ -42,13 +49,15 @@ def intend(
             tool=call.tool,
             key=prepared.key_value,
             key_parts=dict(key.parts) if isinstance(key, InvocationKey) else {},
-            provider=prepared.provider,
+            provider=provider or prepared.provider,
             model=prepared.model,
             output_path=prepared.output_path,
             argv=shown_argv(parse_argv(table_of(call.tool), argv), argv),
             process=process,
         )
     )
+    if claim is not None and isinstance(kept, j.InvocationIntent):
+        claim.note(kept)
 
 
 def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
@@ -66,7 +75,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
 ) -> None:
     """What became of the call."""
     call = prepared.call
-    world.journal.append(
+    world.tell(
         j.InvocationOutcome(
             step=call.step,
             attempt=call.attempt,
@@ -90,10 +99,15 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
 
 
 def conclude_other(
-    world: CallWorld, call: LiveCall, provider: str | None, error: StepError | None, exit_code: int
+    world: CallWorld,
+    call: LiveCall,
+    provider: str | None,
+    error: StepError | None,
+    exit_code: int,
+    output_path: str | None = None,
 ) -> None:
     """What became of a call that asks nothing of a key: another tool, or one that was refused."""
-    world.journal.append(
+    world.tell(
         j.InvocationOutcome(
             step=call.step,
             attempt=call.attempt,
@@ -101,6 +115,7 @@ def conclude_other(
             tool=call.tool,
             ok=error is None,
             provider=provider,
+            output_path=output_path,
             exit_code=exit_code,
             attempts=0 if error is not None and error.code == "OUTPUT_PATH" else 1,
             error=error,
@@ -116,7 +131,7 @@ def intend_other(
     process: Process | None = None,
 ) -> None:
     """Another tool is about to be called."""
-    world.journal.append(
+    world.tell(
         j.InvocationIntent(
             step=call.step,
             attempt=call.attempt,
@@ -132,7 +147,7 @@ def intend_other(
 def close(world: CallWorld, intent: j.InvocationIntent, *, adopted: bool) -> None:
     """The end of a call that a crash cut off, now that it is known."""
     message = "a crash cut the call off; it was asked again"
-    world.journal.append(
+    world.tell(
         j.InvocationOutcome(
             step=intent.step,
             attempt=intent.attempt,

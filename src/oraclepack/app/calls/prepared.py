@@ -50,13 +50,17 @@ class Prepared(msgspec.Struct, frozen=True):
         return self.outputs[0].relative if self.outputs else None
 
 
-def check_paths(world: CallWorld, call: LiveCall, parsed: ParsedArgv) -> Refused | None:
-    """The first path of a call, of whatever tool, that may not be written to."""
+def check_paths(
+    world: CallWorld, call: LiveCall, parsed: ParsedArgv
+) -> tuple[Allowed, ...] | Refused:
+    """The paths a call of whatever tool writes to, or the first that it may not write to."""
+    allowed = []
     for flag, path in written_paths(parsed):
         verdict = _jailed(world, call, path)
         if isinstance(verdict, Refused):
             return Refused(f"{flag} {path}", verdict.reason)
-    return None
+        allowed.append(verdict)
+    return tuple(allowed)
 
 
 def promised(world: CallWorld, call: LiveCall, question: Question) -> list[Allowed] | Refused:

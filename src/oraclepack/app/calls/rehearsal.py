@@ -52,6 +52,7 @@ def rehearse(
     remember(world, call, attached)
     key = key_of(question, [(file.path, file.sha256) for file in attached], around)
     prepared = prepare(world, call, argv, question, outputs, key, around)
+    notes.intend(world, prepared, argv, provider=REHEARSAL)
     _answer(world, prepared, shim, attached)
     notes.conclude(world, prepared, _one_try(world), provider=REHEARSAL)
     return 0

@@ -1,14 +1,17 @@
 """One try: the real tool is called once, and its claim is checked."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.adapters.asking import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
 from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.waiting import EARLIER, SLOT, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
@@ -39,32 +42,42 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 def try_once(
-    world: CallWorld, prepared: Prepared, shim: Shim, tally: notes.Tally, *, force: bool
+    world: CallWorld,
+    prepared: Prepared,
+    shim: Shim,
+    tally: notes.Tally,
+    claim: Claim | None,
+    *,
+    force: bool,
 ) -> Tried | None:
     """Wait for a slot and call the tool; None when the call is given up before that."""
     start = tally.now()
     limit = limit_for(prepared.limit, world.options.limits)
-    slot = world.limits.acquire(prepared.limit, limit, shim.pause)
+    note = f"waiting for a slot of {prepared.limit}"
+    pause = telling_pause(world, prepared.call, shim, SLOT, note)
+    slot = world.limits.acquire(prepared.limit, limit, pause)
     tally.waited_since(start)
     if slot is None:
         return None
     with slot:
         tally.attempts += 1
-        tried = _call(world, prepared, shim, force=force)
+        tried = _call(world, prepared, shim, claim, force=force)
         if tried.failure is not None and tried.failure.code == "DETACHED":
             # The worker goes on asking, so the slot stays taken.
             return _attach(world, prepared, shim, tried)
         return tried
 
 
-def _call(world: CallWorld, prepared: Prepared, shim: Shim, *, force: bool) -> Tried:
+def _call(
+    world: CallWorld, prepared: Prepared, shim: Shim, claim: Claim | None, *, force: bool
+) -> Tried:
     call = prepared.call
     aside = files.set_aside(world, call, prepared.outputs)
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
     order = ToolRun(call.tool, argv, call.cwd, call.env, world.options.call_timeout)
     # Sessions tell their times in whole milliseconds, by the same clock.
     since = rfc3339(world.clock.now() - timedelta(seconds=1))
-    end = shim.run(order, lambda process: notes.intend(world, prepared, argv, process))
+    end = shim.run(order, lambda process: notes.intend(world, prepared, argv, process, claim=claim))
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
         return Tried(end, None, (), failure, aside)
@@ -108,15 +121,16 @@ def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> T
     record = tried.record
     if record is None or record.worker_pid is None:
         return tried
-    shim.tell("oraclepack: the tool left its question to a worker; waiting for its answer\n")
-    ended = stay_with(world, prepared, shim, record)
+    note = "the tool left its question to a worker; waiting for its answer"
+    pause = telling_pause(world, prepared.call, shim, EARLIER, note)
+    ended = stay_with(world, prepared, pause, record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
     return replace(look(world, prepared, tried.end, ended), aside=tried.aside)
 
 
 def stay_with(
-    world: CallWorld, prepared: Prepared, shim: Shim, record: SessionRecord
+    world: CallWorld, prepared: Prepared, pause: Callable[[float], bool], record: SessionRecord
 ) -> SessionRecord | None:
     """The record of a detached session once its worker has ended; None when given up."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
@@ -125,7 +139,7 @@ def stay_with(
     while now.status in {"running", "pending"} and worker_is_alive(now.worker_pid or 0):
         if deadline is not None and world.clock.monotonic_ns() > deadline:
             return now
-        if not shim.pause(_LOOK_AGAIN):
+        if not pause(_LOOK_AGAIN):
             return None
         now = sessions.record(record.id) or now
     return sessions.record(record.id) or now

@@ -1,22 +1,22 @@
 """What all calls of a run share: the ports, the options, and what they must not do twice."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.options import CallOptions
+from oraclepack.core.journal import KnownEvent
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock, Journal
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 from oraclepack.intercept.classify import Failure
 from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
 
-_LOOK_AGAIN = 0.05
 Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""
 
@@ -26,8 +26,8 @@ class Shared:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asking: set[str] = set()
         self._spent = Spent()
+        self._written: set[str] = set()
         self.live: set[Place] = set()
         """Calls this command is answering, so that nobody takes them for a crash's leftovers."""
         self.answered: set[str] = set()
@@ -35,25 +35,12 @@ class Shared:
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
         """Attached files and their SHA-256, by step and attempt."""
 
-    @contextmanager
-    def alone(self, key: str | None, pause: Callable[[float], bool]) -> Iterator[bool]:
-        """Nobody else of this command asks the same meanwhile; False when given up."""
-        while key is not None and not self._claim(key):
-            if not pause(_LOOK_AGAIN):
-                yield False
-                return
-        try:
-            yield True
-        finally:
-            if key is not None:
-                with self._lock:
-                    self._asking.discard(key)
-
-    def _claim(self, key: str) -> bool:
+    def is_first_to_write(self, path: str) -> bool:
+        """Whether no call of this command has been about to write there before."""
         with self._lock:
-            free = key not in self._asking
-            self._asking.add(key)
-            return free
+            before = len(self._written)
+            self._written.add(path)
+            return len(self._written) > before
 
     def attach(self, step: str, attempt: int, files: dict[str, str]) -> None:
         with self._lock:
@@ -88,3 +75,12 @@ class CallWorld(msgspec.Struct, frozen=True):
     ask: Callable[[str], bool] | None = None
     """Asks the person at the terminal; None where there is none."""
     shared: Shared = msgspec.field(default_factory=Shared)
+
+    def knowing(self, environment: Mapping[str, str]) -> "CallWorld":
+        """The same world, which also keeps the secrets of a call's own environment."""
+        redactor = self.redactor.also(environment)
+        return self if redactor is self.redactor else replace(self, redactor=redactor)
+
+    def tell(self, event: KnownEvent) -> KnownEvent:
+        """Append an event to the journal, without secrets."""
+        return self.journal.append(self.redactor.clean_record(event))

@@ -1,0 +1,84 @@
+"""Who asks a question just now, among all processes: one at a time, so that it is paid for once.
+
+A claim is a file that its holder has locked: the kernel frees it when the holder dies. What the
+holder wrote into it stays, and tells whoever comes next which call may still be under way.
+"""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import disk, files
+from oraclepack.core.digest import canonical_line
+from oraclepack.core.journal import InvocationIntent
+
+_ENDING = ".asking"
+
+
+class Claim:
+    """The right to ask one question. Given back by `release`, or by dying."""
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self.left = _last(descriptor)
+        """The call of an earlier holder who did not live to see its end."""
+        self._is_open = self.left is not None
+
+    def note(self, intent: InvocationIntent) -> None:
+        """Write down a call that may cost money from here on; the journal has it already."""
+        self._is_open = True
+        with suppress(OSError):
+            # A line more, never one in place of another: death in between loses nothing.
+            disk.write(self._descriptor, canonical_line(intent) + b"\n", self._path)
+
+    def settle(self) -> None:
+        """Everything that was noted has come to a known end."""
+        self._is_open = False
+
+    def release(self) -> None:
+        """Let the next one ask; what is not settled stays written down."""
+        if not self._is_open:
+            files.forget(self._path)
+        os.close(self._descriptor)
+
+
+def claim(folder: Path, key: str) -> Claim | None:
+    """The right to ask this question; None while somebody else has it. Raises WorldError."""
+    files.make_private(folder)
+    path = folder / f"{key}{_ENDING}"
+    while True:
+        try:
+            # Not inherited (PEP 446): a tool that outlives us must not keep others from asking.
+            descriptor = disk.open_append(path, files.PRIVATE_FILE)
+        except OSError as trouble:
+            raise files.cannot("open", path, trouble) from trouble
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        if _is_at(path, descriptor):
+            return Claim(descriptor, path)
+        os.close(descriptor)  # its holder removed it before we had the lock
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _last(descriptor: int) -> InvocationIntent | None:
+    """The last whole line; one that cannot be read tells nothing."""
+    data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    for line in reversed(data.splitlines()):
+        try:
+            return msgspec.json.decode(line, type=InvocationIntent)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+    return None

@@ -1,0 +1,86 @@
+"""Waits that a person should know of: told once each, when they begin."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from oraclepack.adapters.asking import Claim, claim
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.store import answers_of
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.errors import WorldError
+from oraclepack.core.invocation import LiveCall, Shim
+
+RETRY, SLOT, SAME, EARLIER = "retry", "slot", "same_question", "earlier_call"
+"""What a call may wait for: its next try, a slot, another asker, a call a crash left behind."""
+
+_SHORTEST, _LONGEST = 0.05, 0.5
+
+
+def warn(world: CallWorld, call: LiveCall, code: str, message: str) -> None:
+    world.tell(j.Warned(step=call.step, code=code, message=message))
+
+
+def telling_pause(
+    world: CallWorld, call: LiveCall, shim: Shim, code: str, message: str
+) -> Callable[[float], bool]:
+    """The shim's pause; the first time it is used the wait is told of."""
+    told = False
+
+    def pause(seconds: float) -> bool:
+        nonlocal told
+        if not told:
+            told = True
+            shim.tell(world.redactor.clean(f"oraclepack: {message}\n"))
+            warn(world, call, code, message)
+        return shim.pause(seconds)
+
+    return pause
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """Our turn to ask, or none: the call was given up while it waited."""
+
+    is_ours: bool
+    claim: Claim | None = None
+    """None where there is no key to go by, or no place for the lock: an answer is worth more."""
+
+    @property
+    def left(self) -> j.InvocationIntent | None:
+        """The call of an earlier asker who was killed."""
+        return self.claim.left if self.claim else None
+
+    def settle(self) -> None:
+        if self.claim is not None:
+            self.claim.settle()
+
+
+@contextmanager
+def asking_alone(world: CallWorld, prepared: Prepared, shim: Shim) -> Iterator[Turn]:
+    """Nobody else, in whatever process, asks this question meanwhile."""
+    turn = _turn(world, prepared, shim)
+    try:
+        yield turn
+    finally:
+        if turn.claim is not None:
+            turn.claim.release()
+
+
+def _turn(world: CallWorld, prepared: Prepared, shim: Shim) -> Turn:
+    key = prepared.key_value
+    if key is None:
+        return Turn(is_ours=True)
+    message = "the same question is being asked already; waiting for its answer"
+    pause = telling_pause(world, prepared.call, shim, SAME, message)
+    wait = _SHORTEST
+    folder = answers_of(world).directory
+    try:
+        while (held := claim(folder, key)) is None:
+            if not pause(wait):
+                return Turn(is_ours=False)
+            wait = min(wait * 2, _LONGEST)
+    except WorldError:
+        return Turn(is_ours=True)
+    return Turn(is_ours=True, claim=held)

@@ -1,0 +1,84 @@
+"""Who may ask a question: one at a time, and what the dead leave to the next."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.asking import Claim, claim
+from oraclepack.core.errors import WorldError
+from oraclepack.core.journal import InvocationIntent
+from oraclepack.core.result import Process
+
+KEY = "a" * 64
+
+
+def an_intent(pid: int | None = None) -> InvocationIntent:
+    process = Process(pid=pid) if pid else None
+    return InvocationIntent(step="01", attempt=1, call=1, tool="oracle", key=KEY, process=process)
+
+
+def claimed(folder: Path) -> Claim:
+    held = claim(folder, KEY)
+    assert held is not None
+    return held
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    first = claimed(tmp_path)
+
+    assert claim(tmp_path, KEY) is None
+    assert claim(tmp_path, "b" * 64) is not None
+    first.release()
+    assert claimed(tmp_path).left is None
+
+
+def test_nothing_stays_of_a_settled_question(tmp_path: Path) -> None:
+    held = claimed(tmp_path)
+    held.note(an_intent())
+    held.settle()
+    held.release()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_settled_is_found_by_the_next(tmp_path: Path) -> None:
+    held = claimed(tmp_path)
+    held.note(an_intent())
+    held.note(an_intent(4711))
+    held.release()
+
+    later = claimed(tmp_path)
+    assert later.left == an_intent(4711)
+    later.release()
+    assert claimed(tmp_path).left == an_intent(4711), "looking alone settles nothing"
+
+
+def test_a_torn_last_line_leaves_the_one_before(tmp_path: Path) -> None:
+    held = claimed(tmp_path)
+    held.note(an_intent())
+    held.release()
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes() + b'{"kind": "invocation_int')
+
+    assert claimed(tmp_path).left == an_intent()
+
+
+def test_a_removed_file_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its holder removed it between our opening and our locking it."""
+    opened = []
+
+    def samestat(*_: object) -> bool:
+        opened.append(1)
+        return len(opened) > 1
+
+    monkeypatch.setattr(os.path, "samestat", samestat)
+    assert claim(tmp_path, KEY) is not None
+    assert len(opened) == 2
+
+
+def test_where_no_file_can_be_made(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+
+    with pytest.raises(WorldError):
+        claim(tmp_path / "cache", KEY)
