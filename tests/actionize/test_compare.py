@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.actionize.compare import Relation, relate
-from oraclepack.actionize.statement import statement_of, stem
+from oraclepack.actionize.statement import MOST_WORDS, statement_of, stem
 
 AT = "(`src/pool.c:20`)"
 
@@ -139,3 +139,9 @@ def test_a_statement_is_the_same_as_itself() -> None:
     one = statement_of(f"Add a lock {AT}.")
 
     assert relate(one, one) is Relation.DUPLICATE
+
+
+def test_a_very_long_statement_is_compared_by_its_beginning() -> None:
+    long = " ".join(f"word{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(MOST_WORDS + 9))
+
+    assert len(statement_of(long).words) == MOST_WORDS

@@ -108,7 +108,7 @@ def test_a_section_by_its_heading(heading: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Risks and unknowns remain high.", "The answer: it depends.", "```\n## Risks/unknowns\n```"],
+    ["Risks and unknowns remain high.", "Risks: it depends.", "```\n## Risks/unknowns\n```"],
 )
 def test_words_that_open_no_section(text: str) -> None:
     found = read_sections(read_blocks(text))

@@ -286,3 +286,26 @@ def test_a_directory_that_is_not_there_is_refused(project: Project) -> None:
 
     with pytest.raises(InputError, match="cannot be read"):
         actionize_request(request, project.root)
+
+
+def test_a_damaged_journal_is_told(project: Project) -> None:
+    project.answer("01", FIX)
+    project.actionize()
+    journal = project.run / "journal.jsonl"
+    journal.write_bytes(
+        journal.read_bytes().replace(b"src/", b"scr/", 1).replace(b"pack.md", b"x", 1)
+    )
+
+    with pytest.raises(InputError, match="damaged"):
+        actionize_request(Request(run_dir=str(project.run)), project.root)
+
+
+def test_every_way_to_have_no_answer_is_told(project: Project) -> None:
+    skipped = msgspec.structs.replace(finished("02", Status.SKIPPED), skip_reason="SKIP: no codex")
+    project.events += [started("01"), started("02"), skipped]
+    (project.root / "pack.md").unlink()
+
+    found = project.records()
+
+    assert "has not run to its end" in found["01-01"].missing_inputs[0]
+    assert "SKIP: no codex" in found["02-01"].missing_inputs[0]

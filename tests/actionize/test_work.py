@@ -214,3 +214,57 @@ def test_a_hash_that_nobody_recorded_is_taken_from_now() -> None:
     step = AnsweredStep(Question("01"), parts, attached=(file,))
 
     assert actionize(a_pack(step)).records[0].evidence.citations[0].state == "verified"
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        pytest.param("- [ ] The page about prices", ["The page about prices"], id="an open box"),
+        pytest.param("- [x] Add a page", [], id="a ticked box"),
+        pytest.param(
+            "- Change these:\n  - add a lock\n  - it is slow",
+            ["Change these", "add a lock"],
+            id="a head and its points",
+        ),
+        pytest.param("Run it:\n\n```sh\nmake a\n```", ["Run it: `make a`"], id="code below"),
+        pytest.param("- Run it\n  ```sh\n  make a\n  ```", ["Run it"], id="code inside"),
+        pytest.param("```sh\nmake a\n```", ["Run `make a`"], id="nothing but code"),
+        pytest.param("![Add a lock](x.png)", ["Add a lock"], id="the words of a picture"),
+        pytest.param("|Fix|\n|-|\n||\n|none|\n|Add a lock|", ["Add a lock"], id="empty cells"),
+    ],
+)
+def test_what_an_item_asks_for(text: str, actions: list[str]) -> None:
+    (record, *others) = records_of(s01=text)
+
+    assert [list(record.actions), others] == [actions, []]
+
+
+@pytest.mark.parametrize(
+    ("section", "action"),
+    [
+        pytest.param("Do this:\n\n- start it\n- stop it", "Do this: start it", id="a list"),
+        pytest.param("|n|do|\n|-|-|\n|1|start it|", "start it", id="a table"),
+        pytest.param("- None", None, id="none"),
+    ],
+)
+def test_the_next_experiment_is_one_point(section: str, action: str | None) -> None:
+    (record,) = records_of(s01=f"It is so.\n\n## Next experiment\n\n{section}\n")
+
+    assert (record.actions[:1] or (None,))[0] == action
+    assert record.experiment is (action is not None)
+
+
+def test_a_claim_without_a_path_speaks_of_its_items_file() -> None:
+    text = direct("See `src/cache.py:3`. There `load` is {}cached.")
+    found = records_of(s01=text.format(""), s02=text.format("not "))
+
+    assert [r.status for r in found if r.step_id == "01"][-1] is WorkStatus.CONFLICT
+
+
+def test_many_statements_about_one_thing_are_compared_with_their_neighbours() -> None:
+    words = [f"Add a {w}{v} check to `src/cache.py`." for w in "abcdefgh" for v in "klmnopqrst"]
+    texts = {f"s{n:02}": direct(text) for n, text in enumerate([*words[:60], words[0]], 1)}
+
+    found = records_of(**texts)
+
+    assert found[0].sources == ("01", "61")

@@ -1,6 +1,7 @@
 """Groups of proposals → records: status, what is missing, what comes first, how soon."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 import msgspec
 
@@ -170,12 +171,12 @@ def _blocked_by_citations(record: Record) -> Record:
 
 
 def _two_sides(members: Sequence[Said]) -> tuple[Said, Said]:
-    """The first two members that deny each other."""
-    for position, one in enumerate(members):
-        for other in members[position + 1 :]:
-            if relate(one.statement, other.statement) is Relation.CONFLICT:
-                return one, other
-    return members[0], members[-1]
+    """The first two members that deny each other; there are such, or it would be no conflict."""
+    return next(
+        (one, other)
+        for one, other in combinations(members, 2)
+        if relate(one.statement, other.statement) is Relation.CONFLICT
+    )
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

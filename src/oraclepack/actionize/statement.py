@@ -10,7 +10,6 @@ from oraclepack.actionize import words as w
 from oraclepack.actionize.evidence import find_evidence, without_evidence
 from oraclepack.actionize.intent import is_action
 from oraclepack.core.evidence import Evidence
-from oraclepack.core.sections import normalise
 
 MOST_WORDS = 60
 """What is said in more words than this is compared by its beginning."""
@@ -38,11 +37,6 @@ class Statement(msgspec.Struct, frozen=True):
     opposites: Mapping[str, bool]
     """Each concept that has an opposite, and which of the two was said."""
     numbers: frozenset[str]
-
-    @property
-    def key(self) -> tuple[str, Evidence]:
-        """What exact duplicates have in common, whatever the case and the punctuation."""
-        return normalise(self.text), self.evidence
 
 
 def statement_of(text: str, evidence: Evidence | None = None) -> Statement:
