@@ -1,4 +1,4 @@
-"""From a run directory or a plain one to the files of the actionizer."""
+"""From a run directory to the files of the actionizer."""
 
 from pathlib import Path
 
@@ -6,76 +6,16 @@ import msgspec
 import pytest
 
 from oraclepack.adapters import lock
-from oraclepack.app.actionize.command import Done, Request, actionize_request
-from oraclepack.core import journal as j
-from oraclepack.core.backlog import Export, Record, WorkStatus
+from oraclepack.app.actionize.command import Request, actionize_request
+from oraclepack.core.backlog import Export, WorkStatus
 from oraclepack.core.digest import canonical_file, sha256_text
 from oraclepack.core.errors import InputError, LockedError, UsageError
 from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
-from oraclepack.parse.pack import parse_pack
 from tests.actionize.answers import direct
-from tests.events import created, finished, in_file, numbered, started
-from tests.packs import pack_text
-
-RUN_ID = "2026-03-01__abc1234__55555555"
-SOURCE = "line\n" * 40
-FIX = direct("Fix the loop in `src/a.py:12`.")
-
-
-def a_question(number: int, outputs: str = "", attach: str = "-f src/a.py") -> str:
-    out = outputs or f"out/{number:02}-q.md"
-    return (
-        f"# {number:02}) ROI=4 effort=1 category=invariants reference=src/a.py\n"
-        f'oracle {attach} --write-output "{out}" -p "What about {number}?"\n'
-    )
-
-
-def recorded(step: str, text: str, path: str = "", declared: str = "") -> j.OutputRecorded:
-    return j.OutputRecorded(
-        step=step,
-        attempt=1,
-        path=path or f"outputs/{step}-q.md",
-        declared_path=declared or f"out/{step}-q.md",
-        sha256=sha256_text(text),
-        bytes=len(text),
-    )
-
-
-def called(step: str, **files: str) -> j.InvocationIntent:
-    parts = {f"file:src/{name}.py": sha for name, sha in files.items()}
-    parts["prompt"] = "p"
-    return j.InvocationIntent(step=step, attempt=1, call=1, tool="oracle", key_parts=parts)
-
-
-class Project:
-    """A project with one source file, one pack and one run."""
-
-    def __init__(self, root: Path, bash: str) -> None:
-        self.root = root
-        self.run = root / ".oraclepack/runs" / RUN_ID
-        (self.run / "outputs").mkdir(parents=True)
-        (root / "src").mkdir()
-        (root / "src/a.py").write_text(SOURCE)
-        text = pack_text(bash)
-        (root / "pack.md").write_text(text)
-        self.pack = parse_pack(text, "pack.md")
-        self.events: list[j.KnownEvent] = [
-            created("01", "02", "03", pack_path="pack.md", pack_hash=self.pack.pack_hash)
-        ]
-
-    def answer(self, step: str, text: str, *calls: j.KnownEvent, **where: str) -> None:
-        output = recorded(step, text, **where)
-        (self.run / output.path).write_text(text)
-        self.events += [started(step), *calls, output, finished(step)]
-
-    def actionize(self, *exports: Export) -> Done:
-        (self.run / "journal.jsonl").write_bytes(in_file(numbered(*self.events)))
-        return actionize_request(Request(run_dir=str(self.run), exports=exports), self.root)
-
-    def records(self) -> dict[str, Record]:
-        return {record.task_id[-5:]: record for record in self.actionize().work.records}
+from tests.actionize.project import FIX, RUN_ID, SOURCE, Project, a_question, called
+from tests.events import finished, numbered, started
 
 
 @pytest.fixture
@@ -240,52 +180,6 @@ def test_a_damaged_manifest_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="cannot be read"):
         actionize_request(Request(run_dir=str(tmp_path)), tmp_path)
-
-
-def by_hand(project: Project, **files: str) -> Request:
-    folder = project.root / "answers"
-    folder.mkdir()
-    for name, text in files.items():
-        (folder / f"{name.replace('_', '-')[1:]}.md").write_text(text)
-    return Request(answers=str(folder), pack=str(project.root / "pack.md"))
-
-
-def test_answers_made_by_hand_need_only_their_pack(project: Project) -> None:
-    request = by_hand(project, s01_any_name=FIX, s02=direct("Add a lock."), s44_x="?")
-
-    done = actionize_request(request, project.root)
-
-    assert [r.status.value for r in done.work.records] == ["actionable", "actionable", "blocked"]
-    assert done.work.records[0].evidence.citations[0].state == "verified"
-    assert done.told.pack_id is None
-    assert done.warnings == ("44-x.md belongs to no step of the pack and was left out",)
-
-
-def test_an_out_dir_is_used(project: Project, tmp_path: Path) -> None:
-    request = msgspec.structs.replace(by_hand(project, s01=FIX), out_dir=str(tmp_path / "x/y"))
-
-    actionize_request(request, project.root)
-
-    assert (tmp_path / "x/y/backlog.md").exists()
-
-
-def test_a_directory_without_answers_is_refused(project: Project) -> None:
-    with pytest.raises(InputError, match="no answers here"):
-        actionize_request(by_hand(project, sreadme="x"), project.root)
-
-
-def test_a_pack_without_steps_is_refused(tmp_path: Path) -> None:
-    project = Project(tmp_path, "true\n")
-
-    with pytest.raises(InputError, match="no steps"):
-        actionize_request(by_hand(project, s01=FIX), project.root)
-
-
-def test_a_directory_that_is_not_there_is_refused(project: Project) -> None:
-    request = Request(answers=str(project.root / "nope"), pack=str(project.root / "pack.md"))
-
-    with pytest.raises(InputError, match="cannot be read"):
-        actionize_request(request, project.root)
 
 
 def test_a_damaged_journal_is_told(project: Project) -> None:
