@@ -108,3 +108,13 @@ MIN_COMPLETION = Setting(
 RUN_SETTINGS: tuple[Setting[Any], ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Setting)
 )
+
+MIN_YIELD = Setting(
+    "min_yield",
+    Float(0),
+    0.0,
+    "With --ci: how many actionable tasks an answered step must come to, on average.",
+)
+
+PIPELINE_SETTINGS: tuple[Setting[Any], ...] = (MIN_YIELD,)
+"""What only the whole pipeline has a use for."""

@@ -13,6 +13,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMAS = {
     "run-told": ("oraclepack.core.run_report:RunTold", 1),
+    "pipeline-told": ("oraclepack.core.pipeline_report:PipelineTold", 1),
     "verified": ("oraclepack.core.verified:Verified", 1),
     "verified-packs": ("oraclepack.core.verified:VerifiedPacks", 1),
     "step-told": ("oraclepack.core.run_report:StepTold", 1),

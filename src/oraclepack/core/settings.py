@@ -14,7 +14,7 @@ from oraclepack.core.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
-from oraclepack.core.run_settings import RUN_SETTINGS
+from oraclepack.core.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
 from oraclepack.core.setting import OWN, PREFIX, Setting, Source, T
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
@@ -59,6 +59,7 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
         (
             *(value for value in list(globals().values()) if isinstance(value, Setting)),
             *RUN_SETTINGS,
+            *PIPELINE_SETTINGS,
             *CALL_SETTINGS,
             *PROVIDER_SETTINGS,
         ),

@@ -11,7 +11,7 @@ from oraclepack.adapters import surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.adapters.signals import stopping_on_signals
+from oraclepack.adapters.signals import Caught, stopping_on_signals
 from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.looking import look
 from oraclepack.app.run.opening import Found, Wish, find_run, mutates, opened
@@ -31,6 +31,26 @@ from oraclepack.run.policy import Completion, RunReply, completion, exit_code, r
 from oraclepack.run.selection import Selection
 
 
+class RunResult(msgspec.Struct, frozen=True):
+    """What the command came to."""
+
+    found: Found
+    plan: Plan
+    state: RunState
+    told: RunReply
+    completion: Completion
+    exit_code: int
+
+
+class After(msgspec.Struct, frozen=True):
+    """What became of the stages that follow the steps."""
+
+    exit_code: int
+    """Of the whole command, unless a signal or a rollback has the last word."""
+    failed: bool
+    """If wished, the command is rolled back for it."""
+
+
 class RunRequest(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
@@ -45,17 +65,9 @@ class RunRequest(msgspec.Struct, frozen=True):
     min_completion: float = 1.0
     check: Callable[[], None] | None = None
     """Raises what the pack's own faults say against running it."""
-
-
-class RunResult(msgspec.Struct, frozen=True):
-    """What the command came to."""
-
-    found: Found
-    plan: Plan
-    state: RunState
-    told: RunReply
-    completion: Completion
-    exit_code: int
+    command: str = "run"
+    then: Callable[[RunResult], After] | None = None
+    """The stages of a longer command that follow the steps, while the run is still locked."""
 
 
 def plan_run(request: RunRequest, state: RunState, seen: Seen) -> Plan:
@@ -104,7 +116,9 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         stop = stack.enter_context(Stop())
         caught = stack.enter_context(stopping_on_signals(stop))
         private = stack.enter_context(surroundings.private_directory())
-        record = stack.enter_context(opened(found, request.pack, request.wish, clock, "run"))
+        record = stack.enter_context(
+            opened(found, request.pack, request.wish, clock, request.command)
+        )
         folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
         untouched = record.state.last_seq == found.state.last_seq
         _begin(request, found, record)
@@ -133,7 +147,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             seen = _look(request, found.run, record.state)
         planned = plan_run(request, record.state, seen)
         _carry_out(session, planned)
-        return _end(request, session, found, planned, caught.number)
+        return _end(request, session, found, planned, caught)
 
 
 def _older_state(path: Path | None) -> Callable[[Session], None] | None:
@@ -198,7 +212,7 @@ def _enter(request: RunRequest, found: Found, record: Recorder) -> None:
         j.SessionStarted(
             pid=surroundings.process_id(),
             host=surroundings.host(),
-            command="run",
+            command=request.command,
             argv=request.argv,
             oraclepack_version=__version__,
             settings=dict(request.settings),
@@ -238,24 +252,28 @@ def _skip(session: Session, step: PlannedStep) -> None:
 
 
 def _end(
-    request: RunRequest, session: Session, found: Found, planned: Plan, number: int | None
+    request: RunRequest, session: Session, found: Found, planned: Plan, caught: Caught
 ) -> RunResult:
     record = session.record
     before = record.state
     figures = completion(planned, before, request.min_completion)
     told = reply(planned, before)
-    failed = told.failed_step is not None
-    if failed and request.options.rollback_on_failure:
+    code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
+    after = After(code, failed=told.failed_step is not None)
+    if request.then is not None:
+        after = request.then(RunResult(found, planned, before, told, figures, code))
+    if after.failed and request.options.rollback_on_failure:
         from oraclepack.app.run.undoing import roll_back  # noqa: PLC0415 - seldom
 
         roll_back(session.root, session.run, record, session.failed, told.failed_steps)
         told = reply(planned, before, record.state)
     settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
     if all(settled) and record.state.finished_at is None:
-        record.append(j.RunFinished(ok=not failed))
-    status = told.rollback_status if failed else RollbackStatus.NOT_ATTEMPTED
-    code = exit_code(told, figures, ci=request.options.ci, signal=number)
-    record.append(j.SessionFinished(exit_code=code, rollback=status))
+        record.append(j.RunFinished(ok=told.failed_step is None))
+    code = after.exit_code
+    if caught.number is not None or told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+        code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
+    record.append(j.SessionFinished(exit_code=code, rollback=told.rollback_status))
     return RunResult(found, planned, record.state, told, figures, code)
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.run.asking import Asked, request_for
+from oraclepack.app.run.asking import request_for
 from oraclepack.app.run.command import look_up, run_pack
 from oraclepack.app.run.telling import told, told_plan
 from oraclepack.app.step_summary import tell_github
-from oraclepack.cli.completing import run_ids, step_id, step_list
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.display import display
 from oraclepack.cli.exit_codes import ExitCode
-from oraclepack.cli.frame import command, words_of_this_command
+from oraclepack.cli.frame import command
+from oraclepack.cli.picking import asked, notices, picking
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core import call_settings as cs
@@ -46,47 +46,22 @@ from oraclepack.core.settings import STRICT, Settings
     ),
 )
 @click.argument("pack")
-@click.option(
-    "--rerun",
-    metavar="WHAT",
-    help="all, failed, changed, or a list: 01,03,07.",
-    shell_complete=step_list("all", "failed", "changed"),
-)
-@click.option(
-    "--steps", metavar="LIST", help="Only these steps: 01,03-07.", shell_complete=step_list()
-)
-@click.option(
-    "--resume-from",
-    metavar="NN",
-    help="Leave out the steps before this one.",
-    shell_complete=step_id,
-)
-@click.option(
-    "--run-id",
-    metavar="ID",
-    help="Continue this run (see `oraclepack runs list`).",
-    shell_complete=run_ids,
-)
-@click.option("--new-run", is_flag=True, help="Start a fresh run, whatever there is already.")
-@click.option("--resume/--no-resume", default=True, help="Continue a run that fits (the default).")
-@click.option("--run-all", is_flag=True, help="All steps, without picking (always so here).")
-@click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive.")
+@picking
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done with every step.")
-@click.option("--import-state", metavar="FILE", help="Take over a state file of the older tool.")
 def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 
     A step that went well before and whose outputs are unchanged is not run again. On a failed
     step the command stops and keeps everything; the same command continues.
     """
-    asked = _asked(flags)
+    wanted = asked(flags)
     if dry_run:
-        found, plan = look_up(request_for(pack, settings, asked))
+        found, plan = look_up(request_for(pack, settings, wanted))
         plan_told = told_plan(found, plan)
-        return Reply(plan_told, plan_text(plan_told), warnings=_notices(found.notice))
+        return Reply(plan_told, plan_text(plan_told), warnings=notices(found.notice))
     with ExitStack() as stack:
         shown = stack.enter_context(display(settings))
-        request = request_for(pack, settings, asked, shown.observers)
+        request = request_for(pack, settings, wanted, shown.observers)
         shown.expect(request)
         result = run_pack(request)
     report = told(result)
@@ -96,29 +71,9 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
         data=report,
         text=run_text(report, Place(request.root, Path.cwd()), None if code else way_on),
         exit_code=code,
-        warnings=_notices(result.found.notice) + tell_github(report, request.pack),
+        warnings=notices(result.found.notice) + tell_github(report, request.pack),
         error=_failure(report, code, way_on) if code else None,
     )
-
-
-def _asked(flags: dict[str, object]) -> Asked:
-    def text(name: str) -> str | None:
-        value = flags.get(name)
-        return value if isinstance(value, str) else None
-
-    return Asked(
-        rerun=text("rerun"),
-        steps=text("steps"),
-        resume_from=text("resume_from"),
-        run_id=text("run_id"),
-        new_run=bool(flags["new_run"]) or not flags["resume"],
-        import_state=text("import_state"),
-        argv=words_of_this_command(),
-    )
-
-
-def _notices(notice: str) -> tuple[str, ...]:
-    return (f"{notice}; starting a new run (the cache keeps what is unchanged)",) if notice else ()
 
 
 def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:

@@ -1,0 +1,257 @@
+"""`pipeline`: validate, run, verify and actionize a pack under one lock, with one report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters.contents import content_at
+from oraclepack.app.run.asking import Asked, request_for
+from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
+from oraclepack.app.run.recorder import Observer
+from oraclepack.app.run.telling import told as run_told
+from oraclepack.app.validate import Checked, check_pack
+from oraclepack.app.verify import manner_of
+from oraclepack.core import run_settings as rs
+from oraclepack.core.backlog import Actionized, Export, WorkStatus
+from oraclepack.core.errors import OraclePackError
+from oraclepack.core.pipeline_report import (
+    PipelineTold,
+    PolicyTold,
+    Stage,
+    StageStatus,
+    StageTold,
+    policy,
+    verdict,
+)
+from oraclepack.core.plan import Decision
+from oraclepack.core.result import RollbackStatus, Status
+from oraclepack.core.run_report import RunTold
+from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
+from oraclepack.core.verified import Verified
+from oraclepack.run.policy import PRELUDE
+from oraclepack.verify.pack import Recorded, verify_pack
+
+_SIGNALLED = 128
+
+
+class PipelineWish(msgspec.Struct, frozen=True):
+    """What the user asked for."""
+
+    pack: str
+    settings: Settings
+    asked: Asked
+    exports: tuple[Export, ...] = ()
+
+
+class Pipeline:
+    """A pipeline at work: what its stages came to so far."""
+
+    def __init__(self, wish: PipelineWish) -> None:
+        self._wish = wish
+        self._settings = wish.settings
+        self._stages: dict[Stage, StageTold] = {}
+        self._verified: Verified | None = None
+        self._work: Actionized | None = None
+        self._result: RunResult | None = None
+        self.checked: Checked | None = None
+        self.request: RunRequest | None = None
+        self.warnings: tuple[str, ...] = ()
+        self.suggestion = ""
+        """What to do about the stage that failed, where it said so."""
+
+    def validate(self) -> bool:
+        """The first stage; False when the pack is not to be run."""
+        if not self._settings[rs.VALIDATE]:
+            self._end(Stage.VALIDATE, StageStatus.SKIPPED, "--no-validate was given")
+            return True
+        self.checked = check_pack(Path(self._wish.pack), self._settings)
+        report = self.checked.report
+        errors = sum(finding.severity == "error" for finding in report.findings)
+        counts = report.counts
+        said = f"{counts.steps} steps, {counts.oracle_questions} questions"
+        told = said if report.ok else f"{errors} errors in {said}"
+        self._end(Stage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
+        return report.ok
+
+    def prepare(self, observers: Sequence[Observer] = ()) -> RunRequest:
+        """The request for the stages that follow."""
+        made = request_for(self._wish.pack, self._settings, self._wish.asked, observers)
+        # What --select and --ignore leave out may still be what nothing can run with.
+        seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
+        check = None if self.checked is not None and seen_all else made.check
+        self.request = msgspec.structs.replace(
+            made, command="pipeline", check=check, then=self._after_steps
+        )
+        return self.request
+
+    def run(self) -> RunResult:
+        """The other stages."""
+        assert self.request is not None
+        self._result = run_pack(self.request)
+        return self._result
+
+    def told(self) -> tuple[PipelineTold, int]:
+        """The report, and the exit code."""
+        result = self._result
+        for stage in Stage:
+            if stage not in self._stages:
+                self._end(stage, StageStatus.SKIPPED, self._why_not())
+        report = PipelineTold(
+            pack=self._wish.pack,
+            stages=tuple(self._stages[stage] for stage in Stage),
+            validate=self.checked.report if self.checked else None,
+            verify=self._verified,
+            actionize=self._work,
+        )
+        if result is None:
+            return report, verdict(report.stages, None, unweighable=False)
+        return self._with_run(report, run_told(result)), result.exit_code
+
+    def _with_run(self, report: PipelineTold, told: RunTold) -> PipelineTold:
+        after = [one.stage for one in self._later() if one.status is StageStatus.FAILED]
+        status, error = _rollback(told, self._work)
+        return msgspec.structs.replace(
+            report,
+            completed_steps=told.completed_steps,
+            failed_step=told.failed_step or next(iter(after), None),
+            failed_steps=told.failed_steps,
+            skipped_steps=told.skipped_steps,
+            resume_from=told.resume_from or next(iter(after), None),
+            rollback_status=status,
+            rollback_error=error,
+            policy=self._policy(told),
+            run=told,
+        )
+
+    def _after_steps(self, result: RunResult) -> After:
+        """Verify and actionize while the run is still locked; what that means for its end."""
+        told = run_told(result)
+        prelude, stopped = told.failed_step == PRELUDE, result.exit_code >= _SIGNALLED
+        self._end(Stage.RUN, *_of_run(told, stopped=stopped))
+        if not prelude and not stopped and self._goes_on():
+            self._verify(result)
+            if self._goes_on():
+                self._actionize(result)
+        code = verdict([*self._stages.values()], self._policy(told), unweighable=prelude)
+        later = any(one.status is StageStatus.FAILED for one in self._later())
+        return After(code, failed=told.failed_step is not None or later)
+
+    def _goes_on(self) -> bool:
+        """Whether the next stage has its turn.
+
+        After a failure only where the user wants to get as far as possible, or where the
+        policy is to weigh everything; never where all of it is going to be taken back.
+        """
+        if all(one.status is not StageStatus.FAILED for one in self._stages.values()):
+            return True
+        further = self._settings[rs.CI] or self._settings[rs.KEEP_GOING]
+        return further and not self._settings[rs.ROLLBACK_ON_FAILURE]
+
+    def _verify(self, result: RunResult) -> None:
+        """Every output of the chosen steps that went well. The others are told by the run."""
+        request = self._asked()
+        chosen = {s.step_id for s in result.plan.steps if s.decision is not Decision.NOT_SELECTED}
+        well = [
+            step
+            for step in request.pack.steps
+            if step.id in chosen and result.state.step(step.id).status is Status.OK
+        ]
+        recorded = {
+            step.id: tuple(
+                out.declared_path
+                for out in result.state.step(step.id).outputs
+                if out.declared_path is not None
+            )
+            for step in well
+        }
+        self._verified = verify_pack(
+            msgspec.structs.replace(request.pack, steps=tuple(well)),
+            lambda name: content_at(request.root, name),
+            manner_of(self._settings),
+            Recorded(result.found.run.run_id, recorded),
+        )
+        totals = self._verified.totals
+        told = f"{totals.ok} of {totals.outputs} outputs meet their contract"
+        told += f", {totals.doubtful} doubtful" if totals.doubtful else ""
+        status = StageStatus.OK if self._verified.ok else StageStatus.FAILED
+        self._end(Stage.VERIFY, status, told)
+
+    def _actionize(self, result: RunResult) -> None:
+        from oraclepack.app.actionize.command import (  # noqa: PLC0415 - steps do not wait for it
+            FOLDER,
+            Writer,
+            actionize_run,
+        )
+
+        run, root = result.found.run, self._asked().root
+        writer = Writer(root, run.path / FOLDER, undo=self._settings[rs.ROLLBACK_ON_FAILURE])
+        try:
+            done = actionize_run(run.path, writer, self._wish.exports)
+        except OraclePackError as trouble:
+            self.suggestion = trouble.hint
+            self._end(Stage.ACTIONIZE, StageStatus.FAILED, trouble.message)
+            return
+        self._work = msgspec.structs.replace(done.told, out_dir=f"{run.relative}/{FOLDER}")
+        self.warnings += done.warnings
+        if not done.told.ok:
+            self.suggestion = done.told.suggestion
+            self._end(Stage.ACTIONIZE, StageStatus.FAILED, done.told.error or "")
+            return
+        counts = ", ".join(f"{done.told.tasks[status]} {status}" for status in WorkStatus)
+        told = f"{counts} from {done.told.answered} answers"
+        self._end(Stage.ACTIONIZE, StageStatus.OK, told)
+
+    def _policy(self, told: RunTold) -> PolicyTold:
+        found = self._verified
+        bad = {one.step_id for one in found.failures} if found else set()
+        if found and self._settings[STRICT]:
+            bad |= {one.step_id for one in found.doubts}
+        return policy(
+            told.completion,
+            len(bad),
+            self._work,
+            self._settings[rs.MIN_YIELD],
+            ci=self._settings[rs.CI],
+        )
+
+    def _asked(self) -> RunRequest:
+        assert self.request is not None
+        return self.request
+
+    def _later(self) -> list[StageTold]:
+        """The stages after the steps that had their turn."""
+        return [self._stages[one] for one in (Stage.VERIFY, Stage.ACTIONIZE) if one in self._stages]
+
+    def _failed(self, stage: Stage) -> bool:
+        return self._stages[stage].status is StageStatus.FAILED
+
+    def _why_not(self) -> str:
+        failed = [stage for stage in Stage if stage in self._stages and self._failed(stage)]
+        return f"{failed[0]} failed" if failed else "the run was stopped"
+
+    def _end(self, stage: Stage, status: StageStatus, reason: str) -> None:
+        self._stages[stage] = StageTold(stage, status, reason)
+
+
+def _of_run(told: RunTold, *, stopped: bool) -> tuple[StageStatus, str]:
+    counts = [
+        (len(told.completed_steps), "ok"),
+        (len(told.done_steps), "done before"),
+        (len(told.skipped_steps), "skipped"),
+        (len(told.failed_steps), "failed"),
+    ]
+    said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
+    if told.failed_step == PRELUDE:
+        return StageStatus.FAILED, "the prelude failed"
+    failed = told.failed_step is not None or stopped
+    return (StageStatus.FAILED if failed else StageStatus.OK), said
+
+
+def _rollback(told: RunTold, work: Actionized | None) -> tuple[RollbackStatus, str | None]:
+    """What became of taking back both the answers and the backlog."""
+    ends = [(RollbackStatus(told.rollback_status), told.rollback_error)]
+    ends += [(work.rollback_status, work.rollback_error)] if work else []
+    worst = next((end for end in ends if end[0] is RollbackStatus.FAILED), ends[0])
+    errors = [error for _, error in ends if error]
+    return worst[0], "; ".join(errors) or None

@@ -1,0 +1,143 @@
+"""What `pipeline` tells: its four stages, what the policy weighs, and the verdict on them."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from oraclepack.core.backlog import Actionized, WorkStatus
+from oraclepack.core.result import RollbackStatus
+from oraclepack.core.run_report import CompletionTold, RunTold
+from oraclepack.core.validation import Validation
+from oraclepack.core.verified import Verified
+
+_ROUNDING = 1e-9
+
+DONE, INVALID, STEP_FAILED, CONTRACT, POLICY = 0, 2, 3, 4, 5
+"""The exit codes a pipeline ends with when no signal stops it."""
+
+
+class Stage(StrEnum):
+    """A stage of the pipeline, in this order."""
+
+    VALIDATE = "validate"
+    RUN = "run"
+    VERIFY = "verify"
+    ACTIONIZE = "actionize"
+
+
+class StageStatus(StrEnum):
+    """What became of a stage."""
+
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class StageTold(msgspec.Struct, frozen=True):
+    """One stage at a glance."""
+
+    stage: Stage
+    status: StageStatus
+    reason: str
+    """What it came to, what failed, or why it was left out."""
+
+
+class YieldTold(msgspec.Struct, frozen=True, kw_only=True):
+    """How much work came out of the answers."""
+
+    actionable: int
+    answered: int
+    figure: float
+    """Actionable tasks per answered step; 0 when nothing was answered."""
+    required: float
+
+
+class PolicyTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the CI policy, also where it does not decide."""
+
+    applies: bool
+    """`--ci` was given, so the policy decides about the exit code."""
+    met: bool
+    completion: CompletionTold
+    """A step whose outputs do not meet their contract does not count as ok here."""
+    action_yield: YieldTold
+
+    @property
+    def shortfalls(self) -> tuple[str, ...]:
+        """Every figure that is below its threshold, in words."""
+        share, work = self.completion, self.action_yield
+        told = []
+        if share.ok < share.required * share.to_run - _ROUNDING:
+            told.append(
+                f"completion {share.figure:.2f} ({share.ok} of {share.to_run}) "
+                f"is below --min-completion {share.required:g}"
+            )
+        if work.actionable < work.required * max(work.answered, 1) - _ROUNDING:
+            told.append(
+                f"yield {work.figure:.2f} ({work.actionable} actionable from {work.answered} "
+                f"answered) is below --min-yield {work.required:g}"
+            )
+        return tuple(told)
+
+
+class PipelineTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of `pipeline`: one report of all stages."""
+
+    pack: str
+    stages: tuple[StageTold, ...]
+    completed_steps: tuple[str, ...] = ()
+    failed_step: str | None = None
+    """The first that failed: a step, `prelude`, or a stage after the steps."""
+    failed_steps: tuple[str, ...] = ()
+    skipped_steps: tuple[str, ...] = ()
+    resume_from: str | None = None
+    """What the same command does first: a step, or a stage after the steps."""
+    rollback_status: RollbackStatus = RollbackStatus.NOT_ATTEMPTED
+    rollback_error: str | None = None
+    policy: PolicyTold | None = None
+    """Null when nothing ran."""
+    validate: Validation | None = None
+    run: RunTold | None = None
+    verify: Verified | None = None
+    actionize: Actionized | None = None
+
+    def status(self, stage: Stage) -> StageStatus:
+        return next(one.status for one in self.stages if one.stage is stage)
+
+
+def policy(
+    completion: CompletionTold, broken: int, work: Actionized | None, min_yield: float, *, ci: bool
+) -> PolicyTold:
+    """The figures; `broken` steps are ok by themselves, but their outputs are not."""
+    ok = completion.ok - broken
+    share = msgspec.structs.replace(
+        completion, ok=ok, figure=round(ok / completion.to_run, 4) if completion.to_run else 1.0
+    )
+    answered = work.answered if work else 0
+    actionable = work.tasks[WorkStatus.ACTIONABLE] if work else 0
+    told = YieldTold(
+        actionable=actionable,
+        answered=answered,
+        figure=round(actionable / answered, 4) if answered else 0.0,
+        required=min_yield,
+    )
+    figures = PolicyTold(applies=ci, met=True, completion=share, action_yield=told)
+    return msgspec.structs.replace(figures, met=not figures.shortfalls)
+
+
+def verdict(stages: Sequence[StageTold], figures: PolicyTold | None, *, unweighable: bool) -> int:
+    """The exit code. In CI the policy decides, except where nothing is left to weigh.
+
+    That is so after a rollback, a failed prelude, or a backlog that could not be written.
+    """
+    failed = {one.stage for one in stages if one.status is StageStatus.FAILED}
+    if Stage.VALIDATE in failed:
+        return INVALID
+    if unweighable or Stage.ACTIONIZE in failed:
+        return STEP_FAILED
+    if figures is not None and figures.applies:
+        return DONE if figures.met else POLICY
+    if Stage.RUN in failed:
+        return STEP_FAILED
+    return CONTRACT if Stage.VERIFY in failed else DONE
