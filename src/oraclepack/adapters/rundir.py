@@ -12,7 +12,7 @@ from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.legacy import file_names, legacy_report, legacy_state
-from oraclepack.core.manifest import RunManifest, StepsManifest, run_manifest, steps_manifest
+from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_run_id
 from oraclepack.core.runstate import RunState, fold
@@ -98,21 +98,32 @@ def write_manifests(
     While a run goes on they need not be `durable`: after a power cut the journal
     still knows everything, and the next command writes them again.
     """
+    for path, content, mode in _manifests(run, pack, state, redactor, legacy=legacy):
+        files.write_atomic(path, content, mode=mode, durable=durable)
+
+
+def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool) -> None:
+    """The same for a command that began nothing: what is as it should be is left alone."""
+    for path, content, mode in _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy):
+        if path.is_symlink() or files.read(path) != content:
+            files.write_atomic(path, content, mode=mode)
+
+
+def _manifests(
+    run: RunDir, pack: Pack | None, state: RunState, redactor: Redactor, *, legacy: bool
+) -> Iterator[tuple[Path, bytes, int | None]]:
+    """Each file with its content and its mode; None leaves the mode to the umask."""
     steps = redactor.clean_record(steps_manifest(pack, state))
     about_run = run_manifest(state)
     if about_run is not None:
-        _put(run.path / "run.json", redactor.clean_record(about_run), durable=durable)
-    _put(run.path / "steps.json", steps, durable=durable)
+        content = canonical_file(redactor.clean_record(about_run))
+        yield run.path / "run.json", content, files.PRIVATE_FILE
+    yield run.path / "steps.json", canonical_file(steps), files.PRIVATE_FILE
     if legacy and state.created is not None:
         state_name, report_name = file_names(state.created.pack_path)
-        state_file = canonical_file(legacy_state(steps, state, run.relative))
-        files.write_atomic(run.root / state_name, state_file, durable=durable)
-        report_file = canonical_file(legacy_report(steps, state, run.relative))
-        files.write_atomic(run.root / report_name, report_file, durable=durable)
-
-
-def _put(path: Path, record: RunManifest | StepsManifest, *, durable: bool) -> None:
-    files.write_atomic(path, canonical_file(record), mode=files.PRIVATE_FILE, durable=durable)
+        yield run.root / state_name, canonical_file(legacy_state(steps, state, run.relative)), None
+        report = legacy_report(steps, state, run.relative)
+        yield run.root / report_name, canonical_file(report), None
 
 
 def run_ids(root: Path) -> tuple[str, ...]:

@@ -1,17 +1,19 @@
 """Settings and flags of the command line into a request."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from oraclepack.adapters import surroundings
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.call_wishes import REHEARSAL, call_options
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
-from oraclepack.app.run.options import RunOptions
+from oraclepack.app.run.options import REHEARSAL, RunOptions
 from oraclepack.app.run.recorder import Observer
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
@@ -25,6 +27,9 @@ from oraclepack.core.setting import Setting
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
+
+if TYPE_CHECKING:
+    from oraclepack.app.calls.options import CallOptions
 
 
 class InvalidPackError(InputError):
@@ -105,10 +110,23 @@ def _options(settings: Settings, pack: Pack, ask: Callable[[str], bool] | None) 
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
         answered=frozenset({ORACLE} if settings[cs.ENGINE] == REHEARSAL else ()),
-        calls=call_options(settings, pack, can_ask=ask is not None),
+        calls=_calls(settings, pack, can_ask=ask is not None),
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,
     )
+
+
+def _calls(settings: Settings, pack: Pack, *, can_ask: bool) -> Callable[[], CallOptions]:
+    """How calls are made, worked out late; but a mistake in what somebody asked is told now."""
+
+    def work_out() -> CallOptions:
+        from oraclepack.app.run.call_wishes import call_options  # noqa: PLC0415 - loads the verbs
+
+        return call_options(settings, pack, can_ask=can_ask)
+
+    if any(settings.is_given(one) for one in (*cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)):
+        work_out()
+    return work_out
 
 
 def _given(settings: Settings, setting: Setting[bool]) -> bool | None:

@@ -1,6 +1,7 @@
 """How calls are to be made, from the settings."""
 
 from oraclepack.app.calls.options import CallOptions
+from oraclepack.app.run.options import REHEARSAL
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.call import ORACLE
@@ -12,8 +13,6 @@ from oraclepack.core.settings import Settings
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
 from oraclepack.intercept.session import OnUnknown
-
-REHEARSAL = "rehearsal"
 
 
 def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:

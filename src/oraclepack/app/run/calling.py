@@ -43,7 +43,8 @@ def calls_for(
 def standing_between(session: Session) -> Iterator[None]:
     """While this holds, every call of a tool in a step comes to us."""
     options = session.options
-    session.calls = calls_for(session, options.calls, options.ask)
+    wishes = options.calls() if options.calls else CallOptions()
+    session.calls = calls_for(session, wishes, options.ask)
     programs = {ORACLE: str(Path(options.oracle_bin))} if options.oracle_bin else None
     gateway = Gateway(
         session.calls.answer,

@@ -1,12 +1,20 @@
 """What a `run` command was asked for, beyond which steps."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.attempt import Grace
 from oraclepack.core.contract import ChunkMode, ContractMode
+
+if TYPE_CHECKING:
+    from oraclepack.app.calls.options import CallOptions
+
+REHEARSAL = "rehearsal"
+"""The engine that is oraclepack itself."""
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -33,7 +41,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     engine: str | None = None
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack answers for itself, so that they need not be installed."""
-    calls: CallOptions = msgspec.field(default_factory=CallOptions)
+    calls: Callable[[], CallOptions] | None = None
+    """How calls are made, worked out when there is something to run; None is the usual way."""
     oracle_bin: str = ""
     """The oracle to call, where the user named one."""
     ask: Callable[[str], bool] | None = None

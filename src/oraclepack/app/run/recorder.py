@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Self
 
 from oraclepack.adapters.journal import JournalFile
-from oraclepack.adapters.rundir import RunDir, write_manifests
+from oraclepack.adapters.rundir import RunDir, refresh_manifests, write_manifests
 from oraclepack.core import journal as j
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.journal import KnownEvent
@@ -95,11 +95,13 @@ class Recorder:
         """Write the manifests a last time, durably. The journal is closed whatever happens."""
         self._over.set()
         self._wake.set()
+        write = refresh_manifests
         if self._keeper is not None:
             self._keeper.join()
+            write = write_manifests
         try:
             self._journal.sync()
-            write_manifests(self._run, self._pack, self.state, legacy=self._legacy)
+            write(self._run, self._pack, self.state, legacy=self._legacy)
         finally:
             self._journal.close()
 
