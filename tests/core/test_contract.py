@@ -163,6 +163,23 @@ def test_the_deciding_line_is_told(output: Declared, text: str, line: int | None
 
 
 @pytest.mark.parametrize(
+    ("outputs", "marker"),
+    [
+        pytest.param(
+            [Declared("a.md", line=7), Declared("b-direct-answer.md", line=7)], None, id="names"
+        ),
+        pytest.param(ONE, "none", id="a marker: none"),
+        pytest.param(ONE, "all-sections", id="a marker: all"),
+        pytest.param(FOUR, "next-experiment", id="a marker: one"),
+    ],
+)
+def test_names_and_markers_have_a_line_too(outputs: list[Declared], marker: str | None) -> None:
+    contracts = infer(outputs, ONLY, marker=marker, marker_line=7)
+
+    assert {contract.line for contract in contracts} == {7}
+
+
+@pytest.mark.parametrize(
     ("path", "prompt", "expected"),
     [
         ("01-direct-answer.md", "Return only: Direct answer", None),

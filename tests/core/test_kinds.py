@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.core.kinds import Bool, Choice, Duration, Float, Int, Kind, Names, Path, Text
+from oraclepack.core.kinds import Bool, Choice, Duration, Float, Int, Kind, Names, Path, Text, Texts
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,8 @@ def test_a_good_value_is_read(kind: Kind[object], raw: object, expected: object)
         (Path(), "", "must not be empty"),
         (Names(), 1, "must be a list of words"),
         (Names(), [1], "must be a list of words"),
+        (Texts(), 1, "must be a text or a list"),
+        (Texts(), [1], "must be a text or a list"),
     ],
 )
 def test_a_bad_value_is_refused_with_the_reason(

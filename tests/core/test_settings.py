@@ -5,6 +5,7 @@ import pytest
 from oraclepack.core import settings as declared
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Text
+from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import (
     BY_NAME,
     COLOR,
@@ -13,9 +14,7 @@ from oraclepack.core.settings import (
     STRICT,
     Given,
     Layer,
-    Setting,
     Settings,
-    Source,
     flatten,
     from_variables,
     resolve,
@@ -53,6 +52,7 @@ def test_what_nobody_gives_is_the_default() -> None:
 
     assert (settings[STRICT], settings[COLOR], settings[LINT_SELECT]) == (False, "auto", ())
     assert settings.origin(STRICT).source is Source.DEFAULT
+    assert not settings.is_given(STRICT)
 
 
 @pytest.mark.parametrize(
