@@ -15,6 +15,7 @@ from oraclepack.app.verify import manner_of
 from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
 from oraclepack.core.errors import OraclePackError
+from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import (
     PipelineTold,
     PolicyTold,
@@ -54,8 +55,8 @@ class Pipeline:
         self._verified: Verified | None = None
         self._work: Actionized | None = None
         self._result: RunResult | None = None
+        self._request: RunRequest | None = None
         self.checked: Checked | None = None
-        self.request: RunRequest | None = None
         self.warnings: tuple[str, ...] = ()
         self.suggestion = ""
         """What to do about the stage that failed, where it said so."""
@@ -80,15 +81,32 @@ class Pipeline:
         # What --select and --ignore leave out may still be what nothing can run with.
         seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
         check = None if self.checked is not None and seen_all else made.check
-        self.request = msgspec.structs.replace(
-            made, command="pipeline", check=check, then=self._after_steps
+        given = rs.MIN_YIELD if self._settings.is_given(rs.MIN_YIELD) else None
+        noted = {given.name: self._settings[given]} if given else {}
+        self._request = msgspec.structs.replace(
+            made,
+            command="pipeline",
+            check=check,
+            then=self._after_steps,
+            settings={**made.settings, **noted},
         )
-        return self.request
+        return self._request
+
+    @property
+    def prepared(self) -> RunRequest:
+        assert self._request is not None, "the pack was not valid"
+        return self._request
+
+    @property
+    def pack(self) -> Pack | None:
+        """The pack, as far as it was read."""
+        if self._request is not None:
+            return self._request.pack
+        return self.checked.pack if self.checked else None
 
     def run(self) -> RunResult:
         """The other stages."""
-        assert self.request is not None
-        self._result = run_pack(self.request)
+        self._result = run_pack(self.prepared)
         return self._result
 
     def told(self) -> tuple[PipelineTold, int]:
@@ -150,7 +168,7 @@ class Pipeline:
 
     def _verify(self, result: RunResult) -> None:
         """Every output of the chosen steps that went well. The others are told by the run."""
-        request = self._asked()
+        request = self.prepared
         chosen = {s.step_id for s in result.plan.steps if s.decision is not Decision.NOT_SELECTED}
         well = [
             step
@@ -158,7 +176,7 @@ class Pipeline:
             if step.id in chosen and result.state.step(step.id).status is Status.OK
         ]
         recorded = {
-            step.id: tuple(
+            str(step.id): tuple(
                 out.declared_path
                 for out in result.state.step(step.id).outputs
                 if out.declared_path is not None
@@ -184,7 +202,7 @@ class Pipeline:
             actionize_run,
         )
 
-        run, root = result.found.run, self._asked().root
+        run, root = result.found.run, self.prepared.root
         writer = Writer(root, run.path / FOLDER, undo=self._settings[rs.ROLLBACK_ON_FAILURE])
         try:
             done = actionize_run(run.path, writer, self._wish.exports)
@@ -214,10 +232,6 @@ class Pipeline:
             self._settings[rs.MIN_YIELD],
             ci=self._settings[rs.CI],
         )
-
-    def _asked(self) -> RunRequest:
-        assert self.request is not None
-        return self.request
 
     def _later(self) -> list[StageTold]:
         """The stages after the steps that had their turn."""

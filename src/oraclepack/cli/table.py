@@ -28,6 +28,9 @@ COMMANDS = {
         f"{_PLACE}.actionize:actionize",
         "Turn the answers of a pack into a backlog, a change plan and tracker files.",
     ),
+    "pipeline": Entry(
+        f"{_PLACE}.pipeline:pipeline", "Validate, run, verify and actionize a pack in one go."
+    ),
     "runs": Entry(f"{_PLACE}.runs:runs", "Look at past runs."),
     "quarantine": Entry(
         f"{_PLACE}.quarantine:quarantine",

@@ -1,0 +1,116 @@
+"""`pipeline`: validate → run → verify → actionize, the entry point for CI."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.app.pipeline import Pipeline, PipelineWish
+from oraclepack.app.pipeline_reports import (
+    annotations_for_github,
+    refuse_bad_place,
+    tell_summary,
+    write_junit,
+)
+from oraclepack.cli.continuing import continuing
+from oraclepack.cli.display import display
+from oraclepack.cli.events import to_stderr
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.cli.exports import export_option, exports_named
+from oraclepack.cli.frame import command
+from oraclepack.cli.picking import asked, notices, picking
+from oraclepack.cli.pipeline_text import failure_of, pipeline_text
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_text import Place
+from oraclepack.core import call_settings as cs
+from oraclepack.core import run_settings as rs
+from oraclepack.core.pipeline_report import PipelineTold
+from oraclepack.core.setting import Source
+from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
+
+
+@command(
+    "pipeline",
+    data="pipeline-told",
+    changes="what run and actionize change, and the file of --junit",
+    settings=(
+        STRICT,
+        LINT_SELECT,
+        LINT_IGNORE,
+        *rs.RUN_SETTINGS,
+        *rs.PIPELINE_SETTINGS,
+        *cs.CALL_SETTINGS,
+    ),
+    exit_codes=(
+        ExitCode.STEP_FAILED,
+        ExitCode.CONTRACT,
+        ExitCode.POLICY,
+        ExitCode.LOCKED,
+        ExitCode.TERMINATED,
+    ),
+    timed=True,
+    rollback_available=True,
+    examples=(
+        "oraclepack pipeline pack.md",
+        "oraclepack pipeline pack.md --engine rehearsal",
+        "oraclepack pipeline pack.md --ci --min-completion 0.9 --min-yield 1",
+        "oraclepack pipeline pack.md --ci --json --junit report.xml --export github",
+    ),
+)
+@click.argument("pack")
+@picking
+@export_option
+@click.option("--junit", metavar="FILE", help="Also write JUnit XML, a case for every step.")
+def pipeline(
+    pack: str, *, settings: Settings, exports: tuple[str, ...], junit: str | None, **flags: object
+) -> Reply:
+    """Validate, run, verify and actionize a pack in one go.
+
+    What fails ends the pipeline and is kept; the same command continues. With --keep-going or
+    --ci the stages after it have their turn all the same, and with --ci the policy decides:
+    --min-completion and --min-yield.
+    """
+    if junit is not None:
+        refuse_bad_place(Path(junit))
+    work = Pipeline(PipelineWish(pack, settings, asked(flags), exports_named(exports)))
+    way_on = ""
+    if work.validate():
+        with display(settings) as shown:
+            shown.expect(work.prepare(shown.observers))
+            result = work.run()
+        way_on = continuing(work.prepared.argv, result.plan, result.state)
+        work.warnings += notices(result.found.notice)
+    told, code = work.told()
+    warnings = work.warnings + _idle(settings) + _reported(work, told, junit, settings)
+    place = Place(Path(settings.root), Path.cwd())
+    text = pipeline_text(told, work.checked, place, junit)
+    text += (_annotations(work, told),) if settings[OUTPUT] != "json" else ()
+    error = failure_of(told, code, way_on, work.suggestion) if code else None
+    return Reply(told, text, ExitCode(code), warnings=warnings, error=error)
+
+
+def _reported(
+    work: Pipeline, told: PipelineTold, junit: str | None, settings: Settings
+) -> tuple[str, ...]:
+    """Everything for the surroundings that is not the answer itself."""
+    warnings: tuple[str, ...] = ()
+    if junit is not None:
+        warnings += write_junit(Path(junit), told, work.pack, Path(settings.root))
+    if settings[OUTPUT] == "json":
+        # Stdout is one envelope; GitHub reads workflow commands from stderr as well.
+        to_stderr(_annotations(work, told))
+    return warnings + tell_summary(told, work.pack)
+
+
+def _annotations(work: Pipeline, told: PipelineTold) -> str:
+    return annotations_for_github(told, work.checked, work.pack)
+
+
+def _idle(settings: Settings) -> tuple[str, ...]:
+    """Thresholds that were given and decide nothing."""
+    if settings[rs.CI]:
+        return ()
+    return tuple(
+        f"{setting.flag} decides nothing without --ci"
+        for setting in (rs.MIN_COMPLETION, rs.MIN_YIELD)
+        if settings.origin(setting).source is Source.FLAG
+    )

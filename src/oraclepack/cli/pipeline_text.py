@@ -1,0 +1,117 @@
+"""The last word of a pipeline, for people."""
+
+from collections.abc import Iterator
+
+from oraclepack.app.validate import Checked, Outcome
+from oraclepack.cli.findings import as_text
+from oraclepack.cli.reply import Styled
+from oraclepack.cli.run_text import Place, run_text
+from oraclepack.core.envelope import Failure
+from oraclepack.core.pipeline_report import (
+    CONTRACT,
+    INVALID,
+    POLICY,
+    PipelineTold,
+    PolicyTold,
+    Stage,
+    StageStatus,
+)
+from oraclepack.core.result import RollbackStatus
+
+_LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
+_SIGNALLED = 128
+
+
+def pipeline_text(
+    told: PipelineTold, checked: Checked | None, place: Place, junit: str | None
+) -> tuple[str | Styled, ...]:
+    """What went wrong in detail, then a line for each stage, then where to look."""
+    pieces: list[str | Styled] = []
+    if checked is not None and not checked.report.ok:
+        pieces += [*as_text(Outcome((checked,))), "\n"]
+    if told.run is not None and told.status(Stage.RUN) is StageStatus.FAILED:
+        pieces += [*run_text(told.run, place, None), "\n"]
+    pieces += [f"{line}\n" for line in _lacks(told)]
+    for one in told.stages:
+        pieces += [f"{one.stage:<9}  ", Styled(f"{one.status:<7}", _LOOKS[one.status])]
+        pieces.append(f"  {one.reason}\n")
+    if told.policy is not None and told.policy.applies:
+        pieces += _policy(told.policy)
+    return (*pieces, *(f"{name}: {where}\n" for name, where in _places(told, place, junit)))
+
+
+def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> Failure:
+    """Why the exit code is not 0."""
+    onwards = f"to continue: {way_on}"
+    if code == INVALID:
+        mend = "mend the findings of severity error; `oraclepack explain RULE` tells how"
+        return Failure(
+            "INVALID_PACK", f"not valid: {told.pack}", phase=Stage.VALIDATE, suggestion=mend
+        )
+    if code >= _SIGNALLED:
+        return Failure(
+            "STOPPED", "stopped by a signal", retryable=True, phase="run", suggestion=onwards
+        )
+    if code == POLICY and told.policy is not None:
+        message = "; ".join(told.policy.shortfalls)
+        return Failure("POLICY", message, phase="policy", suggestion=_way_out(told, onwards))
+    if code == CONTRACT and told.verify is not None:
+        totals = told.verify.totals
+        message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
+        again = "ask those steps again: oraclepack pipeline PACK --rerun NN --refresh"
+        return Failure("CONTRACT", message, phase=Stage.VERIFY, suggestion=again)
+    return _partial(told, suggestion or onwards)
+
+
+def _way_out(told: PipelineTold, onwards: str) -> str:
+    """More steps give more completion; more yield is a matter of the answers."""
+    steps = told.policy.completion if told.policy else None
+    if told.actionize is None or (steps is not None and steps.ok < steps.to_run):
+        return onwards
+    return f"{told.actionize.out_dir}/backlog.md tells what is blocked, and by what"
+
+
+def _partial(told: PipelineTold, suggestion: str) -> Failure:
+    failed = told.failed_step or ""
+    later = next((one for one in told.stages if one.stage == failed), None)
+    named = "the prelude" if failed == "prelude" else f"step {failed}"
+    message = f"{named} failed" if later is None else f"{later.stage} failed: {later.reason}"
+    if told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+        message += f"; rollback {told.rollback_status}"
+    return Failure(
+        "PARTIAL_FAILURE",
+        message,
+        detail=told.rollback_error or "",
+        phase="run" if later is None else later.stage,
+        suggestion=suggestion,
+    )
+
+
+def _lacks(told: PipelineTold) -> Iterator[str]:
+    for one in told.verify.failures if told.verify else ():
+        lack = f"file {one.io_error}" if one.io_error else _missing(one.missing_sections)
+        yield f"step {one.step_id}: {one.path}: {lack}"
+
+
+def _missing(sections: tuple[str, ...]) -> str:
+    return f"missing sections: {', '.join(sections)}"
+
+
+def _policy(figures: PolicyTold) -> list[str | Styled]:
+    share, work = figures.completion, figures.action_yield
+    look = Styled("met    ", "green") if figures.met else Styled("not met", "red")
+    said = (
+        f"completion {share.figure:.2f} of {share.required:g}, "
+        f"yield {work.figure:.2f} of {work.required:g}"
+    )
+    return ["policy     ", look, f"  {said}\n"]
+
+
+def _places(told: PipelineTold, place: Place, junit: str | None) -> Iterator[tuple[str, str]]:
+    if told.run is not None and told.status(Stage.RUN) is not StageStatus.FAILED:
+        yield "run directory", place.shown(told.run.run_dir)
+    for artifact in told.actionize.artifacts if told.actionize else ():
+        name = artifact.path.rpartition(".")[0]
+        yield name, place.shown(f"{told.actionize.out_dir}/{artifact.path}")  # type: ignore[union-attr]
+    if junit is not None:
+        yield "junit", junit
