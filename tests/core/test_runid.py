@@ -1,6 +1,7 @@
 """Names of runs, and which run goes on."""
 
 import pytest
+from msgspec.structs import replace
 
 from oraclepack.core.runid import RunSummary, choose_run, free_run_id, hash_in, is_run_id, pack_id
 
@@ -114,3 +115,17 @@ def test_a_run_left_behind_is_named() -> None:
     choice = choose_run([a_run()], HASH, THERE)
 
     assert "2026-03-01__aaaaaaa__01234567" in choice.notice
+
+
+@pytest.mark.parametrize(
+    ("rehearsal", "expected"),
+    [
+        pytest.param(False, 0, id="a real run goes on with a real one"),
+        pytest.param(True, 1, id="a rehearsal with a rehearsal"),
+        pytest.param(None, 1, id="who only looks takes the newest"),
+    ],
+)
+def test_rehearsals_are_runs_of_their_own(rehearsal: bool | None, expected: int) -> None:
+    runs = [a_run(1), replace(a_run(2), rehearsal=True)]
+
+    assert choose_run(runs, HASH, HERE, rehearsal=rehearsal).run == runs[expected]

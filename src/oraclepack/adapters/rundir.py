@@ -14,7 +14,7 @@ from oraclepack.core.journal_line import Reading
 from oraclepack.core.legacy import file_names, legacy_report, legacy_state
 from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.core.pack import Pack
-from oraclepack.core.runid import RunSummary, hash_in, is_run_id
+from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
@@ -164,5 +164,6 @@ def _summary(run: RunDir, reading: Reading, state: RunState) -> RunSummary:
         created_at=created.at,
         finished=state.finished_at is not None,
         mutating=created.mutating,
+        rehearsal=is_rehearsal(created.engine),
         damage=damage,
     )

@@ -98,7 +98,8 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
         return None, {}
     sha = head.peek(root) or git.look(root, surroundings.environment()).sha
     runs = rundir.summaries(root, pack.pack_hash)
-    choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack))
+    # A rehearsal settles nothing: what was only rehearsed has not been answered.
+    choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:
         return None, {}
     looked = look_at(RunDir(root, choice.run.run_id))

@@ -55,6 +55,11 @@ def hash_in(run_id: str) -> str | None:
     return found[2] if found else None
 
 
+def is_rehearsal(engine: str | None) -> bool:
+    """Whether a run with this engine asks nobody."""
+    return engine == "rehearsal"
+
+
 class RunSummary(msgspec.Struct, frozen=True):
     """What is needed of a past run to decide whether to continue it."""
 
@@ -65,6 +70,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     created_at: str = ""
     finished: bool = False
     mutating: bool = False
+    rehearsal: bool = False
+    """Its answers are oraclepack's own: nothing in it counts as done for a real run."""
     damage: str | None = None
     """Why its journal cannot be read to the end."""
 
@@ -92,15 +99,23 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose_run(
-    runs: Iterable[RunSummary], pack_hash: str, head: str | None, *, mutating: bool = False
+    runs: Iterable[RunSummary],
+    pack_hash: str,
+    head: str | None,
+    *,
+    mutating: bool = False,
+    rehearsal: bool | None = None,
 ) -> Choice:
     """The run that a command on this pack at this commit continues.
+
+    A rehearsal goes on with rehearsals only, a real run with real ones; None takes both.
 
     The day plays no part: a run that crosses midnight is one run. A pack whose steps
     change the work tree may move HEAD itself, so its newest unfinished run goes on
     even at a commit the run has not seen.
     """
-    same = sorted((r for r in runs if _is_of(r, pack_hash)), key=lambda r: r.age)
+    known = (run for run in runs if _is_of(run, pack_hash) and _is_kind(run, rehearsal=rehearsal))
+    same = sorted(known, key=lambda run: run.age)
     here = [run for run in same if run.saw(head)]
     if here:
         return Choice(here[-1], _seen(here[-1], head))
@@ -118,6 +133,11 @@ def choose_run(
 def _is_of(run: RunSummary, pack_hash: str) -> bool:
     # A journal broken in its first line tells no hash; the name of the run still does.
     return (run.pack_hash or hash_in(run.run_id)) in {pack_hash, pack_hash[:8]}
+
+
+def _is_kind(run: RunSummary, *, rehearsal: bool | None) -> bool:
+    # A run whose beginning is lost may be either; whoever goes on with it hears of the damage.
+    return rehearsal is None or not run.pack_hash or run.rehearsal == rehearsal
 
 
 def _seen(run: RunSummary, head: str | None) -> str:

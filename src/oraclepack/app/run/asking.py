@@ -22,6 +22,7 @@ from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
+from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Setting
 from oraclepack.core.settings import STRICT, Settings
@@ -76,6 +77,7 @@ def request_for(
         wish=Wish(
             run_id=asked.run_id,
             new_run=asked.new_run,
+            rehearsal=is_rehearsal(settings[cs.ENGINE]),
             legacy_files=settings[rs.LEGACY_FILES],
             observers=observers,
         ),

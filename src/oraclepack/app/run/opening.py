@@ -14,7 +14,7 @@ from oraclepack.core.errors import BrokenOffError, LockedError, UsageError, Worl
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
-from oraclepack.core.runid import choose_run, free_run_id, is_run_id, pack_id
+from oraclepack.core.runid import choose_run, free_run_id, is_rehearsal, is_run_id, pack_id
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.script import Command
 from oraclepack.core.secrets import Redactor
@@ -44,6 +44,8 @@ class Wish(msgspec.Struct, frozen=True):
 
     run_id: str | None = None
     new_run: bool = False
+    rehearsal: bool | None = None
+    """Whether it is to be a rehearsal; None takes what there is."""
     legacy_files: bool = True
     observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
 
@@ -54,10 +56,12 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
     today = clock.now().astimezone().date().isoformat()
     name = pack_id(pack.path, pack.pack_hash, tree.sha, today)
     if wish.run_id is not None:
-        return _named(root, pack, wish.run_id, tree)
+        return _named(root, pack, wish, tree)
     if not wish.new_run:
         runs = rundir.summaries(root, pack.pack_hash)
-        choice = choose_run(runs, pack.pack_hash, tree.sha, mutating=mutates(pack))
+        choice = choose_run(
+            runs, pack.pack_hash, tree.sha, mutating=mutates(pack), rehearsal=wish.rehearsal
+        )
         if choice.run is not None:
             run = RunDir(root, choice.run.run_id)
             return Found(run, _state(run), tree, is_new=False, reason=choice.reason, pack_id=name)
@@ -138,8 +142,8 @@ def _moves_head(command: Command) -> bool:
     return command.name == "git" and any(word.value in _MOVING for word in command.words)
 
 
-def _named(root: Path, pack: Pack, run_id: str, tree: git.WorkTree) -> Found:
-    known = rundir.run_ids(root)
+def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
+    known, run_id = rundir.run_ids(root), wish.run_id or ""
     if not is_run_id(run_id) or run_id not in known:
         raise UsageError(
             f"--run-id: there is no run {run_id}",
@@ -152,7 +156,21 @@ def _named(root: Path, pack: Pack, run_id: str, tree: git.WorkTree) -> Found:
             f"--run-id: run {run_id} belongs to another content of the pack",
             hint="the pack was edited since; leave --run-id out to start a new run",
         )
+    _refuse_other_kind(run_id, state, wish)
     return Found(run, state, tree, is_new=False, reason="--run-id names it", pack_id=run_id)
+
+
+def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
+    """Rehearsed answers must not pass for real ones, nor the other way round."""
+    if state.created is None or wish.rehearsal is None:
+        return
+    was = is_rehearsal(state.created.engine)
+    if was != wish.rehearsal:
+        kinds = ("a real run", "a rehearsal")
+        raise UsageError(
+            f"--run-id: run {run_id} is {kinds[was]}, and this is {kinds[wish.rehearsal]}",
+            hint="leave --run-id out, or " + ("add" if was else "drop") + " --engine rehearsal",
+        )
 
 
 def _state(run: RunDir) -> RunState:

@@ -1,6 +1,5 @@
 """The outputs of a step on disk: set aside before it runs, recorded after it ran."""
 
-import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +8,7 @@ from oraclepack.adapters import files, relocate
 from oraclepack.adapters.contents import read_content
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import put_aside
+from oraclepack.app.calls.older import keep_copy
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.content import Content
@@ -25,6 +25,18 @@ from oraclepack.verify.outputs import check_output
 def declared_paths(step: Step) -> tuple[str, ...]:
     """The outputs whose path the text tells."""
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
+
+
+def put_back(session: Session, step: Step, attempt: int) -> None:
+    """After a failed attempt: a file that stood where an answer should be stands there again.
+
+    What calls moved away they bring back themselves, unless they were killed in between.
+    """
+    kept = backup_folder(session, step.id, attempt)
+    for path in declared_paths(step):
+        place = _judged(session, path)
+        if place is not None and not place.exists() and (kept / path).is_file():
+            _copy(kept / path, place)
 
 
 def produced_paths(session: Session, step: Step, attempt: int) -> tuple[str, ...]:
@@ -61,34 +73,34 @@ def quarantine_earlier(session: Session, step: Step) -> None:
 
 
 def set_aside(session: Session, step: Step, attempt: int) -> None:
-    """Keep a copy of every file the step may replace, so that a rollback can put it back."""
+    """Keep a copy of every file the step may replace, so that a rollback can put it back.
+
+    A command that was killed may have died while a file was moved away: its copy counts.
+    """
+    before = session.record.state.step(step.id)
+    killed = before.status is Status.RUNNING
+    earlier = backup_folder(session, step.id, before.attempts)
     for path in declared_paths(step):
         place = _judged(session, path)
-        content = files.read(place) if place is not None and place.is_file() else None
-        if place is None or content is None:
+        if place is None:
             continue
-        backup = backup_folder(session, step.id, attempt) / path
-        files.make_directories(backup.parent, files.PRIVATE_DIRECTORY)
-        try:
-            relocate.copy(place, backup)
-        except OSError as trouble:
-            raise files.cannot("keep a copy of", place, trouble) from trouble
-        session.record.append(
-            j.SetAside(
-                step=step.id,
-                attempt=attempt,
-                path=path,
-                backup=_in_run(session, backup),
-                sha256=sha256_bytes(content),
-                bytes=len(content),
-                mode=stat.S_IMODE(place.stat().st_mode),
-            )
-        )
+        source = earlier / path if killed and not place.exists() else place
+        kept = keep_copy(session.run.path, step.id, attempt, path, source)
+        if kept is not None:
+            session.record.append(kept)
 
 
 def backup_folder(session: Session, step_id: str, attempt: int) -> Path:
     """Where an attempt keeps the files it may replace."""
     return session.run.backups / f"{step_id}.{attempt}"
+
+
+def _copy(source: Path, place: Path) -> None:
+    files.make_directories(place.parent)
+    try:
+        relocate.copy(source, place)
+    except OSError as trouble:
+        raise files.cannot("put back", place, trouble) from trouble
 
 
 def _is_same(place: Path, backup: Path) -> bool:
@@ -191,7 +203,3 @@ def _contracts(session: Session, step: Step) -> tuple[OutputContract, ...]:
 def _judged(session: Session, path: str) -> Path | None:
     verdict = jail(session.root, path)
     return None if isinstance(verdict, Refused) else verdict.path
-
-
-def _in_run(session: Session, path: Path) -> str:
-    return os.path.relpath(path, session.run.path)

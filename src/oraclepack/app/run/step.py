@@ -12,6 +12,7 @@ from oraclepack.app.run.outputs import (
     attached_hashes,
     backup_folder,
     declared_paths,
+    put_back,
     quarantine_earlier,
     record_outputs,
     set_aside,
@@ -64,6 +65,8 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
     judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
     _tell_leftovers(session, step, outcome)
+    if judged.status is Status.FAILED:
+        put_back(session, step, attempt.number)
     session.record.append(
         j.StepFinished(
             step=step.id,
@@ -157,7 +160,8 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
     verification = verify_outputs(session, step)
     if verification.passed:
         return Judgement(Status.OK, verification=verification)
-    return Judgement(Status.FAILED, _unmet(verification), verification=verification)
+    error = _unmet(verification, _failed_calls(session, attempt))
+    return Judgement(Status.FAILED, error, verification=verification)
 
 
 def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError | None:
@@ -172,19 +176,34 @@ def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError 
             return StepError(code="SPAWN_FAILED", message=outcome.message)
     if outcome.exit_code == 0:
         return None
+    for call in _failed_calls(session, attempt):
+        if (call.exit_code or 1) == outcome.exit_code:
+            return call.error
     message = f"exit code {outcome.exit_code}"
     last = last_lines(session.run.path / log_names(attempt.step, attempt.number)[1], 1)
     told = f"{message}: {last[0].strip()[:300]}" if last and last[0].strip() else message
     return StepError(code="EXIT_CODE", message=told)
 
 
+def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcome]:
+    """The calls of the attempt that failed, the last one first: most likely the step's reason."""
+    made = session.record.state.step(attempt.step).invocations
+    told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
+    failed = [outcome for outcome in told if outcome.error is not None]
+    return sorted(failed, key=lambda outcome: -outcome.seq)
+
+
 def _left_something(session: Session, step: Step) -> bool:
     return any((session.root / path).exists() for path in declared_paths(step))
 
 
-def _unmet(verification: Verification) -> StepError:
+def _unmet(verification: Verification, calls: list[j.InvocationOutcome]) -> StepError:
     gone = [failure for failure in verification.failures if failure.io_error]
     if gone:
+        missing = {failure.path for failure in gone}
+        for call in calls:
+            if call.output_path in missing and call.error is not None:
+                return call.error
         told = ", ".join(f"{failure.path} ({failure.io_error})" for failure in gone)
         return StepError(code="OUTPUT_MISSING", message=f"it ended well but left no answer: {told}")
     told = "; ".join(
