@@ -218,6 +218,7 @@ def _regenerated(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
             ("05", [names.TASKS, f"{out}/{names.TM_TASKS}"]),
             ("06", [f"{out}/{names.TM_COMPLEXITY}"]),
             ("07", [f"{out}/{names.TM_EXPANDED}"]),
+            ("08", [f"{out}/{names.TM_CHECK}"]),
         )
     ]
     return tuple(move.target for group in moves for move in group)

@@ -92,7 +92,7 @@ def _text(data: Ticketified) -> str:
     ]
     lines += [f"wrote {path}" for path in data.written]
     lines += [f"set aside: {path}" for path in data.set_aside]
-    if not data.written:
+    if not (data.written or data.set_aside):
         lines.append("nothing has changed")
     return "\n".join([*lines, f"next: oraclepack run {data.pack}"])
 
