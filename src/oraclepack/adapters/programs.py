@@ -5,8 +5,10 @@ import platform
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -26,6 +28,12 @@ class Probe(msgspec.Struct, frozen=True):
 
 def find_program(name: str) -> str | None:
     return shutil.which(name)
+
+
+def find_tool(name: str) -> str | None:
+    """On PATH, else beside the interpreter, where extras such as `lint` put their programs."""
+    beside = Path(sys.executable).parent / name
+    return find_program(name) or (str(beside) if beside.is_file() else None)
 
 
 def python_version() -> str:

@@ -1,11 +1,8 @@
 """What shellcheck says about the bash block of a pack."""
 
-import sys
-from pathlib import Path
-
 import msgspec
 
-from oraclepack.adapters.programs import find_program
+from oraclepack.adapters.programs import find_tool
 from oraclepack.adapters.reader import Reader, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence
@@ -50,7 +47,7 @@ class Shellcheck:
         self._block = block
         self._reason = ""
         self._reader: Reader | None = None
-        program = _find()
+        program = find_tool("shellcheck")
         if block is None:
             self._reason = "the pack has no bash block"
         elif program is None:
@@ -74,12 +71,6 @@ class Shellcheck:
             return skipped(NAME, self._reason)
         self._reader.stop()
         return skipped(NAME, reason)
-
-
-def _find() -> str | None:
-    """On PATH, else where the `lint` extra puts it: beside the interpreter."""
-    beside = Path(sys.executable).parent / "shellcheck"
-    return find_program("shellcheck") or (str(beside) if beside.is_file() else None)
 
 
 def _judge(said: Said, block: Fence) -> Check:

@@ -1,9 +1,11 @@
 """Looks at the machine and tells what would not work."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from oraclepack import __version__
-from oraclepack.adapters.programs import find_program, probe, python_version
+from oraclepack.adapters.programs import find_program, find_tool, probe, python_version
+from oraclepack.app.skills import check as check_skills
 from oraclepack.core.health import (
     NEEDS,
     Check,
@@ -15,22 +17,25 @@ from oraclepack.core.health import (
     judge_login,
     usable,
 )
+from oraclepack.core.skills import SkillState
 
 VERSION_TIMEOUT = 30.0
 """task-master alone takes up to nine seconds to tell its version."""
 
 
-def examine() -> Health:
+def examine(root: Path) -> Health:
     """Every program we may call, and what a login shell costs."""
     # Timed first, while nothing else of ours is running.
     login = _login_shell()
     with ThreadPoolExecutor(max_workers=4) as workers:
         checks = tuple(workers.map(_check, NEEDS))
-    return Health(python_version(), __version__, checks, login, usable(checks))
+    found = check_skills(root).skills
+    skills = tuple(skill for skill in found if skill.state is not SkillState.ABSENT)
+    return Health(python_version(), __version__, checks, login, usable(checks), skills)
 
 
 def _check(need: Need) -> Check:
-    found = (find_program(spelling) for spelling in need.spellings)
+    found = (find_tool(spelling) for spelling in need.spellings)
     path = next((path for path in found if path is not None), None)
     if path is None:
         return judge(need, Sighting(None))

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
+from oraclepack.core.skills import SkillFound
+
 SLOW_LOGIN_MS = 100
 
 
@@ -71,6 +73,8 @@ class Health(msgspec.Struct, frozen=True):
     login_shell: LoginShell | None
     usable: bool
     """Nothing that every command needs is missing."""
+    skills: tuple[SkillFound, ...] = ()
+    """The installed copies of the prompt for agents; those that are absent are left out."""
 
 
 NEEDS = (

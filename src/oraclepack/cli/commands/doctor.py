@@ -14,6 +14,7 @@ from oraclepack.core.errors import UsageError
 from oraclepack.core.health import Check, Health, Presence
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.settings import Settings
+from oraclepack.core.skills import SkillState
 
 
 @command(
@@ -47,7 +48,7 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
         return _rebuilt(Path(settings.root), run_id)
     if run_id is not None:
         raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
-    health = examine()
+    health = examine(Path(settings.root))
     if health.usable:
         return Reply(data=health, text=_text(health))
     failure = Failure("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
@@ -62,6 +63,9 @@ def _text(health: Health) -> tuple[str | Styled, ...]:
     if shell is not None:
         pieces.append(f"bash -lc true: {shell.login_ms} ms, bash -c true: {shell.plain_ms} ms\n")
         pieces += [f"  {shell.advice}\n"] if shell.advice else []
+    for skill in health.skills:
+        mend = "" if skill.state is SkillState.CURRENT else " (see `oraclepack skills check`)"
+        pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{mend}\n")
     return tuple(pieces)
 
 
