@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from oraclepack.app.validate import Checked, Outcome
+from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.findings import as_text
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, run_text
@@ -49,9 +50,8 @@ def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> F
             "INVALID_PACK", f"not valid: {told.pack}", phase=Stage.VALIDATE, suggestion=mend
         )
     if code >= _SIGNALLED:
-        return Failure(
-            "STOPPED", "stopped by a signal", retryable=True, phase="run", suggestion=onwards
-        )
+        how = ExitCode(code)
+        return Failure(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
     if code == POLICY and told.policy is not None:
         message = "; ".join(told.policy.shortfalls)
         return Failure("POLICY", message, phase="policy", suggestion=_way_out(told, onwards))

@@ -66,13 +66,13 @@ def junit(told: PipelineTold, listed: tuple[Case, ...]) -> bytes:
         Ending.ERROR: xml.Error,
         Ending.SKIPPED: xml.Skipped,
     }
-    suite = xml.TestSuite(_clean(told.pack))
+    suite = xml.TestSuite(_line(told.pack))
     if told.run is not None:
         suite.add_property("run_id", told.run.run_id)
     for case in listed:
-        written = xml.TestCase(_clean(case.name), _clean(told.pack), round(case.seconds, 3))
+        written = xml.TestCase(_line(case.name), _line(told.pack), round(case.seconds, 3))
         if case.ending in kinds:
-            result = kinds[case.ending](_clean(case.message), case.kind)
+            result = kinds[case.ending](_line(case.message), case.kind)
             if case.text:
                 result.text = _clean(case.text)
             written.result = [result]
@@ -134,6 +134,11 @@ def _afterwards(told: PipelineTold) -> Iterator[Case]:
 def _lack(failure: Failed) -> str:
     lack = failure.io_error or f"missing sections: {', '.join(failure.missing_sections)}"
     return f"{failure.path}: {lack}"
+
+
+def _line(text: str) -> str:
+    """What an attribute can hold: one line."""
+    return _clean(" ".join(text.split()))
 
 
 def _clean(text: str) -> str:

@@ -1,0 +1,191 @@
+"""JUnit XML of pipelines, read back with the parser that CI systems would use."""
+
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from msgspec.structs import replace
+
+from oraclepack.core.finding import Severity
+from oraclepack.core.ordering import Disorder
+from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus, StageTold, policy
+from oraclepack.core.questions import Counts
+from oraclepack.core.run_report import RunTold
+from oraclepack.core.validation import Fields, Ordering, Reported, Validation
+from oraclepack.core.verified import Failed, Totals, Verified
+from oraclepack.report.junit import cases, junit
+from tests.report.test_summary import TOLD, step
+
+OK = tuple(StageTold(stage, StageStatus.OK, "") for stage in Stage)
+TITLES = {"01": "First", "02": "Second <b>", "03": "Third", "04": "Fourth"}
+
+
+def stages(**failed: str) -> tuple[StageTold, ...]:
+    return tuple(
+        StageTold(one.stage, StageStatus.FAILED, failed[one.stage]) if one.stage in failed else one
+        for one in OK
+    )
+
+
+def a_pipeline(run: RunTold | None = TOLD, **about: Any) -> PipelineTold:
+    return PipelineTold(
+        pack="pack.md",
+        stages=about.pop("stages", OK),
+        run=run,
+        failed_step=run.failed_step if run else None,
+        **about,
+    )
+
+
+KEPT = replace(TOLD, rollback_status="not_attempted")
+
+
+def read(told: PipelineTold, **tails: str) -> list[tuple[str, str, str, str]]:
+    """Name, ending, message and text of every case."""
+    root = ET.fromstring(junit(told, cases(told, TITLES, tails)))
+    found = []
+    for case in root.iter("testcase"):
+        (result,) = [*case] or [None]
+        ending = result.tag if result is not None else "passed"
+        message = result.get("message", "") if result is not None else ""
+        text = (result.text or "").strip() if result is not None else ""
+        found.append((case.get("name", ""), ending, message, text))
+    return found
+
+
+def test_a_case_for_every_step() -> None:
+    told = a_pipeline(KEPT)
+
+    assert read(told, **{"03": "the end\nof the log"}) == [
+        ("01 First", "passed", "", ""),
+        ("02 Second <b>", "passed", "", ""),
+        ("03 Third", "failure", "exit code 7: a | b <b>", "the end\nof the log"),
+        ("04 Fourth", "skipped", "not run: it has not run yet", ""),
+    ]
+
+
+def test_the_suite_tells_its_figures() -> None:
+    root = ET.fromstring(junit(a_pipeline(KEPT), cases(a_pipeline(KEPT), TITLES, {})))
+
+    (suite,) = root
+    assert suite.attrib == {
+        "name": "pack.md",
+        "tests": "4",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "1",
+        "time": "4.5",
+    }
+    times = [case.get("time") for case in suite.iter("testcase")]
+    assert times == ["1.5", "1.5", "1.5", "0.0"]
+    assert {case.get("classname") for case in suite.iter("testcase")} == {"pack.md"}
+    assert root.find(".//property[@name='run_id']") is not None
+
+
+def test_a_step_that_skipped_itself_tells_why() -> None:
+    run = replace(KEPT, failed_step=None, failed_steps=(), steps=(step("01", "skipped"),))
+
+    assert read(a_pipeline(run))[0][1:] == ("skipped", "it has not run yet", "")
+
+
+def test_what_a_rollback_took_back_has_not_passed() -> None:
+    assert read(a_pipeline(TOLD))[1][1] == "skipped"
+
+
+def verified(*failures: Failed) -> Verified:
+    totals = Totals(
+        steps=4,
+        skipped=0,
+        outputs=4,
+        ok=4 - len(failures),
+        failed=len(failures),
+        doubtful=0,
+        unresolved=0,
+    )
+    return Verified(
+        path="pack.md",
+        run_id=None,
+        failures=failures,
+        doubts=(),
+        unresolved=(),
+        totals=totals,
+        ok=not failures,
+    )
+
+
+def test_an_output_that_misses_its_contract_fails_its_step() -> None:
+    lacks = (
+        Failed(step_id="02", path="a.md", contract="all", missing_sections=("risks",)),
+        Failed(step_id="02", path="b.md", contract="all", io_error="missing"),
+    )
+
+    found = read(a_pipeline(KEPT, verify=verified(*lacks)))
+
+    assert found[1][1:] == (
+        "failure",
+        "a.md: missing sections: risks",
+        "a.md: missing sections: risks\nb.md: missing",
+    )
+
+
+def finding(rule: str, severity: Severity) -> Reported:
+    return Reported(rule, "", severity, "01", 5, 3, f"{rule} is wrong", "", None)
+
+
+INVALID = Validation(
+    path="pack.md",
+    ok=False,
+    strict=False,
+    pack_hash="",
+    counts=Counts(1, 1, 0, 0),
+    ordering=Ordering(ok=True, violations=tuple[Disorder, ...]()),
+    fields=Fields(ok=True, required=(), steps={}),
+    findings=(finding("OP201", Severity.ERROR), finding("OP301", Severity.ADVICE)),
+    checks=(),
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "case"),
+    [
+        pytest.param(
+            a_pipeline(None, stages=stages(validate="1 errors"), validate=INVALID),
+            ("validate", "error", "1 errors", "pack.md:5:3 OP201 OP201 is wrong"),
+            id="an invalid pack",
+        ),
+        pytest.param(
+            a_pipeline(replace(KEPT, failed_step="prelude", failed_steps=(), steps=())),
+            ("prelude", "error", "the prelude failed", "no such file"),
+            id="a failed prelude",
+        ),
+        pytest.param(
+            a_pipeline(replace(KEPT, steps=()), stages=stages(actionize="the disk is full")),
+            ("actionize", "error", "the disk is full", ""),
+            id="no backlog",
+        ),
+        pytest.param(
+            a_pipeline(
+                replace(KEPT, steps=()), policy=policy(KEPT.completion, 0, None, 0.0, ci=True)
+            ),
+            ("policy", "failure", "completion 0.50 (2 of 4) is below --min-completion 1", ""),
+            id="a policy that is not met",
+        ),
+    ],
+)
+def test_trouble_of_no_step_has_its_own_case(
+    told: PipelineTold, case: tuple[str, str, str, str]
+) -> None:
+    assert read(told, prelude="no such file") == [case]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        pytest.param("\x1b[31mred\x00", "�[31mred�", id="control characters"),
+        pytest.param("a\udcffb", "a�b", id="a byte that is no text"),
+        pytest.param("]]> & <x>", "]]> & <x>", id="markup"),
+        pytest.param("日本 😀", "日本 😀", id="letters"),
+    ],
+)
+def test_text_is_only_text(text: str, kept: str) -> None:
+    assert read(a_pipeline(KEPT), **{"03": text})[2][3] == kept
