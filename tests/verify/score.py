@@ -1,7 +1,7 @@
 """How good the verifier is: `python -m tests.verify.score` prints its figures and its mistakes."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from oraclepack.core.content import Content
@@ -39,14 +39,12 @@ def fails_or_doubtful(case: Case) -> bool:
     return fails(case) or bool(suspicions(case.data.decode(), PROMPT))
 
 
-WAYS: dict[str, Callable[[Case], bool]] = {
-    "failed": fails,
-    "failed or doubtful": fails_or_doubtful,
-}
+HELD_BACK = "later"
+"""The answers that were written when the rules had been tuned on all others."""
 
 
-def score(refuses: Callable[[Case], bool]) -> Score:
-    judged = [(case, refuses(case)) for case in cases()]
+def score(refuses: Callable[[Case], bool], of: Sequence[Case]) -> Score:
+    judged = [(case, refuses(case)) for case in of]
     return Score(
         found=sum(refused and not case.good for case, refused in judged),
         false_alarms=_names(case for case, refused in judged if refused and case.good),
@@ -61,13 +59,21 @@ def _names(found: Iterable[Case]) -> tuple[str, ...]:
 def report() -> str:
     """The figures and every mistake, as text."""
     every = cases()
-    lines = [f"{len(every)} answers, {sum(not case.good for case in every)} of them bad"]
-    for way, refuses in WAYS.items():
-        one = score(refuses)
-        lines.append(f"{way}: precision {one.precision:.2f}, recall {one.recall:.2f}")
-        lines += [f"  false alarm: {name}" for name in one.false_alarms]
-        lines += [f"  overlooked: {name}" for name in one.overlooked]
+    held = [case for case in every if case.kind == HELD_BACK]
+    strict = score(fails_or_doubtful, every)
+    lines = [
+        f"{len(every)} answers, {sum(not case.good for case in every)} of them bad",
+        _figures("failed", score(fails, every)),
+        _figures("failed or doubtful", strict),
+        _figures(f"  those of {HELD_BACK}.txt", score(fails_or_doubtful, held)),
+        *(f"false alarm: {name}" for name in strict.false_alarms),
+        *(f"overlooked: {name}" for name in strict.overlooked),
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _figures(what: str, one: Score) -> str:
+    return f"{what}: precision {one.precision:.2f}, recall {one.recall:.2f}"
 
 
 if __name__ == "__main__":

@@ -63,10 +63,12 @@ def stand_ins(parts: Sequence[Part]) -> Iterator[Suspicion]:
 
 def _empty(parts: Sequence[Part]) -> Iterator[Suspicion]:
     last = parts[-1]
+    told = {section for part in parts if part.body for section in sections_named(part.heading)}
     for part, following in pairwise(parts):
-        # A section may begin with a heading of its own below it.
-        ends = sections_named(part.heading) and sections_named(following.heading)
-        if ends and not part.body:
+        named = sections_named(part.heading)
+        # A section may begin with a heading of its own, and be listed before it is told.
+        ends = not part.body and sections_named(following.heading)
+        if ends and named and not named & told:
             yield Suspicion("empty_section", "a section without any text", part.line)
     if last.line and not last.body:
         yield Suspicion("cut_off", "it ends with a heading and nothing below it", last.line)

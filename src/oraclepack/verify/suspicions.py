@@ -24,13 +24,16 @@ def suspicions(
         return _broken_json(text)
     if "." in name.rpartition("/")[2] and not name.endswith(_PROSE):
         return ()
+    repeated = tuple(echo(text, prompt or ""))
+    if repeated:
+        return repeated
     lines = text.rstrip().split("\n")
     parts = parts_of(lines)
     found = [*unclosed_fence(lines), *stand_ins(parts)]
     if not found:
         found.extend(cut_off(lines))
     if prompt is not None:
-        found.extend((*echo(text, prompt), *other_script(parts, prompt)))
+        found.extend(other_script(parts, prompt))
     return tuple(sorted(found, key=lambda sign: (sign.line, sign.code)))
 
 

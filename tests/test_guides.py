@@ -1,0 +1,176 @@
+"""The examples of the guides: packs are valid, commands run, YAML and settings can be read."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it.token import Token
+
+from oraclepack.cli.describe import commands
+from oraclepack.cli.table import root
+from oraclepack.core.asked import PHRASINGS, asked_for
+from oraclepack.core.contract import MARKERS
+from oraclepack.core.flag_tables import table_of
+from oraclepack.core.sections import Section, mentions, normalise
+from oraclepack.core.setting import Source
+from oraclepack.core.settings import Layer, flatten, from_variables, resolve
+from oraclepack.intercept.overrides import read_overrides
+from tests.e2e.program import oraclepack
+from tests.test_readme import ROOT, fences, pattern, sessions
+
+GUIDES = ["docs/writing-packs.md", "docs/browser-mode.md", "docs/windows.md", "docs/ci.md"]
+FAULTS = ("OP2", "OP4", "OP5", "OP6")
+WRITING = (ROOT / "docs/writing-packs.md").read_text(encoding="utf-8")
+COMMANDS = dict(commands(root()))
+
+
+def blocks(kind: str) -> list[Any]:
+    """Every block of one language, with the page it stands on."""
+    found = [(page, fence) for page in GUIDES for fence in fences(page)]
+    return [
+        pytest.param(fence.content, id=f"{page} line {(fence.map or [0])[0] + 1}")
+        for page, fence in found
+        if fence.info.split()[:1] == [kind]
+    ]
+
+
+def scripts() -> Iterator[str]:
+    """Bash of the guides, and the commands inside their YAML."""
+    for page in GUIDES:
+        for fence in fences(page):
+            if fence.info.startswith(("bash", "markdown")):
+                yield fence.content
+            if fence.info.startswith("yaml"):
+                yield "\n".join(
+                    re.findall(r"^\s*(?:- )?(?:run: )?(oraclepack .*)", fence.content, re.MULTILINE)
+                )
+
+
+def command_lines(tool: str) -> list[str]:
+    """The calls of a program, as far as they are plain words."""
+    lines = "\n".join(scripts()).replace("\\\n", " ").splitlines()
+    said = [line.strip().removeprefix("- ").removeprefix("run: ") for line in lines]
+    return sorted({line for line in said if line.startswith(f"{tool} ") and "$" not in line})
+
+
+@pytest.mark.parametrize("line", command_lines("oraclepack"))
+def test_a_command_of_a_guide_exists_with_its_flags(line: str) -> None:
+    words = shlex.split(line, comments=True)[1:]
+    name = next(name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS)
+
+    COMMANDS[name].make_context(name, words[len(name.split()) :], resilient_parsing=True)
+
+
+def test_a_flag_for_oracle_is_one_it_has() -> None:
+    text = "\n".join(scripts())
+    flags = re.findall(r"--oracle-flag=(\S+)", text)
+    of_steps = re.findall(r"--override (\S+)", text)
+
+    assert len(flags) + len(of_steps) == 3
+    read_overrides(table_of("oracle"), flags, of_steps, ["03", "07"])
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_yaml_can_be_read(text: str) -> None:
+    yaml = pytest.importorskip("yaml")
+
+    assert isinstance(yaml.safe_load(text), dict)
+
+
+def test_pre_commit_accepts_the_hook(tmp_path: Path) -> None:
+    (text,) = [fence.content for fence in fences("docs/ci.md") if "pre-commit-config" in fence.info]
+    (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+
+    subprocess.run(
+        [sys.executable, "-m", "pre_commit", "validate-config", "config.yaml"],
+        cwd=tmp_path,
+        check=True,
+    )
+
+
+@pytest.mark.parametrize("text", blocks("toml"))
+def test_settings_are_ours(text: str) -> None:
+    resolve([Layer(Source.PROJECT, flatten(tomllib.loads(text), "a.toml"))])
+
+
+def test_variables_are_ours() -> None:
+    (text,) = [f.content for f in fences("docs/writing-packs.md") if f.info == "bash .env"]
+    given, warnings = from_variables(dict(line.split("=") for line in text.split()))
+
+    assert (resolve([Layer(Source.DOTENV, given)])[0], warnings) == (
+        {"output_retries": 2, "output_verify": True},
+        (),
+    )
+
+
+def a_named(fence: Token) -> str:
+    return fence.info.split()[1]
+
+
+def write_packs(place: Path) -> list[str]:
+    """The packs of the writing guide, with the file they ask about."""
+    shown = [f for f in fences("docs/writing-packs.md") if f.info.startswith("markdown ")]
+    for fence in shown:
+        (place / a_named(fence)).write_text(fence.content, encoding="utf-8")
+    (place / "stock.py").write_text("quantity = 1\n", encoding="utf-8")
+    (place / ".git").mkdir()
+    return [a_named(fence) for fence in shown]
+
+
+def test_the_packs_are_valid(tmp_path: Path) -> None:
+    for name in write_packs(tmp_path):
+        ran = oraclepack(tmp_path, "validate", "--json", name)
+        told = [one for one in ran.data["findings"] if one["rule"].startswith(FAULTS)]
+        assert (ran.code, told) == (0, [])
+
+
+def test_the_console_blocks_print_what_the_guide_says(tmp_path: Path) -> None:
+    write_packs(tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for fence in fences("docs/writing-packs.md"):
+        for command, expected in sessions(fence.content) if fence.info == "console" else []:
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=tmp_path,
+                env=os.environ | {"PATH": path},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+                timeout=60,
+            )
+            printed = done.stdout.decode()
+            assert re.fullmatch(pattern(expected), printed), f"$ {command}\n{printed}"
+
+
+def test_every_phrasing_and_marker_is_documented() -> None:
+    table = re.findall(r"^\| `([^`]+)` \|$", WRITING, re.MULTILINE)
+
+    assert all(asked_for(example).only is Section.DIRECT_ANSWER for example in table)
+    assert len(table) == len(PHRASINGS) + 1
+    assert all(any(map(phrasing.pattern.search, table)) for phrasing in PHRASINGS)
+    assert all(f"`{marker}`" in WRITING for marker in MARKERS)
+
+
+def test_every_wording_is_documented() -> None:
+    rows = re.findall(r"^\| [a-z ]+ \| (\".*) \|$", WRITING, re.MULTILINE)
+
+    assert len(rows) == len(Section)
+    for section, row in zip(Section, rows, strict=True):
+        said = [normalise(quoted) for quoted in re.findall(r'"([^"]+)"', row)]
+        assert all(mentions(one, section.wordings) for one in said)
+        assert set(section.wordings) <= set(said)
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+
+    assert all((ROOT / "docs" / link).exists() for link in links)
