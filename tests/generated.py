@@ -8,7 +8,8 @@ from typing import Any
 from oraclepack.cli.describe import commands, help_of
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.table import root
-from oraclepack.core.settings import SETTINGS, Setting, Source
+from oraclepack.core.setting import Setting, Source
+from oraclepack.core.settings import SETTINGS
 from oraclepack.lint.doc import rules_page
 from oraclepack.lint.registry import RULES
 

@@ -4,7 +4,8 @@ import pytest
 
 from oraclepack.app.settings import load_settings
 from oraclepack.core.errors import InputError, OraclePackError, UsageError
-from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given, Source
+from oraclepack.core.setting import Source
+from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given
 
 USER = ".config/oraclepack/config.toml"
 

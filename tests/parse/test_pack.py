@@ -108,7 +108,7 @@ def test_what_a_step_reads_and_writes(
 ) -> None:
     (step,) = a_pack(f"# 01) a\n{body}\n").steps
 
-    assert (step.reads, step.writes, step.writes_unknown) == (reads, writes, unknown)
+    assert (set(step.reads), set(step.writes), step.writes_unknown) == (reads, writes, unknown)
 
 
 def test_prompt_metadata_is_read_and_a_missing_key_is_none() -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from oraclepack.core.event import Event
+from oraclepack.core.event import Event as Event  # noqa: PLC0414 - part of the journal
 from oraclepack.core.result import (
     Cache,
     Move,

@@ -196,3 +196,13 @@ def test_a_failing_prelude_is_named(tmp_path: Path, zygote: Zygote) -> None:
     assert (ran.code, ran.data["failed_step"]) == (3, "prelude")
     assert not (project.root / "ran").exists()
     assert project.manifest()["status"] == "failed"
+
+
+def test_a_step_that_skips_itself_over_an_older_output_is_skipped(project: Project) -> None:
+    project.write("# 01) ask\n# oraclepack: outputs=a.md\necho SKIP: no tool\n")
+    (project.root / "a.md").write_text("of an earlier run\n")
+
+    done = project.run("--json")
+
+    assert done.code == 0
+    assert done.data["skipped_steps"] == ["01"]

@@ -15,7 +15,6 @@ from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.errors import InputError
 from oraclepack.core.manifest import (
-    OutputEntry,
     RunManifest,
     StepEntry,
     StepsManifest,
@@ -26,6 +25,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.sections import Section
+from oraclepack.core.step_entries import OutputEntry
 
 Shape = TypeVar("Shape", RunManifest, StepsManifest)
 

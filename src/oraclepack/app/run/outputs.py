@@ -63,7 +63,7 @@ def quarantine_earlier(session: Session, step: Step) -> None:
     inside = [
         path
         for path in (*declared_paths(step), *recorded)
-        if (place := _judged(session, path)) and not _is_same(place, kept / path)
+        if (place := _judged(session, path)) and not is_same(place, kept / path)
     ]
     moves = put_aside(
         session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
@@ -103,7 +103,8 @@ def _copy(source: Path, place: Path) -> None:
         raise files.cannot("put back", place, trouble) from trouble
 
 
-def _is_same(place: Path, backup: Path) -> bool:
+def is_same(place: Path, backup: Path) -> bool:
+    """A file still is the one that was kept before the attempt."""
     now, then = read_content(place).data, read_content(backup).data
     return now is not None and now == then
 

@@ -12,6 +12,7 @@ from oraclepack.app.run.outputs import (
     attached_hashes,
     backup_folder,
     declared_paths,
+    is_same,
     put_back,
     quarantine_earlier,
     record_outputs,
@@ -151,7 +152,7 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
     failure = _failure(session, attempt, outcome)
     if failure is not None:
         return Judgement(Status.FAILED, failure)
-    if not _left_something(session, step):
+    if not _left_something(session, step, attempt.number):
         said = line_that_begins(session.run.path / log_names(step.id, attempt.number)[0], _SKIP)
         if said is not None:
             return Judgement(Status.SKIPPED, skip_reason=said)
@@ -193,8 +194,11 @@ def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcom
     return sorted(failed, key=lambda outcome: -outcome.seq)
 
 
-def _left_something(session: Session, step: Step) -> bool:
-    return any((session.root / path).exists() for path in declared_paths(step))
+def _left_something(session: Session, step: Step, attempt: int) -> bool:
+    """Some declared output is there, and it is not merely the older one."""
+    kept = backup_folder(session, step.id, attempt)
+    there = [path for path in declared_paths(step) if (session.root / path).exists()]
+    return any(not is_same(session.root / path, kept / path) for path in there)
 
 
 def _unmet(verification: Verification, calls: list[j.InvocationOutcome]) -> StepError:
