@@ -64,7 +64,10 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
         )
         if choice.run is not None:
             run = RunDir(root, choice.run.run_id)
-            return Found(run, _state(run), tree, is_new=False, reason=choice.reason, pack_id=name)
+            state = _state(run)
+            # A run that was killed before its first event is still to be described.
+            tree = tree if state.created else _looked_at(root, tree)
+            return Found(run, state, tree, is_new=False, reason=choice.reason, pack_id=name)
         notice, reason = choice.notice, choice.reason
     else:
         notice, reason = "", "--new-run was given"

@@ -193,4 +193,6 @@ def _allowed(session: Session, step: Step) -> tuple[str, ...]:
     legacy = file_names(created.pack_path) if created else ()
     others = (other for other in session.pack.steps if other.id != step.id)
     writes = [path for other in others for path in other.writes]
-    return (*outputs, *recorded, *called, *folder, *legacy, *writes, ".oraclepack/")
+    # Our own files, those just being written among them.
+    ours = (*legacy, ".oraclepack/", "*.oraclepack-*.tmp")
+    return (*outputs, *recorded, *called, *folder, *writes, *ours)
