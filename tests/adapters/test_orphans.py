@@ -128,8 +128,9 @@ def killed_runner(root: Path) -> Started:
             time.sleep(0.01)
         pid, start, token = note.read_text().split()
         started = Started(int(pid), int(pid), start, token)
-        while len(find_leftovers(started)) < 4:
-            time.sleep(0.01)
+        at_work = ["bash", "sleep", "sleep", "sleep"]
+        while sorted(process.command for process in find_leftovers(started)) != at_work:
+            time.sleep(0.01)  # `env` and `setsid` have not become what they start yet
         runner.kill()
     return started
 
