@@ -70,8 +70,8 @@ def test_allowed(project: Path, path: str, relative: str) -> None:
         ("../a.md", "leads out"),
         ("out/../../a.md", "leads out"),
         ("/etc/passwd", "leads out"),
-        ("/proc/self/root/etc/x", "leads out"),
-        ("/proc/self/environ", "leads out"),
+        ("/proc/self/root/etc/x", "another place"),
+        ("/proc/self/environ", "another place"),
         ("/dev/null", "leads out"),
         ("leaves/a.md", "leads out"),
         ("leaves-file", "leads out"),
@@ -113,3 +113,12 @@ def test_an_absolute_path_through_a_linked_root_is_inside(project: Path, tmp_pat
     (tmp_path / "alias").symlink_to(project)
 
     assert jail(tmp_path / "alias", str(tmp_path / "alias" / "a.md")) == jail(project, "a.md")
+
+
+def test_a_path_that_means_another_place_to_the_tool(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From where we stand it lies in the project; from where the tool stands it may not."""
+    monkeypatch.chdir(project / "out")
+
+    assert isinstance(jail(project, "/proc/self/cwd/../x.md"), Refused)

@@ -7,6 +7,8 @@ prompt, all of them without `first`. NAME is one of the rows of FAULTS, or
     hang    until a signal ends it       deaf    the same, and only KILL ends it
     flood   prints 8 MB first            nowrite exit 0, says it saved, but did not
     slow    answers after 0.3 s          env     answers with its own environment
+    hold    until somebody opens the pipe `<program>.gate`
+    leak    fails, and its error tells the key
 """
 # It prints for a living, and pathlib would double its start-up.
 # ruff: noqa: T201, PLC0415, SIM115, PTH100, PTH103, PTH109, PTH120, PTH123, PTH207
@@ -98,13 +100,10 @@ def act(fault: str, asked: dict[str, str]) -> int:
     if fault in FAULTS:
         print(f"ERROR: {FAULTS[fault]}\nTransport: api-error — transport error")
         return 1
-    if fault in {"hang", "deaf"}:
-        hang(deaf=fault == "deaf")
-    if fault == "slow":
-        time.sleep(0.3)
-    if fault == "flood":
-        for _ in range(128):
-            sys.stdout.write("x" * 65_535 + "\n")
+    if fault == "leak":
+        print(f"ERROR: Incorrect API key provided: {os.environ.get('OPENAI_API_KEY')}")
+        return 1
+    delay(fault)
     text = answer(asked)
     if fault == "env":
         text = "".join(f"{name}={value}\n" for name, value in sorted(os.environ.items()))
@@ -116,6 +115,19 @@ def act(fault: str, asked: dict[str, str]) -> int:
             save(asked["output"], text[: len(text) // 2] if fault == "cut" else text)
         print(f"Saved assistant output to {os.path.abspath(asked['output'])}")
     return 0
+
+
+def delay(fault: str) -> None:
+    """What some faults do before the answer."""
+    if fault == "hold":
+        open(f"{sys.argv[0]}.gate").read()
+    if fault in {"hang", "deaf"}:
+        hang(deaf=fault == "deaf")
+    if fault == "slow":
+        time.sleep(0.3)
+    if fault == "flood":
+        for _ in range(128):
+            sys.stdout.write("x" * 65_535 + "\n")
 
 
 def hang(*, deaf: bool) -> None:

@@ -41,6 +41,8 @@ def jail(root: Path, path: str, base: Path | None = None) -> Allowed | Refused:
 
 
 def _judge(root: Path, path: str, base: Path) -> Allowed | Refused:
+    if os.path.normpath(base / path).startswith("/proc/"):
+        return Refused(path, "it means another place for every process")
     home = os.path.realpath(root)
     relative = inside(home, os.path.realpath(base / path))
     if relative is None:

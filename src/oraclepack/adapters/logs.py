@@ -2,12 +2,18 @@
 
 from pathlib import Path
 
+from oraclepack.adapters.surroundings import environment
+from oraclepack.core.secrets import Redactor
+
 _WINDOW = 1 << 16
 _SEARCHED = 1 << 22
 
 
 def last_lines(path: Path, count: int) -> tuple[str, ...]:
-    """The last lines of a log, as far as its last 64 KiB hold them."""
+    """The last lines of a log, as far as its last 64 KiB hold them.
+
+    Logs are raw and stay where they are; what is shown of them must not tell our secrets.
+    """
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
@@ -15,7 +21,8 @@ def last_lines(path: Path, count: int) -> tuple[str, ...]:
             tail = file.read(_WINDOW)
     except OSError:
         return ()
-    return tuple(tail.decode("utf-8", "replace").splitlines()[-count:])
+    lines = "\n".join(tail.decode("utf-8", "replace").splitlines()[-count:])
+    return tuple(Redactor.of(environment()).clean(lines).split("\n")) if lines else ()
 
 
 def line_that_begins(path: Path, word: bytes) -> str | None:

@@ -1,0 +1,69 @@
+"""Files that an answer replaces, also where only the running shell knew the path."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.calls.office import ask, step, until
+from tests.e2e.run.project import Zygote, a_project
+
+LATE = 'name=$(printf "%s" late)'
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([ask("Why?", "out/late.md")], id="a path in the text"),
+        pytest.param([LATE, ask("Why?", "out/$name.md")], id="a path only the shell knows"),
+        pytest.param(
+            [LATE, ask("Why?", "out/$name.md"), ask("How?", "out/$name.md")],
+            id="written by two calls",
+        ),
+    ],
+)
+@pytest.mark.parametrize("older", [b"older\n", None], ids=["over an older file", "a new file"])
+def test_rollback_brings_the_older_file_back(
+    tmp_path: Path, zygote: Zygote, lines: list[str], older: bytes | None
+) -> None:
+    project = a_project(tmp_path, zygote, step(1, *lines) + step(2, "false"))
+    place = project.root / "out/late.md"
+    place.parent.mkdir()
+    if older is not None:
+        place.write_bytes(older)
+
+    ran = project.run("--rollback-on-failure")
+
+    assert (ran.code, ran.data["rollback_status"]) == (3, "completed")
+    assert (place.read_bytes() if place.exists() else None) == older
+
+
+def test_a_failed_call_leaves_the_older_file(tmp_path: Path, zygote: Zygote) -> None:
+    bash = step(1, LATE, ask("Why? [[fault=empty]]", "out/$name.md"))
+    project = a_project(tmp_path, zygote, bash)
+    place = project.root / "out/late.md"
+    place.parent.mkdir()
+    place.write_text("older\n")
+
+    ran = project.run(ORACLEPACK_RETRY_BASE_SECONDS="0.01")
+
+    assert ran.data["steps"][0]["error"] == "EMPTY_ANSWER"
+    assert place.read_text() == "older\n"
+
+
+def test_also_where_the_runner_was_killed_in_the_call(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, step(1, ask("Why? [[fault=hang]]", "out/late.md")))
+    place = project.root / "out/late.md"
+    place.parent.mkdir()
+    place.write_text("older\n")
+    running = project.start("run", "pack.md")
+    until(lambda: len(project.oracle.calls) == 1)
+    running.signal(signal.SIGKILL)
+    os.kill(project.oracle.calls[0]["pid"], signal.SIGKILL)
+    running.wait()
+    assert not place.exists()
+    project.oracle.program.write_text("#!/bin/sh\nexit 1\n")
+
+    assert project.run().code == 3
+    assert place.read_text() == "older\n"
