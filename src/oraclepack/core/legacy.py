@@ -46,6 +46,7 @@ class LegacyStep(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str | None
     finished_at: str | None
     exit_code: int | None
+    verification: Verification | None
     stdout_log: str | None
     stderr_log: str | None
 
@@ -112,6 +113,7 @@ def legacy_state(manifest: StepsManifest, state: RunState, run_dir: str) -> Lega
                 started_at=entry.started_at,
                 finished_at=entry.finished_at,
                 exit_code=entry.exit_code,
+                verification=entry.verification,
                 stdout_log=_under(run_dir, entry.stdout_log),
                 stderr_log=_under(run_dir, entry.stderr_log),
             )

@@ -59,6 +59,15 @@ class OutputFailure(msgspec.Struct, frozen=True, kw_only=True):
     io_error: str | None = None
 
 
+class OutputDoubt(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign that an output is not what it seems, though it meets its contract."""
+
+    path: str
+    code: str
+    message: str
+    line: int
+
+
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """The check of a step's outputs against their contracts."""
 
@@ -66,6 +75,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     checked: int = 0
     """How many outputs were looked at."""
     failures: tuple[OutputFailure, ...] = ()
+    doubts: tuple[OutputDoubt, ...] = ()
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):

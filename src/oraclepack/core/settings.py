@@ -39,7 +39,12 @@ CWD = Setting(
     "The project root; by default the git top level of the pack, else the current directory.",
     sources=frozenset({Source.DEFAULT, Source.ENVIRONMENT, Source.FLAG}),
 )
-STRICT = Setting("strict", Bool(), default=False, help="Demand the full schema of 20 questions.")
+STRICT = Setting(
+    "strict",
+    Bool(),
+    default=False,
+    help="Demand more: the full schema of 20 questions, no doubtful answer, no touched file.",
+)
 LINT_SELECT = Setting(
     "lint.select", Names(), (), "Check only these rules (ids or prefixes, as OP2).", "--select"
 )

@@ -8,6 +8,7 @@ from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode, OutputContract
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
+from oraclepack.core.result import OutputDoubt, OutputFailure, Verification
 from oraclepack.core.step import Output, Step
 from oraclepack.core.verified import Doubt, Failed, Totals, Unresolved, Verified
 from oraclepack.verify.outputs import check_output, is_blank
@@ -72,6 +73,29 @@ def verify_pack(
             skipped=found.skipped,
         ),
         ok=not bad,
+    )
+
+
+def verify_step(step: Step, read: Read, manner: Manner, written: Iterable[str]) -> Verification:
+    """Check the outputs of one step; `written` are the paths it is known to have written."""
+    found = _Found()
+    _check_step(step, read, manner, Recorded("", {step.id: tuple(written)}), found)
+    return Verification(
+        passed=not found.failures and not (manner.strict and found.doubts),
+        checked=found.outputs,
+        failures=tuple(
+            OutputFailure(
+                path=one.path,
+                contract=one.contract,
+                missing_sections=one.missing_sections,
+                io_error=one.io_error,
+            )
+            for one in found.failures
+        ),
+        doubts=tuple(
+            OutputDoubt(path=one.path, code=one.code, message=one.message, line=one.line)
+            for one in found.doubts
+        ),
     )
 
 

@@ -72,7 +72,7 @@ def test_an_earlier_answer_is_kept_and_the_good_one_verified(
 
     project.run("--output-retries", "1")
 
-    assert verification(project) == {"passed": True, "checked": 1, "failures": []}
+    assert verification(project) == {"passed": True, "checked": 1, "failures": [], "doubts": []}
     kept = [path.read_text() for path in project.run_dir.glob("aside/**/*.md")]
     assert len(kept) == 1
     assert "Missing evidence" not in kept[0]
@@ -89,6 +89,17 @@ def test_a_paid_answer_stays_where_the_pack_wants_it(tmp_path: Path, zygote: Zyg
     assert ran.code == 3
     assert "next-experiment, missing-evidence" in ran.data["steps"][0]["message"]
     assert "Direct answer" in (project.root / "out/01-a.md").read_text()
+    unmet = {
+        "path": "out/01-a.md",
+        "contract": "all-sections",
+        "missing_sections": ["next-experiment", "missing-evidence"],
+        "io_error": None,
+    }
+    seen = verification(project)
+    assert (seen["passed"], seen["checked"], seen["failures"]) == (False, 1, [unmet])
+    assert [doubt["code"] for doubt in seen["doubts"]] == ["cut_off"]
+    state = json.loads((project.root / "pack.state.json").read_bytes())
+    assert state["steps"]["01"]["verification"] == verification(project)
 
 
 def test_a_cached_answer_that_misses_its_contract_is_not_served(

@@ -5,21 +5,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
-from oraclepack.adapters.contents import read_content
+from oraclepack.adapters.contents import content_at, read_content
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.app.calls.older import keep_copy
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.content import Content
 from oraclepack.core.contract import OutputContract, by_suffix
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
-from oraclepack.core.result import Cache, OutputFailure, Status, Verification
+from oraclepack.core.result import Cache, Status, Verification
 from oraclepack.core.step import Step
-from oraclepack.verify.outputs import check_output
+from oraclepack.verify.pack import Manner, verify_step
 
 
 def declared_paths(step: Step) -> tuple[str, ...]:
@@ -161,16 +160,12 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
         )
 
 
-def verify_outputs(session: Session, step: Step) -> Verification:
-    """The step's outputs against their contracts; presence counts even without a contract."""
-    contracts = _contracts(session, step)
-    failures = [
-        failure
-        for contract, output in zip(contracts, step.outputs, strict=True)
-        if output.path.value is not None
-        and (failure := _check(session, contract, output.path.value)) is not None
-    ]
-    return Verification(passed=not failures, checked=len(contracts), failures=tuple(failures))
+def verify_outputs(session: Session, step: Step, attempt: int = 0) -> Verification:
+    """The step's outputs against their contracts, by the code of `verify-outputs`."""
+    options = session.options
+    manner = Manner(options.chunks, options.contracts, options.require_headings, options.strict)
+    written = produced_paths(session, step, attempt)
+    return verify_step(step, lambda path: content_at(session.root, path), manner, written)
 
 
 def attached_hashes(session: Session, step: Step) -> dict[str, str]:
@@ -188,12 +183,6 @@ def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
         if content is not None:
             found[path] = sha256_bytes(content)
     return found
-
-
-def _check(session: Session, contract: OutputContract, path: str) -> OutputFailure | None:
-    place = _judged(session, path)
-    content = Content(trouble="outside the project") if place is None else read_content(place)
-    return check_output(contract, content, require_headings=session.options.require_headings)
 
 
 def _contracts(session: Session, step: Step) -> tuple[OutputContract, ...]:

@@ -151,14 +151,20 @@ def _watch(session: Session, attempt: Attempt) -> Watch:
 def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> Judgement:
     failure = _failure(session, attempt, outcome)
     if failure is not None:
-        return Judgement(Status.FAILED, failure)
+        # What a call missed is counted over many runs, like what the step itself finds missing.
+        unmet = failure.code == "CONTRACT" and session.options.verify
+        seen = verify_outputs(session, step, attempt.number) if unmet else None
+        return Judgement(Status.FAILED, failure, verification=seen)
     if not _left_something(session, step, attempt.number):
         said = line_that_begins(session.run.path / log_names(step.id, attempt.number)[0], _SKIP)
         if said is not None:
             return Judgement(Status.SKIPPED, skip_reason=said)
     if not session.options.verify:
         return Judgement(Status.OK)
-    verification = verify_outputs(session, step)
+    verification = verify_outputs(session, step, attempt.number)
+    for doubt in verification.doubts:
+        message = f"{doubt.path}:{doubt.line} is doubtful: {doubt.message}"
+        session.record.append(j.Warned(step=step.id, code="doubtful", message=message))
     if verification.passed:
         return Judgement(Status.OK, verification=verification)
     error = _unmet(verification, _failed_calls(session, attempt))
@@ -210,6 +216,9 @@ def _unmet(verification: Verification, calls: list[j.InvocationOutcome]) -> Step
                 return call.error
         told = ", ".join(f"{failure.path} ({failure.io_error})" for failure in gone)
         return StepError(code="OUTPUT_MISSING", message=f"it ended well but left no answer: {told}")
+    if not verification.failures:
+        told = "; ".join(f"{doubt.path}: {doubt.message}" for doubt in verification.doubts)
+        return StepError(code="OUTPUT_DOUBTFUL", message=told)
     told = "; ".join(
         f"{failure.path} lacks {', '.join(failure.missing_sections)}"
         for failure in verification.failures
