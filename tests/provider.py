@@ -7,6 +7,7 @@ faults twice by itself, so a fault is seen by the caller only from `first=3` on.
 
 import json
 import re
+import select
 import socket
 import struct
 import threading
@@ -22,6 +23,7 @@ _FILE = re.compile(r"^### File(?: \d+)?: (.+)$", re.MULTILINE)
 
 REFUSALS = {
     "rate_limit": (429, "rate_limit_exceeded", "Rate limit reached. Please try again in 20s."),
+    "rate_soon": (429, "rate_limit_exceeded", "Rate limit reached. Please try again in 200ms."),
     "quota": (429, "insufficient_quota", "You exceeded your current quota, check your billing."),
     "auth": (401, "invalid_api_key", "Incorrect API key provided: sk-*********test."),
     "forbidden": (403, "unsupported_country", "Country, region, or territory not supported"),
@@ -173,8 +175,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self, request: Request, *, streamed: bool) -> None:
         fault = request.fault
-        if fault in {"hang", "hold"}:
-            (self.provider.closing if fault == "hang" else self.provider.release).wait()
+        if fault == "hold":
+            self.provider.release.wait()
+        if fault == "hang":
+            self._outstay()
         if fault in {"drop", "reset", "hang"} or self.provider.closing.is_set():
             self._hang_up(reset=fault == "reset")
         elif fault in REFUSALS:
@@ -186,6 +190,13 @@ class _Handler(BaseHTTPRequestHandler):
             request.status = 200
             text = "" if fault == "empty" else answer_to(request.prompt)
             (self._stream if streamed else self._whole)(request, text)
+
+    def _outstay(self) -> None:
+        """Say nothing for as long as the client waits."""
+        while not self.provider.closing.is_set():
+            readable, _, _ = select.select([self.connection], [], [], 0.05)
+            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+                return
 
     def _refuse(self, request: Request) -> None:
         status, code, message = REFUSALS[request.fault]

@@ -2,106 +2,120 @@
 
 import os
 import signal
-import threading
-from pathlib import Path
-from shlex import join
 
+import pytest
+
+from oraclepack.core import journal as j
+from tests.e2e.calls.office import events, outcomes, until, warnings
+from tests.e2e.run.project import Project
 from tests.killable import await_end
+from tests.packs import pack_text
 from tests.provider import Provider, answer_to
-from tests.real.oracles import RealOracle
-from tests.real_answers.desk import killed_at_work, sitting
+from tests.real_answers.packs import asking
 
 PROMPT = "Why is it so at all? [[fault=hold]]"
+ANSWER = "out/01.md"
 
 
-def asking(oracle: RealOracle, *more: str, model: str = "gpt-5.2") -> str:
-    argv = oracle.argv(PROMPT, "--write-output", "x.md", *more, model=model)
-    return join(["oracle", *argv[1:]])
+def killed(project: Project, provider: Provider, *more: str, model: str = "gpt-5.2") -> int:
+    """A run that was killed in its only call; the process of the tool it called."""
+    project.pack.write_text(pack_text(asking(1, PROMPT, *more, model=model)))
+    running = project.start("run", "pack.md")
+    provider.await_requests(1)
+    running.signal(signal.SIGKILL)
+    running.wait()
+    told = [one.process for one in events(project) if isinstance(one, j.InvocationIntent)]
+    assert told[-1] is not None
+    return told[-1].pid
 
 
+def the_answer(project: Project) -> str:
+    return (project.root / ANSWER).read_text().strip()
+
+
+@pytest.mark.parametrize(
+    ("file", "new_run"),
+    [
+        pytest.param("there", (), id="its file is there"),
+        pytest.param("gone", ("--new-run",), id="only its log is left, and this is another run"),
+    ],
+)
 def test_answered_while_we_were_dead(
-    real_oracle: RealOracle, provider: Provider, tmp_path: Path
+    project: Project, provider: Provider, file: str, new_run: tuple[str, ...]
 ) -> None:
-    ask = asking(real_oracle)
-    with killed_at_work(tmp_path, real_oracle.env, ask) as kill:
-        provider.await_requests(1)
-        tool = kill()
+    tool = killed(project, provider)
     provider.release.set()
     await_end(tool)
+    if file == "gone":
+        (project.root / ANSWER).unlink()
 
-    with sitting(tmp_path, real_oracle.env) as desk:
-        assert desk.run(ask)[0] == 0
-        assert desk.outcomes[-1].adopted
+    ran = project.run(*new_run)
+
+    assert ran.code == 0, ran.err
+    assert outcomes(project, project.run_dirs[-1])[-1].adopted
     assert len(provider.requests) == 1
-    kept = tmp_path.joinpath("x.md").read_text().strip()
-    assert kept == answer_to(provider.requests[0].prompt).strip()
+    assert the_answer(project) == answer_to(provider.requests[0].prompt).strip()
 
 
-def test_the_answer_is_in_the_log_where_the_file_is_gone(
-    real_oracle: RealOracle, provider: Provider, tmp_path: Path
-) -> None:
-    ask = asking(real_oracle)
-    with killed_at_work(tmp_path, real_oracle.env, ask) as kill:
-        provider.await_requests(1)
-        tool = kill()
-    provider.release.set()
-    await_end(tool)
-    written = tmp_path.joinpath("x.md").read_bytes()
-    tmp_path.joinpath("x.md").unlink()
-
-    with sitting(tmp_path, real_oracle.env) as desk:
-        assert desk.run(ask)[0] == 0
-    assert len(provider.requests) == 1
-    assert tmp_path.joinpath("x.md").read_bytes() == written
-
-
+@pytest.mark.parametrize("new_run", [(), ("--new-run",)], ids=["the same run", "another run"])
 def test_its_process_still_lives(
-    real_oracle: RealOracle, provider: Provider, tmp_path: Path
+    project: Project, provider: Provider, new_run: tuple[str, ...]
 ) -> None:
-    ask = asking(real_oracle)
-    with killed_at_work(tmp_path, real_oracle.env, ask) as kill:
-        provider.await_requests(1)
-        kill()
-    with sitting(tmp_path, real_oracle.env) as desk:
-        threading.Timer(1.0, provider.release.set).start()
-        exit_code, said = desk.run(ask)
+    killed(project, provider)
 
-        assert exit_code == 0, said
-        assert "waiting for it" in said
-        assert desk.outcomes[-1].adopted
+    running = project.start("run", "pack.md", "--json", *new_run)
+    until(lambda: "still runs; waiting for it" in str(_waits(project)))
+    provider.release.set()
+
+    assert running.wait().code == 0
+    assert outcomes(project, project.run_dirs[-1])[-1].adopted
     assert len(provider.requests) == 1
+    assert the_answer(project) == answer_to(provider.requests[0].prompt).strip()
 
 
-def test_it_died_but_is_still_marked_running(
-    real_oracle: RealOracle, provider: Provider, tmp_path: Path
-) -> None:
-    ask = asking(real_oracle)
-    with killed_at_work(tmp_path, real_oracle.env, ask) as kill:
-        provider.await_requests(1)
-        tool = kill()
+def test_it_died_but_is_still_marked_running(project: Project, provider: Provider) -> None:
+    tool = killed(project, provider)
     os.kill(tool, signal.SIGKILL)
     await_end(tool)
     provider.release.set()
 
-    with sitting(tmp_path, real_oracle.env) as desk:
-        exit_code, said = desk.run(ask)
+    ran = project.run()
 
-        assert exit_code == 0, said
-        assert not desk.outcomes[-1].adopted
-    assert len(provider.answered) == 1
+    assert ran.code == 0, ran.err
+    assert not outcomes(project)[-1].adopted
+    assert len(provider.answered) == 1, "no answer was thrown away: there was none"
     assert len(provider.requests) == 2
 
 
-def test_a_worker_still_lives(real_oracle: RealOracle, provider: Provider, tmp_path: Path) -> None:
-    ask = asking(real_oracle, "--no-wait", model="gpt-5.5-pro")
-    with killed_at_work(tmp_path, real_oracle.env, ask) as kill:
-        provider.await_requests(1)
-        kill()
-    with sitting(tmp_path, real_oracle.env) as desk:
-        threading.Timer(1.0, provider.release.set).start()
-        exit_code, said = desk.run(ask)
+def test_a_worker_still_lives(project: Project, provider: Provider) -> None:
+    killed(project, provider, "--no-wait", model="gpt-5.5-pro")
 
-        assert exit_code == 0, said
-        assert "still works on it" in said
-        assert desk.outcomes[-1].adopted
+    running = project.start("run", "pack.md", "--json")
+    until(lambda: "still works on this question" in str(_waits(project)))
+    provider.release.set()
+
+    assert running.wait().code == 0
+    assert outcomes(project)[-1].adopted
     assert len(provider.requests) == 1
+
+
+def test_another_process_waits_while_the_first_one_is_killed(
+    project: Project, provider: Provider
+) -> None:
+    project.pack.write_text(pack_text(asking(1, PROMPT)))
+    first = project.start("run", "pack.md")
+    provider.await_requests(1)
+    second = project.start("run", "pack.md", "--json", "--new-run")
+    until(lambda: "is being asked already" in str(_waits(project)))
+    first.signal(signal.SIGKILL)
+    first.wait()
+    until(lambda: "still runs; waiting for it" in str(_waits(project)))
+    provider.release.set()
+
+    assert second.wait().code == 0
+    assert len(provider.requests) == 1
+    assert the_answer(project) == answer_to(provider.requests[0].prompt).strip()
+
+
+def _waits(project: Project) -> list[tuple[str | None, str]]:
+    return warnings(project, project.run_dirs[-1])
