@@ -1,0 +1,96 @@
+"""docs/formats.md names every event, every file of a run, and every field of theirs."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+
+from oraclepack.core import journal, legacy, manifest, result, step_entries
+from oraclepack.core.cache_entry import CacheEntry
+
+PAGE = (Path(__file__).parent.parent / "docs/formats.md").read_text(encoding="utf-8")
+EVENTS = {event.__struct_config__.tag: event for event in get_args(journal.KnownEvent)}
+COMMON = {"seq", "at"}
+
+PARTS = {
+    "an error": result.StepError,
+    "a verification": result.Verification,
+    "a failure": result.OutputFailure,
+    "a doubt": result.OutputDoubt,
+    "usage": result.Usage,
+    "a process": result.Process,
+    "a move": result.Move,
+}
+
+SECTIONS: dict[str, list[type[msgspec.Struct]]] = {
+    "run.json": [manifest.RunManifest, manifest.SessionEntry, manifest.Notice],
+    "steps.json": [
+        manifest.StepsManifest,
+        manifest.StepEntry,
+        step_entries.OutputEntry,
+        step_entries.InvocationEntry,
+        step_entries.ChangeEntry,
+    ],
+    "State and report": [
+        legacy.LegacyState,
+        legacy.LegacyStep,
+        legacy.LegacyReport,
+        legacy.LegacyResult,
+    ],
+    "The cache": [CacheEntry],
+}
+
+
+def rows(section: str) -> dict[str, list[str]]:
+    """The tables of a section: the first cell of each row, and the names in the second."""
+    found = re.findall(r"^\| (.+?) \| (.+?) \|", text_of(section), re.MULTILINE)
+    return {first.strip("`"): re.findall(r"`([^`]+)`", second) for first, second in found}
+
+
+def text_of(section: str) -> str:
+    return PAGE.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def fields(shape: type[msgspec.Struct]) -> list[str]:
+    return [name for name in shape.__struct_fields__ if name not in COMMON]
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_an_event_stands_in_the_table_with_its_fields(kind: str) -> None:
+    assert rows("The journal")[kind] == fields(EVENTS[kind])
+
+
+def test_the_table_tells_of_no_other_events() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", text_of("The journal"), re.MULTILINE)
+
+    assert sorted(listed) == sorted(EVENTS)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_events_is_told_with_its_fields(part: str) -> None:
+    assert rows("The journal")[part] == list(PARTS[part].__struct_fields__)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_file_is_told_with_all_its_fields(section: str) -> None:
+    named = set(re.findall(r"`([^`]+)`", text_of(section)))
+
+    wanted = {name for shape in SECTIONS[section] for name in shape.__struct_fields__}
+    assert wanted - named == set()
+
+
+@pytest.mark.parametrize(
+    ("section", "shape"),
+    [
+        pytest.param("run.json", manifest.RunManifest, id="run.json"),
+        pytest.param("steps.json", manifest.StepEntry, id="a step of steps.json"),
+        pytest.param("The cache", CacheEntry, id="an entry of the cache"),
+    ],
+)
+def test_a_table_tells_of_no_other_fields(section: str, shape: type[msgspec.Struct]) -> None:
+    firsts = re.findall(r"^\| (`.+?`) \|", text_of(section), re.MULTILINE)
+
+    told = [name for first in firsts for name in re.findall(r"`([^`]+)`", first)]
+    assert sorted(told) == sorted(shape.__struct_fields__)
