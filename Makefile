@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo test check format docs bench coverage fuzz clean
+.PHONY: setup demo picture test check format docs bench coverage fuzz clean
 
 setup: $(READY)
 
@@ -21,6 +21,9 @@ $(READY): pyproject.toml constraints.txt src/oraclepack/__init__.py
 
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+
+picture: $(READY)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.picture
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q

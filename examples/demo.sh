@@ -1,42 +1,53 @@
 #!/usr/bin/env bash
-# The main job in a minute: judge packs, look at their steps, and see a fault found and mended.
+# The main job in a minute: a fault is found, and twenty questions become work. All of it happens in a
+# copy that is thrown away; a rehearsal answers, so nothing is asked and nothing is paid.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
+mkdir "$room/project"
+cp -R src docs README.md CONTRIBUTING.md "$room/project"
+rm -rf "$room/project/docs/oracle-answers"
+cp examples/hello.md "$room/project/hello.md"
+cp examples/codebase-review.md "$room/project/oracle-pack-2026-01-09.md"
+cd "$room/project"
+export ORACLEPACK_LOGIN=once ORACLEPACK_MAX_PARALLEL=4
 
-say() { printf '\n== %s\n' "$1"; }
-try() {
+say() { printf '\n%s\n' "== $1"; }
+try() { ends 0 "$@"; }
+# Runs a command that must end with a given exit code; what it says on stderr is kept in a file.
+ends() {
+  local wanted=$1 code=0
+  shift
   printf '$ %s\n' "$*"
-  "$@"
+  "$@" 2>"$room/talk" || code=$?
+  [ "$code" -eq 0 ] || printf 'exit code %s\n' "$code"
+  [ "$code" -eq "$wanted" ] || { cat "$room/talk" >&2; exit 1; }
 }
 
-say "A small pack: warnings tell what is missing, nothing is wrong."
-try oraclepack validate examples/hello.md
+pack=oracle-pack-2026-01-09.md
 
-say "Its steps."
-try oraclepack list examples/hello.md
+say "Twenty questions that meet every strict demand."
+try oraclepack validate --strict "$pack"
 
-say "A pack of twenty questions that meets every strict demand."
-try oraclepack validate --strict examples/codebase-review.md
+say "A line of another pack lost its backslash: found, explained, mended."
+sed 's/ \\$//' hello.md >broken.md
+ends 2 oraclepack validate --select OP201 broken.md
+try oraclepack validate --select OP201 --fix broken.md
+cmp broken.md hello.md
 
-say "The same for programs. Only the counts are shown here."
-printf '$ oraclepack validate --strict --json examples/codebase-review.md\n'
-oraclepack validate --strict --json examples/codebase-review.md |
-  python -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["data"]["counts"], indent=2))'
+say "From questions to work in one command. A rehearsal answers, so it costs nothing."
+try oraclepack pipeline "$pack" --engine rehearsal --export github --junit report.xml
 
-say "A broken copy of the small pack: a line lost its backslash. The exit code is 2."
-sed 's/ \\$//' examples/hello.md >"$room/broken.md"
-printf '$ oraclepack validate --select OP201 broken.md\n'
-(cd "$room" && oraclepack validate --select OP201 broken.md) || echo "exit code $?"
+say "The same command again: what is done stays done."
+try oraclepack pipeline "$pack" --engine rehearsal
 
-say "What the rule means."
-try oraclepack explain OP201
+say "In CI a policy decides; this one wants more than a rehearsal can give."
+ends 5 oraclepack pipeline "$pack" --engine rehearsal --ci --min-yield 5
+tail -n 2 "$room/talk"
 
-say "The fix puts the backslash back."
-printf '$ oraclepack validate --select OP201 --fix broken.md\n'
-(cd "$room" && oraclepack validate --select OP201 --fix broken.md)
-cmp "$room/broken.md" examples/hello.md
-
-say "What is installed here, and what is not."
-try oraclepack doctor
+say "Where to look: the answers, the first task of the backlog, how many there are."
+try ls docs/oracle-answers | head -n 4
+cd .oraclepack/runs/*/actionizer
+try sed -n 15,25p backlog.md
+try wc -l normalized.jsonl

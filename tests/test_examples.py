@@ -1,12 +1,16 @@
 """The examples are what they claim to be."""
 
+import re
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.e2e.program import oraclepack
+from tests.picture import PICTURE, picture
 
 ROOT = Path(__file__).parent.parent
 PACKS = sorted((ROOT / "examples").glob("*.md"))
@@ -39,6 +43,27 @@ def test_the_demo_runs() -> None:
 
     told = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
-    assert '"oracle_questions": 20' in told
+    assert "20 steps, 20 questions, 20 oracle calls: ok" in told
     assert "broken.md:15:3 OP201 error" in told
     assert "mended: 1 fault" in told
+    assert "actionize  ok " in told
+    assert "is below --min-yield 5" in told
+    assert "### OP3-" in told
+    assert picture(told) == picture(told)
+
+
+def test_the_picture_shows_the_demo_of_today() -> None:
+    script = (ROOT / "examples/demo.sh").read_text(encoding="utf-8")
+    drawn = PICTURE.read_text(encoding="utf-8")
+
+    said = [f"== {words}" for words in re.findall(r'^say "(.+)"$', script, re.MULTILINE)]
+    assert len(said) == 6
+    assert all(escape(words).replace(" ", "&#160;") in drawn for words in said), (
+        "run `make picture`"
+    )
+
+
+def test_the_picture_fetches_nothing() -> None:
+    drawn = ET.fromstring(PICTURE.read_bytes())
+
+    assert not re.search(r"url\((?!#)|href", ET.tostring(drawn, encoding="unicode"))

@@ -25,7 +25,13 @@ from oraclepack.intercept.overrides import read_overrides
 from tests.e2e.program import oraclepack
 from tests.test_readme import ROOT, fences, pattern, sessions
 
-GUIDES = ["docs/writing-packs.md", "docs/browser-mode.md", "docs/windows.md", "docs/ci.md"]
+GUIDES = [
+    "docs/writing-packs.md",
+    "docs/browser-mode.md",
+    "docs/windows.md",
+    "docs/ci.md",
+    "docs/pipeline.md",
+]
 FAULTS = ("OP2", "OP4", "OP5", "OP6")
 WRITING = (ROOT / "docs/writing-packs.md").read_text(encoding="utf-8")
 COMMANDS = dict(commands(root()))

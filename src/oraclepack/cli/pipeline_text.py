@@ -68,7 +68,7 @@ def _way_out(told: PipelineTold, onwards: str) -> str:
     steps = told.policy.completion if told.policy else None
     if told.actionize is None or (steps is not None and steps.ok < steps.to_run):
         return onwards
-    return f"{told.actionize.out_dir}/backlog.md tells what is blocked, and by what"
+    return f"what is blocked stands in {told.actionize.out_dir}/backlog.md"
 
 
 def _partial(told: PipelineTold, suggestion: str) -> Failure:
@@ -110,8 +110,10 @@ def _policy(figures: PolicyTold) -> list[str | Styled]:
 def _places(told: PipelineTold, place: Place, junit: str | None) -> Iterator[tuple[str, str]]:
     if told.run is not None and told.status(Stage.RUN) is not StageStatus.FAILED:
         yield "run directory", place.shown(told.run.run_dir)
-    for artifact in told.actionize.artifacts if told.actionize else ():
-        name = artifact.path.rpartition(".")[0]
-        yield name, place.shown(f"{told.actionize.out_dir}/{artifact.path}")  # type: ignore[union-attr]
+    work = told.actionize
+    names = [artifact.path for artifact in work.artifacts] if work else []
+    if work is not None and "backlog.md" in names:
+        yield "backlog", place.shown(f"{work.out_dir}/backlog.md")
+        yield "beside it", ", ".join(name for name in names if name != "backlog.md")
     if junit is not None:
         yield "junit", junit
