@@ -46,6 +46,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.validate
+	$(BIN)/python -m bench.interception
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term

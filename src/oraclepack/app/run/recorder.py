@@ -78,7 +78,7 @@ class Recorder:
         begins = isinstance(event, _BEGINNINGS)
         if begins and self._trouble is not None:
             raise self._trouble
-        kept = self._journal.append(event, sync=not isinstance(event, _SOON))
+        kept = self._journal.append(event, sync=not _can_wait(event))
         for observer in self._observers:
             observer(kept, self._journal.state)
         if begins and self._keeper is None:
@@ -131,3 +131,9 @@ class Recorder:
             else:
                 self._trouble = None
             self._over.wait(_PAUSE)
+
+
+def _can_wait(event: KnownEvent) -> bool:
+    """Whether a power cut may forget it; a call's process is gone then anyway."""
+    told_again = isinstance(event, j.InvocationIntent) and event.process is not None
+    return told_again or isinstance(event, _SOON)
