@@ -10,6 +10,10 @@ def main() -> int:
     args = sys.argv[1:]
     if len(args) == 1 and args[0] in {"--version", "-h", "--help"} and sys.stdout:
         return _static(args[0])
+    import gc  # noqa: PLC0415 - the static answers need none
+
+    # Loading modules makes many objects and no garbage: looking for some would cost a tenth.
+    gc.set_threshold(100_000, 20, 20)
     try:
         from oraclepack.cli.main import main as answer  # noqa: PLC0415 - the point of this module
 
