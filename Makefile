@@ -28,6 +28,9 @@ picture: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q
 
+retest: $(READY)
+	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,7 +49,10 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.validate
+	$(BIN)/python -m bench.run
 	$(BIN)/python -m bench.interception
+	$(BIN)/python -m bench.actionize
+	$(BIN)/python -m bench.generate
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term
