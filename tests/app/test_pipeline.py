@@ -138,6 +138,54 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
     assert told.err.count("warning: GITHUB_STEP_SUMMARY: ") == 1
 
 
+def test_a_failed_step_is_annotated_on_github(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "page.md")
+
+    told = pipeline(capsys, "# 01) One\nexit 7\n", "--ci", "--min-yield", "1", "--junit", "j.xml")
+
+    marks = [line for line in told.out.splitlines() if line.startswith("::error ")]
+    assert [mark.partition("title=oraclepack ")[2].partition("::")[0] for mark in marks] == [
+        "step-failed",
+        "policy-not-met",
+        "policy-not-met",
+    ]
+    assert "policy     not met  completion 0.00 of 1, yield 0.00 of 1" in told.out
+    assert told.code == 5
+    assert "to continue: " in told.err
+    page = Path("page.md").read_text(encoding="utf-8")
+    assert page.count("### oraclepack") == 2
+
+
+def test_an_output_that_is_gone_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    bash = "# 01) One\n# oraclepack: outputs=gone.md\ntrue\n"
+
+    told = pipeline(capsys, bash, "--quiet", "--output-verify=false")
+
+    assert told.code == 4
+    assert "step 01: gone.md: file missing\n" in told.out
+    assert "title=oraclepack contract-not-met::step 01: gone.md: missing" in told.out
+    assert "error: 1 of 1 outputs do not meet their contract" in told.err
+
+
+def test_a_backlog_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline(capsys, ASKING, *REHEARSED)
+    (place,) = Path(".oraclepack/runs").glob("*/actionizer")
+    (place / "change-plan.md").unlink()
+    (place / "change-plan.md").mkdir()
+
+    told = pipeline(capsys, ASKING, *REHEARSED, "--rollback-on-failure")
+
+    assert told.code == 3
+    assert "error: actionize failed: cannot read" in told.err
+    assert "; rollback completed" in told.err
+
+
 def test_an_unknown_export(capsys: pytest.CaptureFixture[str]) -> None:
     told = pipeline(capsys, ASKING, *REHEARSED, "--export", "github,taskmeister")
 
