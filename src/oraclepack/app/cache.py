@@ -8,17 +8,24 @@ from oraclepack.adapters.cache import PLACE, AnswerCache
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import list_runs, look_at, named_run
 from oraclepack.core.cache_entry import (
+    CacheEntry,
     CacheExplained,
     CacheList,
     CachePruned,
     CacheShown,
+    CallExplained,
     explained,
     row_of,
     to_prune,
 )
+from oraclepack.core.call import ORACLE
 from oraclepack.core.errors import UsageError
+from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.ports import Clock
+from oraclepack.core.result import Cache
+from oraclepack.core.stepstate import Invocation, StepState
+from oraclepack.intercept.provider import REHEARSAL
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
@@ -56,18 +63,50 @@ def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExp
     if step not in state.steps:
         known = ", ".join(sorted(state.steps)) or "none"
         raise UsageError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
+    return CacheExplained(step=step, run_id=run.run_id, calls=explain_calls(root, state.step(step)))
+
+
+def explain_calls(root: Path, step: StepState) -> tuple[CallExplained, ...]:
+    """The calls of oracle in a step's last attempt, against what the cache has now."""
+    made = sorted(step.last_invocations(), key=lambda one: one.call)
+    if not made:
+        return ()
     entries = [entry for entry, _ in AnswerCache(root / PLACE).entries()]
-    by_key = {entry.key: entry for entry in entries}
-    calls = []
-    for made in sorted(state.step(step).last_invocations(), key=lambda one: one.call):
-        told = made.outcome or made.intent
-        if told is None or told.tool != "oracle":
-            continue
-        parts = dict(made.intent.key_parts) if made.intent else {}
-        if not parts and told.key in by_key:
-            parts = by_key[told.key].parts
-        calls.append(explained(made.call, told.key, parts, entries))
-    return CacheExplained(step=step, run_id=run.run_id, calls=tuple(calls))
+    parts = {entry.key: entry.parts for entry in entries}
+    return tuple(_explained(one, parts, entries) for one in made if _tool(one) == ORACLE)
+
+
+def _explained(
+    made: Invocation, parts: dict[str, dict[str, str]], entries: list[CacheEntry]
+) -> CallExplained:
+    told = made.outcome or made.intent
+    assert told is not None
+    own = dict(made.intent.key_parts) if made.intent else {}
+    asked = CallExplained(
+        call=made.call,
+        key=told.key,
+        parts=own or parts.get(told.key or "", {}),
+        cached=False,
+        how=_how(made.outcome),
+    )
+    return explained(asked, told.output_path, entries)
+
+
+def _tool(made: Invocation) -> str | None:
+    told = made.outcome or made.intent
+    return told.tool if told else None
+
+
+def _how(outcome: InvocationOutcome | None) -> str:
+    if outcome is None:
+        return "begun, and its end is not known"
+    if not outcome.ok:
+        return f"failed ({outcome.error.code})" if outcome.error else "failed"
+    if outcome.provider == REHEARSAL:
+        return "rehearsed"
+    if outcome.adopted:
+        return "answered by an earlier call"
+    return "answered from the cache" if outcome.cache is Cache.HIT else "asked"
 
 
 def _last_run(root: Path) -> RunDir:

@@ -1,9 +1,9 @@
 """An answer in the cache: what was asked, when, and what the answer looks like."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.invocation_key import PartChange, differences
 from oraclepack.core.result import Usage
@@ -71,8 +71,10 @@ class CallExplained(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     parts: dict[str, str]
     cached: bool
+    how: str = ""
+    """What became of the call: asked, answered from the cache, adopted, failed."""
     nearest: str | None = None
-    """The stored question that is most like it."""
+    """The stored question that is most like it; of a cached one, that of an earlier asking."""
     changes: tuple[PartChange, ...] = ()
     """In what it differs from that one."""
     reason: str = ""
@@ -124,20 +126,21 @@ def to_prune(
 
 
 def explained(
-    call: int, key: str | None, parts: dict[str, str], entries: Sequence[CacheEntry]
+    asked: CallExplained, output: str | None, entries: Sequence[CacheEntry]
 ) -> CallExplained:
-    """A call of a run against the cache: found, or which part of the nearest question differs."""
-    if key is None:
-        why = "the call has no key, so nothing is cached for it"
-        return CallExplained(call=call, key=None, parts=parts, cached=False, reason=why)
-    if any(entry.key == key for entry in entries):
-        return CallExplained(call=call, key=key, parts=parts, cached=True)
-    compared = [(differences(entry.parts, parts), entry.key) for entry in entries]
-    nearest: Any = min(compared, key=lambda pair: (len(pair[0]), pair[1]), default=None)
+    """A call of a run against the cache: in which parts the nearest other question differs.
+
+    Nearest is what was asked for the same output before, else what differs in the fewest parts.
+    """
+    if asked.key is None:
+        return replace(asked, reason="the call has no key, so nothing is cached for it")
+    cached = any(entry.key == asked.key for entry in entries)
+    others = [entry for entry in entries if entry.key != asked.key]
+    same = [entry for entry in others if output is not None and entry.output_path == output]
+    candidates = same if cached else same or others
+    compared = [(differences(entry.parts, asked.parts), entry.key) for entry in candidates]
+    nearest = min(compared, key=lambda pair: (len(pair[0]), pair[1]), default=None)
     if nearest is None:
-        why = "the cache is empty"
-        return CallExplained(call=call, key=key, parts=parts, cached=False, reason=why)
+        return replace(asked, cached=cached, reason="" if cached else "the cache is empty")
     changes, other = nearest
-    return CallExplained(
-        call=call, key=key, parts=parts, cached=False, nearest=other, changes=changes
-    )
+    return replace(asked, cached=cached, nearest=other, changes=changes)

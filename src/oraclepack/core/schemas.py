@@ -16,7 +16,7 @@ SCHEMAS = {
     "pipeline-told": ("oraclepack.core.pipeline_report:PipelineTold", 1),
     "verified": ("oraclepack.core.verified:Verified", 1),
     "verified-packs": ("oraclepack.core.verified:VerifiedPacks", 1),
-    "step-told": ("oraclepack.core.run_report:StepTold", 1),
+    "why-told": ("oraclepack.core.why:WhyTold", 1),
     "run": ("oraclepack.core.manifest:RunManifest", 1),
     "steps": ("oraclepack.core.manifest:StepsManifest", 1),
     "state": ("oraclepack.core.legacy:LegacyState", 1),

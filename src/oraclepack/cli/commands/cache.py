@@ -6,6 +6,7 @@ import click
 
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.app.cache import explain_step, list_cache, prune, read_size, show_cached
+from oraclepack.cli.explaining import SHORT, call_line, differing
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.tables import columns
@@ -13,8 +14,6 @@ from oraclepack.core.cache_entry import CacheRow, CallExplained
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Duration
 from oraclepack.core.settings import Settings
-
-_SHORT = 12
 
 cache = Group(
     "cache",
@@ -106,7 +105,7 @@ def _seconds(text: str) -> float:
 
 def _row(row: CacheRow) -> tuple[str, ...]:
     return (
-        row.key[:_SHORT],
+        row.key[:SHORT],
         row.stored_at[:16].replace("T", " "),
         str(row.bytes),
         row.step or "-",
@@ -122,11 +121,5 @@ def _parts(parts: dict[str, str]) -> str:
 
 
 def _call(call: CallExplained) -> str:
-    name = call.key[:_SHORT] if call.key else "no key"
-    head = f"call {call.call}: {name}, {'cached' if call.cached else 'not cached'}\n"
-    if call.reason:
-        return f"{head}  {call.reason}\n"
-    if call.cached or call.nearest is None:
-        return head + _parts(call.parts)
-    differs = "".join(f"  {change}\n" for change in call.changes)
-    return f"{head}{_parts(call.parts)}the nearest, {call.nearest[:_SHORT]}, differs:\n{differs}"
+    head = call_line(call)
+    return head if call.reason else f"{head}{_parts(call.parts)}{differing(call)}"

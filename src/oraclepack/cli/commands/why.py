@@ -3,33 +3,35 @@
 import click
 
 from oraclepack.app.run.asking import Asked, request_for
-from oraclepack.app.run.command import look_up
-from oraclepack.app.run.telling import told_plan
+from oraclepack.app.why import why_step
 from oraclepack.cli.completing import step_id as complete_step
+from oraclepack.cli.explaining import call_line, differing
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.errors import UsageError
+from oraclepack.core import call_settings as cs
 from oraclepack.core.settings import Settings
 
 
 @command(
     "why",
-    data="step-told",
+    data="why-told",
+    settings=(cs.ENGINE,),
     examples=("oraclepack why pack.md 07", "oraclepack why pack.md 07 --json"),
 )
 @click.argument("pack")
 @click.argument("step", metavar="NN", shell_complete=complete_step)
 def why(pack: str, step: str, settings: Settings) -> Reply:
-    """Tell why a step ran, was left, or would run."""
-    found, plan = look_up(request_for(pack, settings, Asked()))
-    told = told_plan(found, plan)
-    step_id = step.zfill(2)
-    one = next((one for one in told.steps if one.step_id == step_id), None)
-    if one is None:
-        known = ", ".join(step.step_id for step in told.steps)
-        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {known}")
-    lines = [f"{plan.why(step_id)}\n", f"run {told.run_id}: {told.reason}\n"]
-    lines.append(f"status {one.status}, attempts {one.attempts}\n")
-    if one.error:
-        lines.append(f"last error {one.error}: {one.message}\n")
-    return Reply(one, "".join(lines))
+    """Tell why a step ran, was left, or would run.
+
+    For each call of its last attempt: whether it was asked or answered from the cache, and in
+    which parts its question differs from the one asked before.
+    """
+    said, told = why_step(request_for(pack, settings, Asked()), step)
+    lines = [f"{said}\n", f"run {told.run_id}: {told.run_reason}\n"]
+    lines.append(f"status {told.status}, attempts {told.attempts}\n")
+    if told.error:
+        lines.append(f"last error {told.error}: {told.message}\n")
+    if told.recorded_hash not in {None, told.command_hash}:
+        lines.append(f"commands {told.recorded_hash} then, {told.command_hash} now\n")
+    lines += [call_line(call) + differing(call) for call in told.calls]
+    return Reply(told, "".join(lines))
