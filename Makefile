@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test check format docs bench coverage fuzz clean
+.PHONY: setup demo picture test retest check format docs bench coverage fuzz clean
 
 setup: $(READY)
 
