@@ -272,3 +272,47 @@ def test_another_question_is_none_of_its_business(tmp_path: Path) -> None:
 
     assert len(shim.orders) == 1
     assert office.invocations[0].is_open
+
+
+def crash_of_another_run(tmp_path: Path, process: Process | None = DEAD) -> None:
+    """Only what is written down beside the cache tells of it."""
+    crash(tmp_path, process)
+    (tmp_path / "project/.oraclepack/runs/r/journal.jsonl").unlink()
+
+
+def left_notes(office: Office) -> list[Path]:
+    return list(office.world.cache.directory.glob("*.asking"))
+
+
+def test_a_call_of_another_run_is_taken_over(tmp_path: Path) -> None:
+    crash_of_another_run(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
+    session(office, "completed")
+    office.put(OUT, ANSWER)
+
+    assert len(left_notes(office)) == 1
+    assert office.call(shim) == 0
+    assert shim.orders == []
+    assert office.out() == ANSWER
+    assert [one.outcome and one.outcome.adopted for one in office.invocations] == [True]
+    assert left_notes(office) == []
+
+
+def test_what_cannot_be_decided_stays_written_down(tmp_path: Path) -> None:
+    crash_of_another_run(tmp_path, None)
+    office, shim = later(tmp_path), ScriptedShim(answering())
+    session(office, "running")
+
+    assert office.call(shim) == 1
+    assert (shim.orders, len(left_notes(office))) == ([], 1)
+    assert later(tmp_path, on_unknown=OnUnknown.RETRY).call(shim) == 0
+    assert left_notes(office) == []
+
+
+def test_who_gives_up_waiting_leaves_it_to_the_next(tmp_path: Path) -> None:
+    with living() as (process, _end):
+        crash_of_another_run(tmp_path, process)
+        office, shim = later(tmp_path), ScriptedShim(answering(), patience=0)
+
+        assert office.call(shim) == 130
+        assert (shim.orders, len(left_notes(office))) == ([], 1)
