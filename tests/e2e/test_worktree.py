@@ -73,6 +73,70 @@ def test_a_rerun_may_go_over_the_leftovers_when_asked(tmp_path: Path) -> None:
     assert run(root, "run", "pack.md", "--allow-dirty-rerun").code == 3
 
 
+def test_what_attempts_left_is_taken_back_one_after_another(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, "echo edited >> tracked.txt\nexit 7\n")
+    before = contents(root)
+    run(root, "run", "pack.md")
+    run(root, "run", "pack.md", "--allow-dirty-rerun")
+
+    undone = [run(root, "undo", "pack.md", "01") for _ in range(3)]
+
+    assert [one.code for one in undone] == [0, 0, 2]
+    assert [one.data["patch"] for one in undone[:2]] == [
+        "steps/01/changes.2.patch",
+        "steps/01/changes.patch",
+    ]
+    assert contents(root) == before
+
+
+def test_files_that_we_write_ourselves_are_no_change_of_the_step(tmp_path: Path) -> None:
+    # The state file is rewritten while steps run; here the step itself does so, to be sure.
+    root = a_project(tmp_path, STEP, f"{EDITS}echo >> pack.state.json\nexit 7\n")
+    run(root, "run", "pack.md")
+
+    assert run(root, "run", "pack.md").envelope["error"]["code"] == "DIRTY_RERUN"
+    assert run(root, "undo", "pack.md", "01").code == 0
+
+
+ANSWERING = STEP.replace("'do it'", "'do it' -o out/done.md")
+
+
+def test_a_rollback_leaves_changes_that_stop_the_rerun_too(tmp_path: Path) -> None:
+    root = a_project(tmp_path, ANSWERING, f"{EDITS}mkdir -p out; echo half > out/done.md; exit 7\n")
+    before = contents(root)
+    first = run(root, "run", "pack.md", "--rollback-on-failure")
+
+    again = run(root, "run", "pack.md")
+    undone = run(root, "undo", "pack.md", "01")
+
+    assert first.data["rollback_status"] == "completed"
+    assert not (root / "out/done.md").exists()
+    assert again.envelope["error"]["code"] == "DIRTY_RERUN"
+    assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
+    assert contents(root) == before
+
+
+def test_an_output_alone_does_not_stop_the_rerun(tmp_path: Path) -> None:
+    root = a_project(tmp_path, ANSWERING, "mkdir -p out; echo half > out/done.md; exit 7\n")
+    run(root, "run", "pack.md")
+
+    again = run(root, "run", "pack.md")
+
+    assert again.code == 3
+    assert list(root.glob("**/_failed/*/step-01/1/out/done.md"))
+
+
+def test_the_files_a_step_touched_are_told(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
+
+    ran = run(root, "run", "pack.md")
+
+    (step,) = ran.data["steps"]
+    assert step["changed_files"] == ["gone.txt", "made.bin", "tracked.txt"]
+    assert step["patch"] == "steps/01/changes.patch"
+    assert "01  changed 3 files: gone.txt, made.bin, tracked.txt" in ran.err
+
+
 def test_undo_refuses_when_the_files_have_changed_since(tmp_path: Path) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
     run(root, "run", "pack.md")

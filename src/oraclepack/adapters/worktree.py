@@ -1,9 +1,11 @@
 """The whole work tree as one git tree, so that what a step changed can be told and taken back.
 
 The trees are built with an index and an object store of our own: neither the user's index nor
-the repository's objects are touched. Ignored files and `.oraclepack/` are no part of them.
+the repository's objects are touched. Ignored files, our own ones, and repositories within the
+repository are no part of them.
 """
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -14,7 +16,19 @@ import msgspec
 from oraclepack.adapters import git
 from oraclepack.adapters.files import make_private
 
-_EXCLUDED = (":(exclude,top).oraclepack", ":(exclude,glob)**/.oraclepack/**")
+_EXCLUDED = (
+    ":(exclude,top).oraclepack",
+    ":(exclude,glob)**/.oraclepack/**",
+    ":(exclude,glob)**/.oraclepack-*.tmp",
+)
+_GIT = (
+    *("git", "-c", "core.fsmonitor=false"),  # it names a program to run, as hooks do
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.looseCompression=0"),  # the objects live as long as the step
+)
+_DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv")
+"""Unlike `git diff` it does not care how the user likes to see patches."""
+_GITLINK = "160000 "
 TIMEOUT = 120.0
 
 
@@ -28,12 +42,30 @@ class Worktree(msgspec.Struct, frozen=True):
     top: Path
     folder: Path
     environment: Mapping[str, str]
+    below: str = "."
+    """Where the project root lies, seen from the top."""
+    own: tuple[str, ...] = ()
+    """Files that oraclepack writes while a step runs, relative to the top: no part of the tree."""
 
     @classmethod
-    def around(cls, root: Path, folder: Path, environment: Mapping[str, str]) -> "Worktree | None":
-        """The work tree a project lies in; None outside of git."""
+    def around(
+        cls,
+        root: Path,
+        folder: Path,
+        environment: Mapping[str, str],
+        own: Sequence[str] = (),
+    ) -> "Worktree | None":
+        """The work tree a project lies in; None outside of git. `own` is relative to the root."""
         top = git.top_level(root, environment)
-        return None if top is None else cls(top, folder, environment)
+        if top is None:
+            return None
+        below = os.path.relpath(root.resolve(), top.resolve())
+        bare = cls(top, folder, environment, below)
+        return msgspec.structs.replace(bare, own=tuple(map(bare.from_top, own)))
+
+    def from_top(self, path: str) -> str:
+        """A path that is relative to the project root, as git names it."""
+        return os.path.normpath(f"{self.below}/{path}")
 
     def snapshot(self) -> str:
         """The tree as it is now: tracked and untracked files, whatever is staged."""
@@ -44,8 +76,19 @@ class Worktree(msgspec.Struct, frozen=True):
         place = self.top / own
         if place.is_file():
             shutil.copyfile(place, index)  # git then hashes only what has changed
-        self._git("add", "--all", "--", ".", *_EXCLUDED)
+        left_out = (f":(exclude,top,literal){path}" for path in (*self.own, *self.repositories()))
+        # By stdin, since there may be many.
+        pathspecs = "\0".join((".", *_EXCLUDED, *left_out)).encode("utf-8", "surrogateescape")
+        self._git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", said=pathspecs)
         return self._git("write-tree").decode().strip()
+
+    def repositories(self) -> tuple[str, ...]:
+        """Repositories within this one, submodules too: their files are not ours to describe."""
+        listed = self._git("ls-files", "-z", "--stage", "--others", "--exclude-standard")
+        entries = listed.decode("utf-8", "surrogateescape").split("\0")
+        linked = (one.partition("\t")[2] for one in entries if one.startswith(_GITLINK))
+        nested = (one.rstrip("/") for one in entries if one.endswith("/"))
+        return tuple(sorted({*linked, *nested}))
 
     def status(self) -> dict[str, tuple[str, int, int]]:
         """What differs from HEAD or is new, cheaply: by name, size and time, nothing is read."""
@@ -61,41 +104,44 @@ class Worktree(msgspec.Struct, frozen=True):
 
     def difference(self, before: str, after: str) -> bytes:
         """What leads from one tree to the other, as a patch that git can apply and reverse."""
-        return self._git(
-            "diff", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", before, after
-        )
+        return self._git(*_DIFF, "-p", "--binary", "--full-index", before, after)
 
     def touched(self, before: str, after: str) -> tuple[str, ...]:
         """The paths that differ, relative to the top of the work tree."""
-        listed = self._git("diff", "--name-only", "-z", "--no-ext-diff", before, after)
+        listed = self._git(*_DIFF, "--name-only", "-z", before, after)
         names = listed.decode("utf-8", "surrogateescape").split("\0")
         return tuple(sorted(name for name in names if name))
 
-    def holds(self, patch: Path) -> bool:
-        """The changes of a patch are in the tree, unchanged."""
+    def holds(self, patch: Path, without: Sequence[str] = ()) -> bool:
+        """The changes of a patch are in the tree, unchanged; some files may be left out."""
         try:
-            self._git("apply", "--reverse", "--check", str(patch.resolve()))
+            self._reverse(patch, without, "--check")
         except WorktreeError:
             return False
         return True
 
-    def take_back(self, patch: Path) -> None:
+    def take_back(self, patch: Path, without: Sequence[str] = ()) -> None:
         """Apply a patch in reverse: all of it or nothing."""
-        self._git("apply", "--reverse", "--whitespace=nowarn", str(patch.resolve()))
+        self._reverse(patch, without)
+
+    def _reverse(self, patch: Path, without: Sequence[str], *how: str) -> None:
+        left_out = [f"--exclude={_literal(path)}" for path in without]
+        way = ("apply", "--reverse", "--whitespace=nowarn", *how)
+        self._git(*way, *left_out, str(patch.resolve()))
 
     def forget(self) -> None:
         """Remove what describing the tree left in our folder."""
         shutil.rmtree(self.folder / "objects", ignore_errors=True)
         (self.folder / "index").unlink(missing_ok=True)
 
-    def _git(self, *words: str) -> bytes:
+    def _git(self, *words: str, said: bytes = b"") -> bytes:
         env = git.clean_environment(self.environment)
         if (self.folder / "objects").is_dir():
             env |= self._own_store(env)
-        return _run(["git", *words], self.top, env)
+        return _run([*_GIT, *words], self.top, env, said)
 
     def _own_store(self, env: Mapping[str, str]) -> dict[str, str]:
-        objects = _run(["git", "rev-parse", "--git-path", "objects"], self.top, env)
+        objects = _run([*_GIT, "rev-parse", "--git-path", "objects"], self.top, env)
         theirs = self.top / objects.decode().strip()
         return {
             "GIT_INDEX_FILE": str(self.folder / "index"),
@@ -112,13 +158,18 @@ def _stamp(path: Path) -> tuple[int, int]:
     return (told.st_size, told.st_mtime_ns)
 
 
-def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bytes:
+def _literal(path: str) -> str:
+    """A pattern that means nothing but this path."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path.replace("\\", "\\\\"))
+
+
+def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], said: bytes = b"") -> bytes:
     try:
         done = subprocess.run(
             argv,
             cwd=cwd,
             env=dict(env),
-            stdin=subprocess.DEVNULL,
+            input=said,
             capture_output=True,
             timeout=TIMEOUT,
             check=False,

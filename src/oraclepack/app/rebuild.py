@@ -68,7 +68,7 @@ def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
         return _told(run, Rebuilding.EMPTY, reading, problem="it was stopped before it began")
     pack = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
-    legacy = _writes_legacy(state) and _is_latest(root, run, state)
+    legacy = state.has_legacy_files and _is_latest(root, run, state)
     redactor = Redactor.of(surroundings.environment())
     write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
     notices: list[str] = []
@@ -108,11 +108,6 @@ def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
     )
     merged = msgspec.structs.replace(now, steps=steps)
     files.write_atomic(run.path / "steps.json", canonical_file(merged), mode=files.PRIVATE_FILE)
-
-
-def _writes_legacy(state: RunState) -> bool:
-    settings = state.sessions[-1].started.settings if state.sessions else {}
-    return settings.get("legacy_files") is not False
 
 
 def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:

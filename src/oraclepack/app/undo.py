@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import surroundings
+import msgspec
+
 from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.worktree import Worktree, WorktreeError
+from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.app.reading import read_pack
+from oraclepack.app.run.leftovers import leftover, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, UsageError
@@ -18,9 +20,10 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
     pack = read_pack(Path(pack_path))
     root = Path(settings.root)
     step_id = step.zfill(2)
-    if pack.step(step_id) is None:
-        known = ", ".join(one.id for one in pack.steps)
-        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {known}")
+    known = pack.step(step_id)
+    if known is None:
+        ids = ", ".join(one.id for one in pack.steps)
+        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     clock = SystemClock()
     wish = Wish(run_id=run_id)
     found = find_run(root, pack, wish, clock)
@@ -30,19 +33,23 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
             f"step {step_id} left no recorded change in run {found.run.run_id}",
             hint="`oraclepack runs show` tells what each step left; --run-id names another run",
         )
+    wish = msgspec.structs.replace(wish, legacy_files=found.state.has_legacy_files)
     with opened(found, pack, wish, clock, "undo") as record:
-        patch = found.run.path / change.patch
-        tree = Worktree.around(root, patch.parent, surroundings.environment())
-        if tree is None or not patch.is_file():
-            raise InputError(f"{patch} or its repository is gone", hint="nothing was changed")
-        if not tree.holds(patch):
+        tree = work_tree(root, found.run, step_id, record.state)
+        if tree is None or not (found.run.path / change.patch).is_file():
+            raise InputError(
+                f"{found.run.relative}/{change.patch} or its repository is gone",
+                hint="nothing was changed",
+            )
+        left = leftover(tree, found.run, known, record.state.step(step_id))
+        if left is None:
             raise InputError(
                 f"the changes of step {step_id} are not in the work tree as it left them",
                 hint=f"nothing was changed; look at {found.run.relative}/{change.patch}",
             )
         try:
-            tree.take_back(patch)
+            tree.take_back(left.patch, left.without)
         except WorktreeError as trouble:
             raise InputError(f"git would not take it back: {trouble}") from None
         record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
-    return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=change.files)
+    return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=left.files)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.cli.pulse import HEARTBEAT, Pulse
 from oraclepack.cli.render import visible
-from oraclepack.cli.spans import seconds
+from oraclepack.cli.spans import seconds, some_of
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import KnownEvent
@@ -82,6 +82,8 @@ def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 
         case j.Quarantined():
             where = event.moves[0].target if event.moves else ""
             return f"{event.step}  set aside {len(event.moves)} earlier output(s): {where}"
+        case j.TreeChanged(files=files) if files:
+            return f"{event.step}  changed {some_of(files)}"
         case j.RollbackStarted() | j.RollbackFinished():
             return _rollback(event)
         case _:

@@ -6,7 +6,7 @@ import msgspec
 
 from oraclepack.adapters.logs import last_lines
 from oraclepack.cli.reply import Styled
-from oraclepack.cli.spans import seconds
+from oraclepack.cli.spans import seconds, some_of
 from oraclepack.cli.tables import columns
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import RunTold, StepTold
@@ -48,6 +48,9 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
         pieces += _prelude(told, place)
     for number, step in enumerate(failed):
         pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
+    for step in told.steps:
+        if step.changed_files and step.step_id in {*told.completed_steps, *told.failed_steps}:
+            pieces.append(_changed(step, failed=step in failed))
     pieces.append(_summary(told))
     if told.rollback_status != RollbackStatus.NOT_ATTEMPTED:
         told_error = f": {told.rollback_error}" if told.rollback_error else ""
@@ -87,6 +90,12 @@ def _tail(logs: list[str], place: Place) -> list[str | Styled]:
             told = [Styled(f"  | {_short(line)}\n", "dim") for line in lines]
             return [f"the end of {place.shown(log)}:\n", *told]
     return [f"its logs are empty: {place.shown(log)}\n" for log in logs[:1]]
+
+
+def _changed(step: StepTold, *, failed: bool) -> str:
+    ways = f"oraclepack undo PACK {step.step_id}, or --allow-dirty-rerun"
+    before = f"\n  before it runs again: {ways}" if failed else ""
+    return f"step {step.step_id} changed {some_of(step.changed_files)}{before}\n"
 
 
 def _short(line: str) -> str:

@@ -1,4 +1,8 @@
-"""Durations and sizes as people say them."""
+"""Durations, sizes and sets of files as people say them."""
+
+from collections.abc import Sequence
+
+_NAMED = 8
 
 
 def seconds(milliseconds: int) -> str:
@@ -28,3 +32,9 @@ def size(count: int) -> str:
         if amount < 999.5 or unit == "GB":  # noqa: PLR2004
             break
     return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"  # noqa: PLR2004
+
+
+def some_of(files: Sequence[str]) -> str:
+    """How many files, and the first of them by name: `2 files: a.txt, b.txt`."""
+    named = ", ".join(files[:_NAMED]) + (", …" if len(files) > _NAMED else "")
+    return f"{len(files)} file{'' if len(files) == 1 else 's'}: {named}"

@@ -16,6 +16,10 @@ class StepTold(msgspec.Struct, frozen=True, kw_only=True):
     message: str | None = None
     stdout_log: str | None = None
     stderr_log: str | None = None
+    changed_files: tuple[str, ...] = ()
+    """What its last attempt changed in the work tree and nobody took back."""
+    patch: str | None = None
+    """That change, relative to the run directory."""
 
 
 class CompletionTold(msgspec.Struct, frozen=True, kw_only=True):

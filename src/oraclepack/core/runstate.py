@@ -73,6 +73,12 @@ class RunState(msgspec.Struct, frozen=True):
         return bool(self.sessions) and self.sessions[-1].finished is None
 
     @property
+    def has_legacy_files(self) -> bool:
+        """The last command kept the state and report files of the older tool up to date."""
+        settings = self.sessions[-1].started.settings if self.sessions else {}
+        return settings.get("legacy_files") is not False
+
+    @property
     def status(self) -> str:
         """`running`, `ok`, `failed`, or `incomplete` when steps are left."""
         states = [self.step(step_id).status for step_id in self.step_ids]

@@ -66,10 +66,15 @@ class StepState(msgspec.Struct, frozen=True):
     imported: bool = False
     tree_before: str | None = None
     """The work tree before the last attempt, while nothing is known of the tree after it."""
-    change: j.TreeChanged | None = None
-    """What an attempt changed in the work tree, as long as nobody took it back."""
+    changes: tuple[j.TreeChanged, ...] = ()
+    """What its attempts changed in the work tree and nobody took back, the last one last."""
     rolled_back: bool = False
     """It ran, and its outputs were taken back."""
+
+    @property
+    def change(self) -> j.TreeChanged | None:
+        """What can be taken back next."""
+        return self.changes[-1] if self.changes else None
 
     def last_invocations(self) -> tuple[Invocation, ...]:
         """The calls of the last attempt."""
@@ -105,9 +110,11 @@ def _apply_tree(step: StepState, event: j.TreeSeen | j.TreeChanged | j.ChangeUnd
         case j.TreeSeen():
             return replace(step, tree_before=event.tree)
         case j.TreeChanged():
-            return replace(step, tree_before=None, change=event if event.files else step.change)
+            mine = (event,) if event.files else ()
+            return replace(step, tree_before=None, changes=(*step.changes, *mine))
         case _:
-            return replace(step, change=None)
+            left = tuple(one for one in step.changes if one.attempt != event.attempt)
+            return replace(step, changes=left)
 
 
 def taken_back(step: StepState) -> StepState:
@@ -129,7 +136,7 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
         token=event.token,
         invocations=step.invocations,
         quarantined=step.quarantined,
-        change=step.change,
+        changes=step.changes,
     )
 
 

@@ -124,7 +124,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         _begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
         if planned.to_run and not request.options.allow_dirty_rerun:
-            from oraclepack.app.run.tree import refuse_dirty_rerun  # noqa: PLC0415 - only to run
+            from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - only to run
 
             refuse_dirty_rerun(request.root, request.pack, found.run, record, planned)
         _enter(request, found, record)

@@ -23,7 +23,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
             _end(record, step_id, step.process, step.token)
     if record.state.prelude_process is not None:
         _end(record, None, record.state.prelude_process, record.state.prelude_process.token)
-    recover_change(root, record, run.path, surroundings.environment())
+    recover_change(root, run, record)
     if is_unfinished(record.state):
         status = roll_back(root, run, record, folder)
         message = f"the rollback of an earlier command was interrupted; now {status}"

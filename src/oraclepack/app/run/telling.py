@@ -57,6 +57,7 @@ def _told(
 
 def _step(step: PlannedStep, state: RunState) -> StepTold:
     now = state.step(step.step_id)
+    change = now.change if now.change and now.change.attempt == now.attempts else None
     return StepTold(
         step_id=step.step_id,
         decision=step.decision,
@@ -68,4 +69,6 @@ def _step(step: PlannedStep, state: RunState) -> StepTold:
         message=now.error.message if now.error else None,
         stdout_log=now.stdout_log,
         stderr_log=now.stderr_log,
+        changed_files=change.files if change else (),
+        patch=change.patch if change else None,
     )

@@ -1,4 +1,4 @@
-"""The work-tree guard: what a step changed is told, recorded, and can be taken back."""
+"""The work-tree guard: what a step changes is told and recorded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,27 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, head, surroundings
+from oraclepack.adapters import files, head
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import Worktree, WorktreeError
+from oraclepack.app.run.leftovers import work_tree
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.errors import InputError
 from oraclepack.core.legacy import file_names
-from oraclepack.core.pack import Pack
-from oraclepack.core.plan import Plan
-from oraclepack.core.result import Status
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, policy_of, strangers
 
 PATCH = "changes.patch"
-
-
-class DirtyRerunError(InputError):
-    """A failed attempt's changes are still in the work tree."""
-
-    code = "DIRTY_RERUN"
 
 
 class Watched(msgspec.Struct):
@@ -42,7 +33,7 @@ def watched_tree(session: Session, step: Step, attempt: int) -> Iterator[Watched
     watched = Watched(policy_of(step))
     tree = None
     if watched.policy is not TreePolicy.UNWATCHED:
-        tree = Worktree.around(session.root, session.run.step(step.id), session.environment)
+        tree = work_tree(session.root, session.run, step.id, session.record.state)
     if tree is None:
         yield watched
     elif watched.policy is TreePolicy.MUTATES:
@@ -72,36 +63,16 @@ def recorded_change(
     return j.TreeChanged(step=step_id, attempt=attempt, files=touched, patch=patch)
 
 
-def refuse_dirty_rerun(
-    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan
-) -> None:
-    """A step must not run over what its failed attempt left in the tree."""
-    for one in planned.to_run:
-        state = record.state.step(one.step_id)
-        failed = state.status in {Status.FAILED, Status.RUNNING}
-        if state.change is None or state.change.patch is None or not failed:
-            continue
-        patch = run.path / state.change.patch
-        tree = Worktree.around(root, patch.parent, surroundings.environment())
-        if tree is not None and patch.is_file() and tree.holds(patch):
-            shown = f"{run.relative}/{state.change.patch}"
-            raise DirtyRerunError(
-                f"step {one.step_id} failed and its changes are still in the work tree: {shown}",
-                hint=f"oraclepack undo {pack.path} {one.step_id} takes them back, "
-                "--allow-dirty-rerun runs the step over them",
-            )
-
-
-def recover_change(root: Path, record: Recorder, run_dir: Path, env: dict[str, str]) -> None:
+def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
     """A runner that was killed in a mutating step could not look at the tree; do it now."""
     for step_id, state in sorted(record.state.steps.items()):
         if state.tree_before is None:
             continue
-        tree = Worktree.around(root, run_dir / "steps" / step_id, env)
+        tree = work_tree(root, run, step_id, record.state)
         if tree is None:
             continue
         try:
-            change = recorded_change(run_dir, tree, state.tree_before, step_id, state.attempts)
+            change = recorded_change(run.path, tree, state.tree_before, step_id, state.attempts)
         except WorktreeError as trouble:
             message = f"what the killed attempt changed cannot be told: {trouble}"
             record.append(j.Warned(step=step_id, code="tree", message=message))
@@ -126,12 +97,20 @@ def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Ite
     finally:
         try:
             change = recorded_change(session.run.path, tree, before, step.id, attempt)
+            _tell_repositories(session, step, tree)
         except WorktreeError as trouble:
             _cannot_watch(session, step, trouble)
             change = j.TreeChanged(step=step.id, attempt=attempt, files=())
         now = head.peek(session.root)
         session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
         tree.forget()
+
+
+def _tell_repositories(session: Session, step: Step, tree: Worktree) -> None:
+    listed = tree.repositories()
+    if listed:
+        message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
+        session.record.append(j.Warned(step=step.id, code="tree", message=message))
 
 
 _Status = dict[str, tuple[str, int, int]]

@@ -1,0 +1,89 @@
+"""What failed attempts left in the work tree: found again, and not run over unasked."""
+
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters import surroundings
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.worktree import Worktree
+from oraclepack.app.run.outputs import declared_paths
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.core.errors import InputError
+from oraclepack.core.legacy import file_names
+from oraclepack.core.pack import Pack
+from oraclepack.core.plan import Plan
+from oraclepack.core.result import Status
+from oraclepack.core.runstate import RunState
+from oraclepack.core.step import Step
+from oraclepack.core.stepstate import StepState
+
+
+class DirtyRerunError(InputError):
+    """A failed attempt's changes are still in the work tree."""
+
+    code = "DIRTY_RERUN"
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """A recorded change that is still in the work tree."""
+
+    patch: Path
+    files: tuple[str, ...]
+    """What undoing it changes, relative to the top of the work tree."""
+    outputs: tuple[str, ...]
+    """Those of the change that are outputs: quarantine and rollback care for them."""
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """What the patch touched and undoing it must leave."""
+        return tuple(path for path in self.outputs if path not in self.files)
+
+
+def work_tree(root: Path, run: RunDir, step_id: str, state: RunState) -> Worktree | None:
+    """The work tree around a project without what we write there ourselves; None outside of git."""
+    own = file_names(state.created.pack_path) if state.created else ()
+    return Worktree.around(root, run.step(step_id), surroundings.environment(), own)
+
+
+def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Leftover | None:
+    """The last change of a step, if it is in the work tree as the step left it.
+
+    Its outputs may be gone meanwhile: they are set aside on their own, and have their own way back.
+    """
+    change = state.change
+    if change is None or change.patch is None:
+        return None
+    patch = run.path / change.patch
+    if not patch.is_file():
+        return None
+    called = (call.outcome.output_path for call in state.invocations if call.outcome)
+    owned = {tree.from_top(path) for path in (*declared_paths(step), *called) if path}
+    outputs = tuple(path for path in change.files if path in owned)
+    others = tuple(path for path in change.files if path not in owned)
+    if tree.holds(patch):
+        return Leftover(patch, change.files, outputs)
+    if outputs and others and tree.holds(patch, outputs):
+        return Leftover(patch, others, outputs)
+    return None
+
+
+def refuse_dirty_rerun(
+    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan
+) -> None:
+    """A step must not run over what its failed attempt left in the tree."""
+    for one in planned.to_run:
+        state, step = record.state.step(one.step_id), pack.step(one.step_id)
+        failed = state.status in {Status.FAILED, Status.RUNNING} or state.rolled_back
+        if step is None or state.change is None or not failed:
+            continue
+        tree = work_tree(root, run, one.step_id, record.state)
+        left = leftover(tree, run, step, state) if tree is not None else None
+        # Mere outputs are set aside before the step runs again.
+        if left is not None and set(left.files) - set(left.outputs):
+            raise DirtyRerunError(
+                f"changes of an earlier attempt at step {one.step_id} are still in the work tree: "
+                f"{run.relative}/{state.change.patch}",
+                hint=f"oraclepack undo {pack.path} {one.step_id} takes them back, "
+                "--allow-dirty-rerun runs the step over them",
+            )

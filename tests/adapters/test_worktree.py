@@ -1,0 +1,179 @@
+"""The work tree as git trees: what a step did is told exactly and taken back exactly."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.worktree import Worktree, WorktreeError
+
+Picture = dict[str, tuple[int, bytes | str]]
+
+UNLIKELY_TASTE = {
+    "diff.noprefix": "true",
+    "diff.context": "0",
+    "color.ui": "always",
+    "apply.whitespace": "error",
+    "core.quotePath": "true",
+}
+
+
+def bash(root: Path, script: str) -> None:
+    identity = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in _WHAT}
+    subprocess.run(["bash", "-euc", script], cwd=root, check=True, env=os.environ | identity)
+
+
+_WHAT = ("NAME", "EMAIL")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with files of many kinds, and work of the user's that is not committed."""
+    made = tmp_path / "project"
+    made.mkdir()
+    bash(
+        made,
+        r"""
+        git init -q
+        echo one >a.txt; printf 'x\ny\n' >b.txt; printf '\0\1' >c.bin; ln -s b.txt link
+        mkdir sub; echo s >sub/s.txt; echo ignored.txt >.gitignore
+        git add -A; git commit -qm all
+        echo mine >>b.txt; echo new >untracked.txt; echo staged >staged.txt; git add staged.txt
+        """,
+    )
+    return made
+
+
+def watched(root: Path, *own: str) -> Worktree:
+    found = Worktree.around(root, root / ".oraclepack/step", dict(os.environ), own)
+    assert found is not None
+    return found
+
+
+def picture(root: Path) -> Picture:
+    """Every file outside of git's and our own folders: its mode, and what it holds."""
+    found: Picture = {}
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if path.is_dir() or relative.parts[0] in {".git", ".oraclepack"}:
+            continue
+        held = str(path.readlink()) if path.is_symlink() else path.read_bytes()
+        found[relative.as_posix()] = (path.lstat().st_mode, held)
+    return found
+
+
+def recorded(tree: Worktree, script: str) -> tuple[tuple[str, ...], Path]:
+    """What a script touches, and its patch."""
+    before = tree.snapshot()
+    bash(tree.top, script)
+    after = tree.snapshot()
+    patch = tree.folder / "changes.patch"
+    patch.write_bytes(tree.difference(before, after))
+    touched = tree.touched(before, after)
+    tree.forget()
+    return touched, patch
+
+
+@pytest.mark.parametrize("settings", [{}, UNLIKELY_TASTE], ids=["plain", "with odd settings"])
+@pytest.mark.parametrize(
+    ("script", "touched"),
+    [
+        ("echo two >>a.txt; echo more >>b.txt", ("a.txt", "b.txt")),
+        (
+            "mv a.txt z.txt; git mv sub/s.txt sub/t.txt",
+            ("a.txt", "sub/s.txt", "sub/t.txt", "z.txt"),
+        ),
+        ("chmod +x a.txt", ("a.txt",)),
+        (r"printf '\0\2' >c.bin; printf 'no line end' >d", ("c.bin", "d")),
+        ("rm link; ln -s a.txt link; ln -s nowhere dangling", ("dangling", "link")),
+        ("rm a.txt; mkdir a.txt; echo x >a.txt/x; rm -r sub", ("a.txt", "a.txt/x", "sub/s.txt")),
+        ("mkdir 'dé r'; echo x >'dé r/ü \"q\"[1].txt'", ('dé r/ü "q"[1].txt',)),
+        (r"printf 'l1\r\nl2  \r\n' >>a.txt", ("a.txt",)),
+        ("echo x >>a.txt; git commit -qam step", ("a.txt",)),
+        ("rm untracked.txt; echo other >staged.txt", ("staged.txt", "untracked.txt")),
+    ],
+)
+def test_what_a_step_did_is_taken_back(
+    root: Path, settings: dict[str, str], script: str, touched: tuple[str, ...]
+) -> None:
+    for name, value in settings.items():
+        bash(root, f"git config {name} {value}")
+    tree, before = watched(root), picture(root)
+
+    told, patch = recorded(tree, script)
+
+    assert told == touched
+    assert tree.holds(patch)
+    tree.take_back(patch)
+    assert picture(root) == before
+
+
+def test_neither_index_nor_objects_of_the_user_are_touched(root: Path) -> None:
+    before = {path: path.read_bytes() for path in (root / ".git").rglob("*") if path.is_file()}
+
+    recorded(watched(root), "echo two >>a.txt; echo n >new.txt")
+
+    assert {path: path.read_bytes() for path in before} == before
+    assert len([path for path in (root / ".git").rglob("*") if path.is_file()]) == len(before)
+
+
+def test_our_own_files_are_no_part_of_it(root: Path) -> None:
+    tree = watched(root, "pack.state.json")
+
+    touched, _ = recorded(
+        tree,
+        "echo {} >pack.state.json; echo >sub/.oraclepack-1-1.tmp; echo >.oraclepack/x; touch n",
+    )
+
+    assert touched == ("n",)
+
+
+def test_a_project_below_the_top_names_its_files_from_the_top(root: Path) -> None:
+    tree = watched(root / "sub", "pack.state.json")
+
+    touched, _ = recorded(tree, "echo {} >sub/pack.state.json; echo {} >pack.state.json")
+
+    assert touched == ("pack.state.json",)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "git init -q nested; echo x >nested/f",
+        "git clone -q . nested",
+        "git -c protocol.file.allow=always submodule --quiet add ./ nested; git commit -qm sub",
+    ],
+    ids=["without a commit", "a clone", "a submodule"],
+)
+def test_a_repository_within_is_named_and_left_out(root: Path, script: str) -> None:
+    bash(root, script)
+    tree = watched(root)
+
+    touched, patch = recorded(
+        tree,
+        "echo two >>a.txt; cd nested; echo more >>f; git add f; git commit -qm nested",
+    )
+
+    assert touched == ("a.txt",)
+    assert tree.repositories() == ("nested",)
+    assert tree.holds(patch)
+
+
+def test_files_may_be_left_out_of_taking_back(root: Path) -> None:
+    tree = watched(root)
+    _, patch = recorded(tree, "echo two >>a.txt; echo answer >'out[1].md'")
+    (root / "out[1].md").unlink()
+
+    assert not tree.holds(patch)
+    assert tree.holds(patch, ["out[1].md"])
+    tree.take_back(patch, ["out[1].md"])
+    assert (root / "a.txt").read_text() == "one\n"
+    assert not tree.holds(patch, ["out[1].md"])
+
+
+def test_what_git_says_against_it_is_the_error(root: Path) -> None:
+    tree = watched(root)
+
+    with pytest.raises(WorktreeError, match=r"bad object|bad tree|unable"):
+        tree.touched("0" * 40, "1" * 40)
