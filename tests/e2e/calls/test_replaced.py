@@ -1,5 +1,6 @@
 """Files that an answer replaces, also where only the running shell knew the path."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -67,3 +68,15 @@ def test_also_where_the_runner_was_killed_in_the_call(tmp_path: Path, zygote: Zy
 
     assert project.run().code == 3
     assert place.read_text() == "older\n"
+
+
+def test_one_file_spelled_in_two_ways_is_one_output(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, step(1, ask("Why?", "./out//../out/x.md")))
+
+    project.run()
+    project.run("--new-run")
+
+    for run_dir in project.run_dirs:
+        (output,) = json.loads((run_dir / "steps.json").read_bytes())["steps"][0]["outputs"]
+        assert output["path"] == "outputs/01-x.md"
+        assert output["from_cache"] is run_dir.name.endswith("__2")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Allowed
+from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
@@ -21,7 +21,8 @@ def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> 
     The paths that the text names were seen to when the step began.
     """
     step = world.pack.step(call.step)
-    named = {output.path.value for output in step.outputs} if step else set()
+    declared = {output.path.value for output in step.outputs} if step else set()
+    named = {_place(world, path) for path in declared if path}
     known = {_path(event) for event in world.journal.state.session_files}
     for output in outputs:
         path = output.relative
@@ -53,6 +54,11 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
         bytes=len(content),
         mode=stat.S_IMODE(place.stat().st_mode),
     )
+
+
+def _place(world: CallWorld, path: str) -> str:
+    verdict = jail(world.root, path)
+    return verdict.relative if isinstance(verdict, Allowed) else path
 
 
 def _path(event: j.SetAside | j.OutputRecorded) -> str | None:

@@ -46,7 +46,16 @@ def produced_paths(session: Session, step: Step, attempt: int) -> tuple[str, ...
         for call in calls
         if call.attempt == attempt and call.outcome is not None and call.outcome.ok
     ]
-    return tuple(dict.fromkeys((*declared_paths(step), *(path for path in told if path))))
+    declared = declared_paths(step)
+    # The same file may be spelled in several ways; the text's own spelling is the one to keep.
+    named = {place_of(session, path) for path in declared}
+    return tuple(dict.fromkeys((*declared, *(path for path in told if path and path not in named))))
+
+
+def place_of(session: Session, path: str) -> str:
+    """A path as calls tell it: relative to the project root, without detours."""
+    verdict = jail(session.root, path)
+    return path if isinstance(verdict, Refused) else verdict.relative
 
 
 def quarantine_earlier(session: Session, step: Step) -> None:
@@ -152,7 +161,7 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
                 sha256=digest,
                 bytes=len(content),
                 mode=mode,
-                from_cache=path in cached,
+                from_cache=place_of(session, path) in cached,
                 created=before is None,
                 replaced_sha256=before.sha256 if before else None,
                 backup=before.backup if before else None,

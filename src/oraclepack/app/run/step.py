@@ -13,6 +13,7 @@ from oraclepack.app.run.outputs import (
     backup_folder,
     declared_paths,
     is_same,
+    place_of,
     put_back,
     quarantine_earlier,
     record_outputs,
@@ -167,7 +168,7 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
         session.record.append(j.Warned(step=step.id, code="doubtful", message=message))
     if verification.passed:
         return Judgement(Status.OK, verification=verification)
-    error = _unmet(verification, _failed_calls(session, attempt))
+    error = _unmet(session, verification, _failed_calls(session, attempt))
     return Judgement(Status.FAILED, error, verification=verification)
 
 
@@ -207,10 +208,12 @@ def _left_something(session: Session, step: Step, attempt: int) -> bool:
     return any(not is_same(session.root / path, kept / path) for path in there)
 
 
-def _unmet(verification: Verification, calls: list[j.InvocationOutcome]) -> StepError:
+def _unmet(
+    session: Session, verification: Verification, calls: list[j.InvocationOutcome]
+) -> StepError:
     gone = [failure for failure in verification.failures if failure.io_error]
     if gone:
-        missing = {failure.path for failure in gone}
+        missing = {place_of(session, failure.path) for failure in gone}
         for call in calls:
             if call.output_path in missing and call.error is not None:
                 return call.error
