@@ -43,7 +43,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         pytest.param([made("01", "a.md")], [Undo("01", 1, "a.md")], id="a new file"),
         pytest.param(
             [aside("01", "a.md"), REPLACED],
-            [Undo("01", 1, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
+            [Undo("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
             id="a replaced file",
         ),
         pytest.param(
@@ -53,7 +53,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         ),
         pytest.param(
             [aside("01", "a.md")],
-            [Undo("01", 1, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
+            [Undo("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
             id="a file the step may or may not have replaced",
         ),
         pytest.param(
@@ -68,7 +68,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         ),
         pytest.param(
             [aside("01", "a.md"), REPLACED, aside("01", "a.md", 2), made("01", "a.md", attempt=2)],
-            [Undo("01", 2, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
+            [Undo("01", 2, "a.md", "backups/01.1/a.md", "old-01")],
             id="two attempts: the file before the first one counts",
         ),
         pytest.param(

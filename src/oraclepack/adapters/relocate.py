@@ -43,6 +43,31 @@ def copy(source: Path, target: Path) -> None:
     disk.sync_directory(target.parent)
 
 
+def resemble(source: Path, target: Path) -> None:
+    """Give a file the mode and the times of another; what is so already is left alone."""
+    wanted, found = source.stat(), target.stat()
+    if stat.S_IMODE(wanted.st_mode) != stat.S_IMODE(found.st_mode):
+        descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            disk.set_mode(descriptor, stat.S_IMODE(wanted.st_mode), target)
+        finally:
+            os.close(descriptor)
+    if wanted.st_mtime_ns != found.st_mtime_ns:
+        disk.set_times(target, wanted.st_atime_ns, wanted.st_mtime_ns)
+
+
+def link_at(path: Path) -> str | None:
+    """What a symbolic link says; None where there is none."""
+    return str(path.readlink()) if path.is_symlink() else None
+
+
+def make_link(text: str, path: Path) -> None:
+    """A symbolic link at a free path."""
+    files.make_directories(path.parent)
+    disk.symlink(text, path)
+    disk.sync_directory(path.parent)
+
+
 def _copy_content(source: Path, target: Path) -> None:
     reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     try:

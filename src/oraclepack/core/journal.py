@@ -153,6 +153,8 @@ class SetAside(Event, frozen=True, kw_only=True, tag="set_aside"):
     sha256: str
     bytes: int
     mode: int | None = None
+    link: str | None = None
+    """The path was a symbolic link that says this; the copy is of what it leads to."""
 
 
 class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):

@@ -37,8 +37,9 @@ class Undo(msgspec.Struct, frozen=True):
     restore_from: str | None = None
     """The older file, relative to the run directory; None when there was none."""
     sha256: str | None = None
-    """The older file's. The path holds it already: there is nothing to do."""
-    mode: int | None = None
+    """The older file's. If the path holds it already, only its mode and times come back."""
+    link: str | None = None
+    """What the symbolic link said that stood at the path; the older file is what it led to."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -131,7 +132,7 @@ def _lost(event: FileEvent) -> str | None:
 def _undo(path: str, last: FileEvent, first: FileEvent) -> Undo:
     who = (last.step, last.attempt, path)
     if isinstance(first, j.SetAside):
-        return Undo(*who, first.backup, first.sha256, first.mode)
+        return Undo(*who, first.backup, first.sha256, first.link)
     if first.created:
         return Undo(*who)
     return Undo(*who, first.backup, first.replaced_sha256)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,79 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
     assert project.statuses() == ["pending"] * 4
     assert (project.root / "pack.state.json").exists()
     assert project.manifest()["sessions"][0]["rollback"] == "completed"
+
+
+WRITES = """\
+# 01) {what}
+# oraclepack: outputs=out/a.md
+{does}
+# 02) fails
+exit 7
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "before", "does", "kept"),
+    [
+        (
+            "writes the same again, with another mode",
+            "echo same >out/a.md; chmod 600 out/a.md",
+            "echo same >out/a.md; chmod 666 out/a.md",
+            {},
+        ),
+        (
+            "writes through a link",
+            "echo old >real.md; ln -s ../real.md out/a.md",
+            "echo new >out/a.md",
+            {"real.md": "new\n"},
+        ),
+        (
+            "puts a file where a link was",
+            "echo old >real.md; ln -s ../real.md out/a.md",
+            "rm out/a.md; echo new >out/a.md",
+            {"out/a.md": "new\n"},
+        ),
+        (
+            "puts a link where a file was",
+            "echo old >out/a.md; echo other >real.md",
+            "ln -sf ../real.md out/a.md",
+            {"out/a.md": "../real.md"},
+        ),
+        (
+            "leaves nothing where a link was",
+            "echo old >real.md; ln -s ../real.md out/a.md",
+            "rm out/a.md; exit 5",
+            {"out/a.md": "old\n"},
+        ),
+    ],
+)
+def test_a_path_becomes_what_it_was(
+    tmp_path: Path, zygote: Zygote, what: str, before: str, does: str, kept: dict[str, str]
+) -> None:
+    made = a_project(tmp_path, zygote, WRITES.format(what=what, does=does))
+    prepare = f"mkdir out; {before}; touch -d 2020-02-02 *.md out/*"
+    subprocess.run(["bash", "-ec", prepare], cwd=made.root, check=True)
+    was = standing(made.root)
+
+    ran = made.run("--rollback-on-failure")
+
+    assert ran.data["rollback_status"] == "completed", ran.data["rollback_error"]
+    assert standing(made.root) == was
+    attempt = next(iter((made.root / "out").glob("_failed/*/step-01/1")), made.root / "nothing")
+    assert {name: told for name, (told, *_) in standing(attempt).items()} == kept
+
+
+def standing(root: Path) -> dict[str, tuple[str, int, int]]:
+    """What the Markdown files below a directory say, their modes and times; of links the text."""
+    found = {}
+    for path in sorted(root.rglob("*.md")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith((".oraclepack", "out/_failed")):
+            told = path.lstat()
+            link = path.is_symlink()
+            text = str(path.readlink()) if link else path.read_text()
+            found[name] = (text, told.st_mode, 0 if link else told.st_mtime_ns)
+    return found
 
 
 def test_after_a_rollback_the_same_command_runs_everything(project: Project) -> None:

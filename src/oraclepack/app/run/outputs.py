@@ -4,6 +4,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from oraclepack.adapters import files, relocate
 from oraclepack.adapters.contents import content_at, read_content
 from oraclepack.adapters.jail import Refused, jail
@@ -95,7 +97,8 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
         source = earlier / path if killed and not place.exists() else place
         kept = keep_copy(session.run.path, step.id, attempt, path, source)
         if kept is not None:
-            session.record.append(kept)
+            link = relocate.link_at(session.root / path)
+            session.record.append(msgspec.structs.replace(kept, link=link))
 
 
 def backup_folder(session: Session, step_id: str, attempt: int) -> Path:

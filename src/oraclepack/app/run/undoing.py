@@ -50,19 +50,39 @@ def _already(record: Recorder) -> tuple[j.FileUndone, ...]:
 
 
 def _undone(root: Path, run: RunDir, folder: Path, undo: Undo) -> j.FileUndone:
+    try:
+        moved = _bring_back(root, run, folder, undo)
+    except OSError as trouble:
+        raise files.cannot("take back", undo.path, trouble) from trouble
+    return j.FileUndone(
+        step=undo.step, path=undo.path, quarantined_as=moved, restored_from=undo.restore_from
+    )
+
+
+def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None:
+    """Make a path what it was; where what stood there now is kept, if anything had to go."""
+
+    def put_away(path: str) -> str | None:
+        moves = put_aside(root, folder, run.run_id, undo.step, undo.attempt, [path])
+        return moves[0].target if moves else None
+
+    moved = None
+    if relocate.link_at(root / undo.path) != undo.link:
+        moved = put_away(undo.path)
+        if undo.link is not None:
+            relocate.make_link(undo.link, root / undo.path)
     verdict = jail(root, undo.path)
     if isinstance(verdict, Refused):
         raise WorldError(f"{undo.path} cannot be taken back: {verdict.reason}")
     place = verdict.path
+    older = None if undo.restore_from is None else run.path / undo.restore_from
     now = files.read(place) if place.is_file() else None
-    moved = None
-    if now is not None and (undo.restore_from is None or sha256_bytes(now) != undo.sha256):
-        moves = put_aside(root, folder, run.run_id, undo.step, undo.attempt, [undo.path])
-        moved = moves[0].target if moves else None
+    if now is not None and (older is None or sha256_bytes(now) != undo.sha256):
+        moved = put_away(undo.path if undo.link is None else verdict.relative) or moved
         now = None
-    if undo.restore_from is not None and now is None:
+    if older is not None and now is None:
         files.make_directories(place.parent)
-        relocate.copy(run.path / undo.restore_from, place)
-    return j.FileUndone(
-        step=undo.step, path=undo.path, quarantined_as=moved, restored_from=undo.restore_from
-    )
+        relocate.copy(older, place)
+    elif older is not None:
+        relocate.resemble(older, place)
+    return moved
