@@ -26,6 +26,7 @@ from oraclepack.core.pipeline_report import (
     verdict,
 )
 from oraclepack.core.plan import Decision
+from oraclepack.core.ports import Ask
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
@@ -75,9 +76,9 @@ class Pipeline:
         self._end(Stage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
         return report.ok
 
-    def prepare(self, observers: Sequence[Observer] = ()) -> RunRequest:
+    def prepare(self, observers: Sequence[Observer] = (), ask: Ask | None = None) -> RunRequest:
         """The request for the stages that follow."""
-        made = request_for(self._wish.pack, self._settings, self._wish.asked, observers)
+        made = request_for(self._wish.pack, self._settings, self._wish.asked, observers, ask)
         # What --select and --ignore leave out may still be what nothing can run with.
         seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
         check = None if self.checked is not None and seen_all else made.check

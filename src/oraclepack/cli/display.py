@@ -1,14 +1,19 @@
 """Which display a run gets: a table, lines, JSON lines, or silence."""
 
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Protocol, Self
 
+from oraclepack.adapters.question import ask, can_ask
 from oraclepack.adapters.screen import is_terminal
 from oraclepack.app.run.command import RunRequest, look_up
 from oraclepack.app.run.recorder import Observer
 from oraclepack.cli.events import JsonLog, Lines
 from oraclepack.core import run_settings as rs
 from oraclepack.core.listing import title_of
+from oraclepack.core.ports import Ask
 from oraclepack.core.settings import COLOR, OUTPUT, Settings
 
 
@@ -20,6 +25,9 @@ class Display(Protocol):
 
     def expect(self, request: RunRequest) -> None:
         """Learn what is going to be done."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Leave the screen to somebody else for a while."""
 
     def __enter__(self) -> Self: ...
 
@@ -55,6 +63,9 @@ class Plain:
     def expect(self, request: RunRequest) -> None:
         pass
 
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def __enter__(self) -> Self:
         return self
 
@@ -87,8 +98,25 @@ class Table:
         # Not before: a mistake in the request is told without waiting for a screen.
         self._table.start()
 
+    def aside(self) -> AbstractContextManager[None]:
+        return self._table.aside()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._table.close()
+
+
+def asking(settings: Settings, shown: Display, *, yes: bool) -> Ask | None:
+    """Who asks the person at the terminal; None where nobody is to be asked."""
+    silent = yes or settings[rs.NON_INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] == "json"
+    if silent or not can_ask():
+        return None
+    one_at_a_time = threading.Lock()
+
+    def put(question: str, pause: Callable[[float], bool]) -> bool:
+        with one_at_a_time, shown.aside():
+            return ask(question, pause)
+
+    return put

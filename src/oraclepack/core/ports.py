@@ -1,5 +1,6 @@
 """What pure code may ask of the world, without knowing who answers."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
@@ -24,3 +25,7 @@ class Journal(Protocol):
 
     def append(self, event: KnownEvent) -> KnownEvent:
         """Number, date and keep an event; returns it as it was kept."""
+
+
+Ask = Callable[[str, Callable[[float], bool]], bool]
+"""Asks the person at the terminal; the second argument pauses, and tells when to give up."""

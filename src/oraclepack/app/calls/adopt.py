@@ -190,7 +190,7 @@ def _undecided(world: CallWorld, shim: Shim, record: SessionRecord | None) -> Ad
         case OnUnknown.RETRY:
             return Adopted(force=True)
         case OnUnknown.ASK if world.ask is not None:
-            if world.ask(f"{doubt}; ask again (it may be paid for twice)?"):
+            if world.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
                 return Adopted(force=True)
     shim.tell(f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n")
     return Adopted(record=record, undecided=True)

@@ -12,7 +12,7 @@ from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.pack import Pack
-from oraclepack.core.ports import Clock, Journal
+from oraclepack.core.ports import Ask, Clock, Journal
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 from oraclepack.intercept.classify import Failure
 from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
@@ -72,7 +72,7 @@ class CallWorld(msgspec.Struct, frozen=True):
     """Draws from [0, 1)."""
     options: CallOptions
     redactor: Redactor = NOTHING_SECRET
-    ask: Callable[[str], bool] | None = None
+    ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
     shared: Shared = msgspec.field(default_factory=Shared)
 

@@ -22,6 +22,7 @@ from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
+from oraclepack.core.ports import Ask
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Setting
@@ -56,7 +57,7 @@ def request_for(
     settings: Settings,
     asked: Asked,
     observers: Sequence[Observer] = (),
-    ask: Callable[[str], bool] | None = None,
+    ask: Ask | None = None,
 ) -> RunRequest:
     """Read and check the pack, and put together what is to be done with it."""
     pack = read_pack(Path(pack_path))
@@ -89,7 +90,7 @@ def request_for(
     )
 
 
-def _options(settings: Settings, pack: Pack, ask: Callable[[str], bool] | None) -> RunOptions:
+def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
     policy = on_failure(
         keep_going=_given(settings, rs.KEEP_GOING), stop_on_fail=_given(settings, rs.STOP_ON_FAIL)
     )

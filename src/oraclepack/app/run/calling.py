@@ -1,6 +1,6 @@
 """The gateway of a run: what stands between its steps and the tools they call."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,12 +14,11 @@ from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.app.run.session import Session
 from oraclepack.core.call import ORACLE
+from oraclepack.core.ports import Ask
 from oraclepack.core.secrets import Redactor
 
 
-def calls_for(
-    session: Session, options: CallOptions, ask: Callable[[str], bool] | None = None
-) -> Calls:
+def calls_for(session: Session, options: CallOptions, ask: Ask | None = None) -> Calls:
     """Who answers the calls of a run."""
     return Calls(
         CallWorld(

@@ -9,6 +9,7 @@ import msgspec
 
 from oraclepack.core.attempt import Grace
 from oraclepack.core.contract import ChunkMode, ContractMode
+from oraclepack.core.ports import Ask
 
 if TYPE_CHECKING:
     from oraclepack.app.calls.options import CallOptions
@@ -45,6 +46,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     """How calls are made, worked out when there is something to run; None is the usual way."""
     oracle_bin: str = ""
     """The oracle to call, where the user named one."""
-    ask: Callable[[str], bool] | None = None
+    ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
     grace: Grace = msgspec.field(default_factory=Grace)

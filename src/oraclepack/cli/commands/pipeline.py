@@ -12,7 +12,7 @@ from oraclepack.app.pipeline_reports import (
     write_junit,
 )
 from oraclepack.cli.continuing import continuing
-from oraclepack.cli.display import display
+from oraclepack.cli.display import asking, display
 from oraclepack.cli.events import to_stderr
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.exports import export_option, exports_named
@@ -75,7 +75,8 @@ def pipeline(
     way_on = ""
     if work.validate():
         with display(settings) as shown:
-            shown.expect(work.prepare(shown.observers))
+            person = asking(settings, shown, yes=bool(flags["yes"]))
+            shown.expect(work.prepare(shown.observers, person))
             result = work.run()
         way_on = continuing(work.prepared.argv, result.plan, result.state)
         work.warnings += notices(result.found.notice)

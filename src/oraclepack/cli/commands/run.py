@@ -10,7 +10,7 @@ from oraclepack.app.run.command import look_up, run_pack
 from oraclepack.app.run.telling import told, told_plan
 from oraclepack.app.step_summary import tell_github
 from oraclepack.cli.continuing import continuing
-from oraclepack.cli.display import display
+from oraclepack.cli.display import asking, display
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, notices, picking
@@ -61,7 +61,8 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
         return Reply(plan_told, plan_text(plan_told), warnings=notices(found.notice))
     with ExitStack() as stack:
         shown = stack.enter_context(display(settings))
-        request = request_for(pack, settings, wanted, shown.observers)
+        person = asking(settings, shown, yes=bool(flags["yes"]))
+        request = request_for(pack, settings, wanted, shown.observers, person)
         shown.expect(request)
         result = run_pack(request)
     report = told(result)

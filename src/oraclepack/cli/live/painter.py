@@ -28,6 +28,10 @@ class Painter:
         self._write("".join([*parts, _TO_SCREEN_END, _SHOW]))
         self._before = [self._width_of(line) for line in block]
 
+    def leave(self) -> None:
+        """What stands on the screen stays there; the next block begins below it."""
+        self._before = []
+
     def _to_top(self, columns: int) -> str:
         """Back to the first line; a terminal made narrower has broken the lines by itself."""
         up = sum(max(1, -(-width // max(columns, 1))) for width in self._before)

@@ -1,7 +1,8 @@
 """The live table at work: hears events from every thread, paints from one of its own."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ class LiveTable:
         self._run_dir: Path | None = None
         self._began = 0
         self._over = threading.Event()
+        self._aside = threading.Event()
         self._thread = threading.Thread(target=self._go, name="screen", daemon=True)
 
     def expect(self, plan: Sequence[Planned], run_dir: Path) -> None:
@@ -77,6 +79,15 @@ class LiveTable:
         self._began = self._clock.monotonic_ns()
         self._thread.start()
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave the screen to somebody else for a while; then go on below what they wrote."""
+        self._aside.set()
+        try:
+            yield
+        finally:
+            self._aside.clear()
+
     def close(self) -> None:
         """Paint the table a last time, in full."""
         self._over.set()
@@ -91,7 +102,10 @@ class LiveTable:
             painting = Painting(color=self._color)
             painter = Painter(self._write, width_of)
             while not self._over.wait(self._every):
-                self._paint(painting, painter)
+                if self._aside.is_set():
+                    painter.leave()
+                else:
+                    self._paint(painting, painter)
             self._paint(painting, painter, last=True)
         except Exception as trouble:  # noqa: BLE001 - a broken screen must not stop a run
             self._write(f"the live table stopped: {trouble!r}\n")

@@ -1,0 +1,37 @@
+"""Questions at a real terminal."""
+
+import os
+import pty
+import sys
+
+import pytest
+
+from oraclepack.adapters.question import ask, can_ask
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("y\n", True), ("Yes\n", True), ("n\n", False), ("\n", False), ("what?\n", False)],
+)
+def test_only_yes_is_yes(monkeypatch: pytest.MonkeyPatch, typed: str, expected: bool) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "r+b", buffering=0) as screen, open(theirs, closefd=False) as keys:
+        monkeypatch.setattr(sys, "stdin", keys)
+        os.write(ours, typed.encode())
+
+        assert ask("again?", lambda _: True) is expected
+        assert screen.isatty()
+    os.close(ours)
+
+
+def test_nobody_waits_for_the_answer_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs) as keys:
+        monkeypatch.setattr(sys, "stdin", keys)
+
+        assert ask("again?", lambda _: False) is False
+    os.close(ours)
+
+
+def test_a_pipe_is_nobody_to_ask() -> None:
+    assert can_ask() is False
