@@ -20,12 +20,14 @@ REQUESTS = [
     "Cache: add a lock", "To confirm, run `pytest -k x`", "Set an expiry on keys",
     "Check whether the job dies", "添加一个测试", "1. Add x", "Step 2: Remove y", "Avoid state",
     "Never log tokens", "Use UTC", "Guard `x` with a lock", "Limit retries to five",
+    "`src/a.py:3`: add a lock", "src/a.py:3 — rename x", "`Store.save` – Wrap it in a lock",
 ]  # fmt: skip
 CLAIMS = [
     "The cache is not thread safe.", "Log files are rotated", "Cache entries never expire",
     "Test coverage is low", "Guests can reach it", "`x` returns y", "Why is it so?",
     "No action required.", "There is no lock", "Return values are ignored", "Is it cached?",
     "No lock is held here", "",
+    "`src/a.py:3`: the lock is held", "src/a.py — log files are rotated",
 ]  # fmt: skip
 
 

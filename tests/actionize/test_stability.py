@@ -142,6 +142,37 @@ def test_a_changed_answer_moves_only_its_own_tasks() -> None:
     assert moved == {"OP3-ab12cd34-09-01", "OP3-ab12cd34-09-02"}
 
 
+def talkative(chance: random.Random) -> str:
+    """An answer that claims and asks for much about one file."""
+    things = ["cache", "queue", "loader", "parser", "index", "writer", "session", "token"]
+    states = ["bounded", "locked", "logged", "retried", "validated", "shared", "persisted"]
+    claims = [
+        f"The {chance.choice(things)} {chance.choice(things)} is "
+        f"{chance.choice(('', 'not '))}{chance.choice(states)} in `src/cache.py`."
+        for _ in range(4)
+    ]
+    asked = [
+        f"{chance.choice(('Add', 'Remove', 'Document'))} the {chance.choice(states)} "
+        f"{chance.choice(things)} {chance.choice(things)} in `src/cache.py`."
+        for _ in range(4)
+    ]
+    return direct(*claims, *asked)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_changed_answer_moves_no_others_where_all_speak_of_one_file(seed: int) -> None:
+    chance = random.Random(seed)
+    texts = [talkative(chance) for _ in range(20)]
+    before = records_by_id(pack_of(texts))
+    texts[8] = talkative(chance)
+    after = records_by_id(pack_of(texts))
+
+    every = [json.loads(line) for line in (*before.values(), *after.values())]
+    from_it = {name for r in every if "09" in r["sources"] for name in (r["task_id"], *r["merged"])}
+    moved = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert moved <= from_it
+
+
 @given(some_pack)
 @settings(max_examples=15, deadline=None)
 def test_a_second_time_changes_nothing(texts: list[str | None]) -> None:

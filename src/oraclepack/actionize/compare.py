@@ -1,7 +1,7 @@
 """Two statements side by side: whether they say the same, deny each other, or neither."""
 
-from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -82,19 +82,16 @@ def _same_place(path: str, first: Evidence, second: Evidence) -> bool:
 
 
 def _overlap(first: Statement, second: Statement) -> _Overlap:
-    ours, theirs = dict(first.words), dict(second.words)
-    matched: list[tuple[str, str]] = []
-    opposed = 0
-    for word in sorted(ours.keys() & theirs.keys()):
-        matched.append((word, word))
-        told = (first.opposites.get(word), second.opposites.get(word))
-        opposed += None not in told and told[0] != told[1]
-    free = theirs.keys() - {word for word, _ in matched}
-    for word in sorted(ours.keys() - {word for word, _ in matched}):
+    ours, theirs = first.words, second.words
+    shared = ours.keys() & theirs.keys()
+    matched = [(word, word) for word in shared]
+    opposed = sum(_opposed(first.opposites.get(w), second.opposites.get(w)) for w in shared)
+    free = theirs.keys() - shared
+    for word in sorted(ours.keys() - shared) if free else ():
         twin, is_denial = _twin(word, free)
         if twin is not None:
             matched.append((word, twin))
-            free -= {twin}
+            free.remove(twin)
             opposed += is_denial
     agreeing = sum(_agree(ours[word], theirs[twin]) for word, twin in matched)
     return _Overlap(_share(first, second, matched), agreeing, len(matched) - agreeing, opposed)
@@ -110,29 +107,37 @@ def _share(first: Statement, second: Statement, matched: list[tuple[str, str]]) 
     return max(2 * len(matched) / total if total else 0.0, 2 * asking / core if core else 0.0)
 
 
+def _opposed(first: bool | None, second: bool | None) -> bool:  # noqa: FBT001 - signs, no switches
+    return first is not None and second is not None and first != second
+
+
 def _agree(first: bool | None, second: bool | None) -> bool:  # noqa: FBT001 - signs, no switches
     return first is None or second is None or first == second
 
 
-def _twin(word: str, others: Iterable[str]) -> tuple[str | None, bool]:
+def _twin(word: str, others: set[str]) -> tuple[str | None, bool]:
     """The word that is the same but for spelling, or its denial."""
-    # Loaded only when there is something to compare.
-    from rapidfuzz.distance import Indel  # noqa: PLC0415
-
-    for other in sorted(others):
-        if _denies(word, other) or _denies(other, word):
-            return other, True
-    near = [
-        (Indel.normalized_similarity(word, other), other)
-        for other in sorted(others)
-        if other[:_PREFIX] == word[:_PREFIX]
-    ]
-    score, best = max(near, default=(0.0, ""))
+    denied = _denials(word) & others
+    if denied:
+        return min(denied), True
+    near = [other for other in others if other[:_PREFIX] == word[:_PREFIX]]
+    score, best = max(((_alike(word, other), other) for other in near), default=(0.0, ""))
     return (best, False) if score >= ALIKE_LETTERS else (None, False)
 
 
-def _denies(word: str, other: str) -> bool:
-    """`unbounded` denies `bounded`."""
-    if other in w.NOT_DENIED or word in w.NOT_DENIED or len(other) < _PREFIX:
-        return False
-    return any(word == prefix + other for prefix in w.DENYING_PREFIXES)
+def _alike(word: str, other: str) -> float:
+    # Loaded only when there is something to compare.
+    from rapidfuzz.distance import Indel  # noqa: PLC0415
+
+    return Indel.normalized_similarity(word, other)
+
+
+@lru_cache(maxsize=20_000)
+def _denials(word: str) -> frozenset[str]:
+    """The words that deny a word or are denied by it: `unbounded` and `bounded`."""
+    if word in w.NOT_DENIED:
+        return frozenset()
+    longer = {f"{prefix}{word}" for prefix in w.DENYING_PREFIXES if len(word) >= _PREFIX}
+    cut = {word.removeprefix(prefix) for prefix in w.DENYING_PREFIXES if word.startswith(prefix)}
+    shorter = {other for other in cut if len(other) >= _PREFIX}
+    return frozenset((longer | shorter) - w.NOT_DENIED)

@@ -1,13 +1,13 @@
 """Across answers: what is proposed twice, and what denies each other.
 
 Exact duplicates are found by a key. Near ones and denials are looked for only among statements
-that share a piece of evidence, so the work grows with the number of statements. Who belongs
-together depends on nothing but the members themselves: an answer that changes moves only the
-groups that it is or becomes a part of.
+that share a piece of evidence, two answers at a time. Which statements of two answers are
+compared depends on those two answers alone: an answer that changes moves only the groups that
+it is or becomes a part of.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement, product
 
 import msgspec
 
@@ -17,13 +17,16 @@ from oraclepack.actionize.statement import Statement
 from oraclepack.core.backlog import WorkStatus
 from oraclepack.core.sections import normalise
 
-MOST_COMPARED = 48
-"""Statements about one piece of evidence that are all compared with each other."""
+MOST_PAIRS = 900
+"""Pairs of statements about one piece of evidence that are compared between two answers."""
 NEIGHBOURS = 8
-"""In larger groups each is compared with so many others that come next by their words."""
+"""Where there would be more, each is compared with so many that come next by their words."""
 MOST_KEYS = 12
 FEWEST_WORDS = 3
 """A statement about nothing in particular must say this much to be the same as another."""
+
+_SYMBOL = "`"
+"""Begins the key of a symbol, which no path and no command does."""
 
 Said = Proposal | Claim
 Place = tuple[str, int]
@@ -101,15 +104,15 @@ def _exact(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
 
 def _near(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
     """The pairs worth comparing: those that share evidence, each once."""
-    blocks: dict[tuple[str, str], list[Said]] = {}
+    blocks: dict[tuple[str, str], _Block] = {}
     for one in said:
         sort = _sort(one)
         if sort is not None and one.statement.words:
             for key in _keys(one.statement):
-                blocks.setdefault((sort, key), []).append(one)
+                blocks.setdefault((sort, key), _Block()).file(one, key)
     seen: set[tuple[Place, Place]] = set()
     for block in blocks.values():
-        for first, second in _pairs(block):
+        for first, second in block.pairs():
             pair = (_place(first), _place(second))
             if pair not in seen:
                 seen.add(pair)
@@ -119,18 +122,45 @@ def _near(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
 def _keys(statement: Statement) -> list[str]:
     """What a statement is filed under."""
     found = statement.evidence
-    return [*found.commands, *found.paths, *(f"`{name}" for name in found.symbols)][:MOST_KEYS]
+    symbols = (f"{_SYMBOL}{name}" for name in found.symbols)
+    return [*found.commands, *found.paths, *symbols][:MOST_KEYS]
 
 
-def _pairs(block: list[Said]) -> Iterator[tuple[Said, Said]]:
-    if len(block) <= MOST_COMPARED:
-        yield from combinations(block, 2)
-        return
+class _Block:
+    """The statements that share one piece of evidence, by their answers."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, list[Said]] = {}
+        self._placed: dict[str, list[Said]] = {}
+        """Those that share a symbol, but each name a file: not to be compared for the symbol."""
+
+    def file(self, one: Said, key: str) -> None:
+        placed = key.startswith(_SYMBOL) and bool(one.statement.evidence.paths)
+        (self._placed if placed else self._open).setdefault(one.step_id, []).append(one)
+
+    def pairs(self) -> Iterator[tuple[Said, Said]]:
+        """Two answers at a time, and each answer with itself."""
+        for ours, theirs in combinations_with_replacement(self._open.values(), 2):
+            yield from _between(ours, theirs)
+        for ours, theirs in product(self._open.values(), self._placed.values()):
+            yield from _between(ours, theirs)
+
+
+def _between(ours: list[Said], theirs: list[Said]) -> Iterator[tuple[Said, Said]]:
+    """The pairs of two answers that are compared; few enough, whatever the answers hold."""
+    both = ours if ours is theirs else [*ours, *theirs]
+    every = combinations(ours, 2) if ours is theirs else product(ours, theirs)
+    few = len(ours) * len(theirs) <= MOST_PAIRS
+    for one, other in every if few else _neighbours(both):
+        first, second = sorted((one, other), key=_place)
+        yield first, second
+
+
+def _neighbours(block: list[Said]) -> Iterator[tuple[Said, Said]]:
     by_words = sorted(block, key=lambda one: (sorted(one.statement.words), _place(one)))
     for position, one in enumerate(by_words):
         for other in by_words[position + 1 : position + 1 + NEIGHBOURS]:
-            first, second = sorted((one, other), key=_place)
-            yield first, second
+            yield one, other
 
 
 class _Union:

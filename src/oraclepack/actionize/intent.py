@@ -28,6 +28,9 @@ _PLACED = re.compile(
     r"[^,:;`]{0,40}[,:]\s*",
     re.IGNORECASE,
 )
+_LEADING_PLACE = re.compile(
+    r"(?:`[^`]*`|[\w./-]{1,120}\.\w{1,10}(?::\d+(?:[-–]\d+)?)?)\s*[:：—–]\s+"
+)
 _SUBORDINATE = re.compile(
     r"(?:if|when|to|after|before|while|once|until|as|for|by|during|because|since|wenn|um|nach|vor|"
     r"si|quand|pour|avant|après|cuando|para|antes|después|se|quando|prima|dopo)\b[^,;]{2,120},\s*",
@@ -85,7 +88,7 @@ def _without_openers(text: str) -> str:
         text = _NUMBERED.sub("", text, count=1) if _NUMBERED.match(text) else text
         opener = OPENERS.match(text)
         text = text[opener.end() :] if opener is not None else text
-        placed = _PLACED.match(text)
+        placed = _PLACED.match(text) or _LEADING_PLACE.match(text)
         text = text[placed.end() :] if placed is not None else text
         label = _LABEL.match(text)
         # `Cache: add a lock` names its subject first.
