@@ -47,6 +47,14 @@ class RunDir(msgspec.Struct, frozen=True):
         return self.path / "outputs"
 
     @property
+    def has_outputs(self) -> bool:
+        """Some step has left an answer: by then the journal must know of it."""
+        try:
+            return any(not path.name.startswith(".") for path in self.outputs.iterdir())
+        except OSError:
+            return False
+
+    @property
     def logs(self) -> Path:
         return self.path / "logs"
 

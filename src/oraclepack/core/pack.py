@@ -88,3 +88,9 @@ class Pack(msgspec.Struct, frozen=True):
     def step_at(self, line: int) -> Step | None:
         """The step whose text holds a line of the file."""
         return next((step for step in self.steps if step.span.holds_line(line)), None)
+
+
+def plain_text(raw: str) -> str:
+    """The text that counts: LF line ends, no byte order mark."""
+    text = raw.removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -49,6 +49,12 @@ def is_run_id(text: str) -> bool:
     return _RUN_ID.fullmatch(text) is not None
 
 
+def without_suffix(run_id: str) -> str:
+    """The pack_id of a run: its name without what `--new-run` added."""
+    found = _RUN_ID.fullmatch(run_id)
+    return found[1] if found else run_id
+
+
 def hash_in(run_id: str) -> str | None:
     """The beginning of the pack's hash, as the name of the run tells it."""
     found = _RUN_ID.fullmatch(run_id)

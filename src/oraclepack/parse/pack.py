@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude
+from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude, plain_text
 from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
 from oraclepack.parse.bash import read_script
@@ -25,10 +25,7 @@ _ENTRY = re.compile(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
 def parse_pack(raw: str, path: str, complete: Complete | None = None) -> Pack:
     """Read a pack. Content never raises: what cannot be read is left for the rules to report."""
-    text = raw.removeprefix("\ufeff")
-    had_crlf = "\r" in text
-    if had_crlf:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = plain_text(raw)
     markdown = read_markdown(text)
     block = next((fence for fence in markdown.fences if fence.is_bash), None)
     pack = Pack(
@@ -40,7 +37,7 @@ def parse_pack(raw: str, path: str, complete: Complete | None = None) -> Pack:
         steps=(),
         coverage=_coverage(markdown, text),
         parsed_args=_parsed_args(markdown, text),
-        had_crlf=had_crlf,
+        had_crlf="\r" in raw,
         had_bom=raw.startswith("\ufeff"),
     )
     return pack if block is None else _with_script(pack, block, complete)

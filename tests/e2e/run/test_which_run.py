@@ -1,5 +1,6 @@
 """Which run a command continues: the day plays no part, the commit does."""
 
+import json
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -121,6 +122,8 @@ def test_a_new_run_is_a_second_directory(project: Project) -> None:
 
     names = [path.name for path in project.run_dirs]
     assert names == [first.name, f"{first.name}__2", f"{first.name}__3"]
+    manifests = [json.loads((path / "run.json").read_bytes()) for path in project.run_dirs]
+    assert {manifest["pack_id"] for manifest in manifests} == {first.name}
 
 
 def test_a_run_can_be_named(project: Project) -> None:
@@ -164,6 +167,7 @@ def test_a_changed_pack_is_another_run(tmp_path: Path, zygote: Zygote) -> None:
 
     assert (first.code, (project.root / "two").read_text()) == (0, "two\n")
     assert project.statuses() == ["ok", "ok"]
+    assert "pack.md was changed since this command began" in warnings(project)
     project.run()
     assert len(project.run_dirs) == 2
 
@@ -175,4 +179,9 @@ def test_a_pack_deleted_while_it_runs_is_run_to_its_end(tmp_path: Path, zygote: 
     second = project.run()
 
     assert (first.code, project.statuses()) == (0, ["ok", "ok"])
+    assert "pack.md is missing since this command began" in warnings(project)
     assert (second.code, second.envelope["error"]["code"]) == (2, "INVALID_INPUT")
+
+
+def warnings(project: Project) -> str:
+    return " ".join(warning["message"] for warning in project.manifest()["warnings"])

@@ -1,14 +1,17 @@
 """Running the steps of a plan: the prelude, the steps, what tidies up after them."""
 
 from functools import partial
+from pathlib import Path
 
 from oraclepack.adapters import git, head
+from oraclepack.adapters.contents import read_content
 from oraclepack.app.run.calling import standing_between
 from oraclepack.app.run.prelude import prepare, tidy_up
 from oraclepack.app.run.session import Session
 from oraclepack.app.run.step import run_step
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import StopLevel
+from oraclepack.core.pack import plain_text
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.result import Status
 from oraclepack.run.engine import drive, drive_in_order
@@ -24,6 +27,7 @@ def carry_out(session: Session, planned: Plan) -> None:
         _drive(session, planned, policy)
         if session.stop.level is not StopLevel.AT_ONCE:
             tidy_up(session)
+    _see_pack(session)
 
 
 def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:
@@ -58,3 +62,16 @@ def _see_head(session: Session, step_id: str) -> None:
         sha = git.look(session.root, session.environment).sha
     if sha is not None and sha not in session.record.state.heads:
         session.record.append(j.HeadSeen(sha=sha, step=step_id))
+
+
+def _see_pack(session: Session) -> None:
+    """Say it when the pack is no longer what ran: the next command would begin another run."""
+    now = read_content(Path(session.pack.path))
+    if (
+        now.data is not None
+        and plain_text(now.data.decode("utf-8", "replace")) == session.pack.text
+    ):
+        return
+    what = "was changed" if now.data is not None else f"is {now.trouble}"
+    message = f"{session.pack.path} {what} since this command began; what ran is the older content"
+    session.record.append(j.Warned(code="pack", message=message))

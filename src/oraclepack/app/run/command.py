@@ -24,6 +24,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus, Status
+from oraclepack.core.runid import without_suffix
 from oraclepack.core.runstate import RunState
 from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
@@ -182,7 +183,7 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
     record.append(
         j.RunCreated(
             schema_version=j.SCHEMA_VERSION,
-            pack_id=found.pack_id,
+            pack_id=without_suffix(found.run.run_id),
             pack_path=_relative(request.pack.path, request.root),
             pack_hash=request.pack.pack_hash,
             git_sha=found.tree.sha,

@@ -10,7 +10,13 @@ from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
 from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
-from oraclepack.core.errors import BrokenOffError, LockedError, UsageError, WorldError
+from oraclepack.core.errors import (
+    BrokenOffError,
+    InputError,
+    LockedError,
+    UsageError,
+    WorldError,
+)
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
@@ -35,8 +41,6 @@ class Found(msgspec.Struct, frozen=True):
     is_new: bool
     reason: str
     notice: str = ""
-    pack_id: str = ""
-    """The name the run would have without a suffix: what its records carry."""
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -67,13 +71,13 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
             state = _state(run)
             # A run that was killed before its first event is still to be described.
             tree = tree if state.created else _looked_at(root, tree)
-            return Found(run, state, tree, is_new=False, reason=choice.reason, pack_id=name)
+            return Found(run, state, tree, is_new=False, reason=choice.reason)
         notice, reason = choice.notice, choice.reason
     else:
         notice, reason = "", "--new-run was given"
     run = RunDir(root, free_run_id(name, rundir.run_ids(root)))
     tree = _looked_at(root, tree)
-    return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice, pack_id=run.run_id)
+    return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
 
 
 def _where(root: Path) -> git.WorkTree:
@@ -160,7 +164,7 @@ def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
             hint="the pack was edited since; leave --run-id out to start a new run",
         )
     _refuse_other_kind(run_id, state, wish)
-    return Found(run, state, tree, is_new=False, reason="--run-id names it", pack_id=run_id)
+    return Found(run, state, tree, is_new=False, reason="--run-id names it")
 
 
 def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
@@ -180,4 +184,10 @@ def _state(run: RunDir) -> RunState:
     reading = journal.load(run.journal)
     if reading.damage is not None:
         raise journal.damaged(run.journal, reading)
+    if not reading.events and run.has_outputs:
+        raise InputError(
+            f"{run.journal} is empty or gone, although the run has answers",
+            hint="nothing was changed; bring the journal back, or start afresh with --new-run "
+            "(answers in the cache stay free)",
+        )
     return fold(reading.events)
