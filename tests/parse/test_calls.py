@@ -39,6 +39,12 @@ def test_calls_are_found(body: str, tools: list[str]) -> None:
     assert [call.tool for call in calls(body)] == tools
 
 
+def test_functions_that_double_each_other_come_to_an_end() -> None:
+    functions = "".join(f"f{n + 1}() {{ f{n}; f{n}; }}\n" for n in range(40))
+
+    assert len(calls("f40", f"f0() {{ oracle -p x; }}\n{functions}")) == 500
+
+
 def test_a_function_of_the_prelude_carries_its_calls_into_the_step() -> None:
     (call,) = calls("ask hello", prelude='ask() { oracle -p "$1" --write-output o.md; }\n')
 

@@ -136,3 +136,10 @@ def test_a_very_long_command_is_read_in_linear_time() -> None:
     (command,) = commands_of("show " + " \\\n  word" * 5000)
 
     assert len(command.words) == 5001
+
+
+@pytest.mark.parametrize("doubling", ["x=$x$x", "x+=$x", 'x="$x $x"'])
+def test_a_variable_that_grows_without_end_is_unknown_in_time(doubling: str) -> None:
+    text = "x=0123456789\n" + f"{doubling}\n" * 60 + 'show "$x"'
+
+    assert ours(text) == [None]

@@ -27,6 +27,8 @@ from oraclepack.parse.variables import Variables
 
 _GLOB_SIGNS = frozenset("*?[{")
 _UNTOLD = re.compile(r"[$`<>]")
+_MOST_CALLS = 500
+"""What one function stands for at most: functions that use each other twice double each time."""
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
 
 
@@ -46,7 +48,8 @@ def calls_in(script: Script, scope: Scope) -> tuple[tuple[ToolCall, ...], Scope]
         guarded.update(_asked_for(command))
         found = _calls_of(command, functions, guarded)
         if command.function:
-            functions[command.function] = (*functions.get(command.function, ()), *found)
+            known = functions.get(command.function, ())
+            functions[command.function] = (*known, *found)[:_MOST_CALLS]
         else:
             calls.extend(found)
     return tuple(calls), Scope(functions, frozenset(guarded))

@@ -7,6 +7,9 @@ from msgspec.structs import replace
 
 from oraclepack.core.source import Span
 
+LONGEST_VALUE = 100_000
+"""Characters. `a=$a$a` in a few lines would fill the memory; nobody writes longer prompts."""
+
 
 class Value(msgspec.Struct, frozen=True):
     """The value of a word as far as the text tells it."""
@@ -42,7 +45,8 @@ class Variables(msgspec.Struct):
         return self.values.get(name)
 
     def assign(self, name: str, value: Value, *, certain: bool) -> None:
-        if certain and value.known and name not in self.unstable:
+        short = len(value.text) <= LONGEST_VALUE
+        if certain and short and value.known and name not in self.unstable:
             self.values[name] = replace(value, splits=False, globs=False)
         else:
             self.values.pop(name, None)

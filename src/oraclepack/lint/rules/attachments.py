@@ -1,6 +1,6 @@
 """OP4xx: what is attached to a question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from oraclepack.core.call import Attachment, AttachmentKind, ToolCall
 from oraclepack.core.facts import PathKind
@@ -173,17 +173,22 @@ def lost_attachment(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" -f "src/*.ts" -f "src/*.tsx" --write-output a.md
     """
     for _, call in _calls(subject.pack):
+        pieces: dict[Span, list[str]] = {}
+        for attachment in call.attachments:
+            pieces.setdefault(attachment.span, []).append(attachment.value)
         for lost in losses(call):
-            problem = _lost_problem(lost, call, subject)
+            problem = _lost_problem(lost, call, pieces, subject)
             if problem is not None:
                 yield problem
 
 
-def _lost_problem(lost: LostValue, call: ToolCall, subject: Subject) -> Problem | None:
+def _lost_problem(
+    lost: LostValue, call: ToolCall, pieces: Mapping[Span, list[str]], subject: Subject
+) -> Problem | None:
     word = call.argv[lost.at]
     match lost.loss:
         case Loss.LIST_SPLIT:
-            return _split_problem(word.span, call, subject)
+            return _split_problem(word.span, pieces.get(word.span, []), subject)
         case Loss.BRACES_SPLIT:
             message = f"oracle cuts {word.shown} at the comma, through the braces"
             return Problem(word.span, message, "give each pattern its own -f")
@@ -195,13 +200,12 @@ def _lost_problem(lost: LostValue, call: ToolCall, subject: Subject) -> Problem 
             return Problem(word.span, message, "give the question by -p")
 
 
-def _split_problem(span: Span, call: ToolCall, subject: Subject) -> Problem | None:
+def _split_problem(span: Span, pieces: list[str], subject: Subject) -> Problem | None:
     """Not worth a word when each piece is a file: then a list was meant."""
-    pieces = [each for each in call.attachments if each.word.span == span]
-    facts = [subject.facts.paths.get(piece.value) for piece in pieces]
+    facts = [subject.facts.paths.get(piece) for piece in pieces]
     if facts and all(fact is not None and fact.kind is PathKind.FILE for fact in facts):
         return None
-    shown = " and ".join(piece.value for piece in pieces)
+    shown = " and ".join(pieces)
     message = f"oracle cuts this value at the comma into {shown}"
     hint = "give each file its own -f; a name with a comma cannot be attached"
     return Problem(span, message, hint)
