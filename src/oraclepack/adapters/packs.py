@@ -21,6 +21,9 @@ def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
     """The packs that paths name: files as they are, in folders every Markdown file that is one."""
     found: dict[Path, None] = {}
     for name in paths:
+        if not name:
+            # Python would take it for the current directory; it is an unset variable.
+            raise InputError("an empty path names no pack", hint="name a file or a directory")
         path = Path(name)
         if path.is_dir():
             inside = sorted(_packs_below(path))
@@ -40,8 +43,8 @@ def read_pack_text(path: Path) -> str:
     content = _content(path)
     if len(content) > LARGEST:
         raise InputError(
-            f"{path}: {path.stat().st_size} bytes are too large for a pack",
-            hint=f"the limit is {LARGEST} bytes; attach large files instead of quoting them",
+            f"{path}: more than {LARGEST} bytes are too large for a pack",
+            hint="attach large files instead of quoting them",
         )
     if content.count(b"\n") > MOST_LINES:
         raise InputError(

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.checks import facts_for
-from oraclepack.adapters.files import write_atomic
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_root
 from oraclepack.adapters.syntax import complete
@@ -101,9 +100,16 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
             mended = after
             pack, facts, findings = _look(mended, path, root, settings)
         if mended != raw:
-            write_atomic(file, mended.encode())
+            _write(file, mended)
     report = _report(path, pack, facts, findings, settings, fixed)
     return Checked(path, pack, findings, report)
+
+
+def _write(file: Path, text: str) -> None:
+    # Only --fix writes; every other validation starts without this.
+    from oraclepack.adapters.files import write_atomic  # noqa: PLC0415
+
+    write_atomic(file, text.encode(), follow=True)
 
 
 def errors_that_stop(pack: Pack, root: Path, settings: Settings) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from oraclepack.app.validate import Checked, Outcome
+from oraclepack.cli.render import visible
 from oraclepack.cli.reply import Styled
 from oraclepack.core.facts import CheckStatus
 from oraclepack.core.finding import Finding, Severity
@@ -10,6 +11,8 @@ from oraclepack.core.validation import CheckRun
 
 _LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
 _WIDEST_LINE = 120
+_SEEN_BEFORE = 40
+"""How much of a long line is shown before the place that matters."""
 
 
 def as_text(outcome: Outcome) -> tuple[str | Styled, ...]:
@@ -43,18 +46,30 @@ def _finding(path: str, finding: Finding, lines: list[str]) -> Iterable[str | St
 
 
 def _excerpt(finding: Finding, line: str) -> Iterable[str | Styled]:
-    number = str(finding.span.line)
-    start = finding.span.column - 1
-    shown = line.expandtabs(1)
-    if start < _WIDEST_LINE:
-        shown = shown if len(shown) <= _WIDEST_LINE else shown[: _WIDEST_LINE - 1] + "…"
-        on_line = finding.span.end_line == finding.span.line
-        end = finding.span.end_column - 1 if on_line else len(shown)
-        width = max(1, min(end, len(shown)) - start)
-        yield Styled(f"{number:>6} | ", "dim")
-        yield f"{shown}\n"
-        yield Styled(f"{'':>6} | ", "dim")
-        yield Styled(f"{' ' * start}{'^' * width}\n", _LOOKS[finding.severity])
+    """The line, or the part of a long one that matters, with the place marked below it."""
+    span = finding.span
+    start = span.column - 1
+    end = span.end_column - 1 if span.end_line == span.line else len(line)
+    first = 0 if start < _WIDEST_LINE - _SEEN_BEFORE else start - _SEEN_BEFORE
+    last = first + _WIDEST_LINE
+    before, marked = line[first:start], line[start : min(end, last)]
+    cut, more = "…" if first else "", "…" if last < len(line) else ""
+    yield Styled(f"{span.line:>6} | ", "dim")
+    yield f"{cut}{line[first:last]}{more}\n".replace("\t", " ")
+    yield Styled(f"{'':>6} | ", "dim")
+    marks = " " * (len(cut) + _cells(before)) + "^" * max(1, _cells(marked))
+    yield Styled(f"{marks}\n", _LOOKS[finding.severity])
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes: some characters take two, some none."""
+    seen = visible(text)
+    if seen.isascii():
+        return len(seen)
+    import unicodedata  # noqa: PLC0415 - most packs are plain ASCII
+
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in seen)
+    return len(seen) + wide - sum(unicodedata.combining(char) > 0 for char in seen)
 
 
 def _summary(checked: Checked) -> Iterable[str | Styled]:

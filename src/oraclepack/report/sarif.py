@@ -73,7 +73,8 @@ def _result(path: str, finding: Finding, index: Mapping[object, int]) -> dict[st
 
 
 def _place(path: str) -> dict[str, object]:
-    return {"artifactLocation": {"uri": quote(path)}}
+    # A name that is no UTF-8 comes as lone surrogates; its bytes are what a URI can hold.
+    return {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}}
 
 
 def _region(finding: Finding) -> dict[str, int]:

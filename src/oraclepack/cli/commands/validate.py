@@ -38,7 +38,7 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
     outcome = validate_packs(packs, settings, fix=fix)
     code = ExitCode.DONE if outcome.ok else ExitCode.INVALID
     if form in {"sarif", "github"}:
-        return Reply(bare=_bare(outcome, form), exit_code=code)
+        return Reply(bare=_bare(outcome, form), exit_code=code, error=_unread(outcome))
     wants_json = form == "json" or settings[OUTPUT] == "json"
     error = _failure(outcome) if wants_json and not outcome.ok else None
     return Reply(outcome.data, as_text(outcome), code, error=error, wants_json=wants_json)
@@ -53,6 +53,14 @@ def _bare(outcome: Outcome, form: str) -> str:
     from oraclepack.report.sarif import sarif  # noqa: PLC0415
 
     return sarif(findings, rule_texts(), __version__)
+
+
+def _unread(outcome: Outcome) -> Failure | None:
+    """Packs that could not be read: the formats have findings, and no place for these."""
+    if not outcome.unreadable:
+        return None
+    told = "\n".join(pack.error for pack in outcome.unreadable)
+    return Failure("INVALID_INPUT", "some packs could not be read", told, phase="validate")
 
 
 def _failure(outcome: Outcome) -> Failure:
