@@ -270,3 +270,10 @@ def test_line_ends_have_no_edits() -> None:
     finding = Finding("OP111", "toy", Severity.ADVICE, Span.at(1), "CRLF", fix=LINE_ENDS)
 
     assert apply_fixes("\ufeffa\r\nb\rc\n", [finding]) == "a\nb\nc\n"
+
+
+def test_a_blank_line_in_a_block_quote_is_closed_up_as_well(tmp_path: Path) -> None:
+    bash = "# 01) one\noracle -p why \\\n\n  -f a.py\n"
+    text = "".join(f"> {line}".rstrip() + "\n" for line in pack_text(bash).splitlines())
+
+    assert _calls(_fixed(text), tmp_path) == [["-p", "why", "-f", "a.py"]]

@@ -83,6 +83,7 @@ def test_examples_prove_the_rule(rule: Rule) -> None:
         pytest.param(f"{ORACLE} | grep -q x", ["OP608"], id="cut off by grep"),
         pytest.param(f"{ORACLE} | grep x", [], id="read to the end by grep"),
         pytest.param(f"{ORACLE} | tee log", [], id="read to the end by tee"),
+        pytest.param("oracle status | head -3", [], id="a list has no answer to lose"),
         pytest.param(f"{ORACLE} | cat\nhead -3 a.md", [], id="a later head"),
         pytest.param("{{tool}} -p q", ["OP609"], id="a placeholder for a tool"),
         pytest.param("oracle -p q --write-output '{{dir}}/a.md'", ["OP609"], id="for a directory"),

@@ -69,7 +69,8 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         )
 
     def _is_blank(self, line: int) -> bool:
-        return not self.lines[line - 1].strip()
+        # In a block quote a blank line still begins with its mark.
+        return not self.lines[line - 1].strip(" \t>")
 
     @cached_property
     def misread_lines(self) -> frozenset[int]:

@@ -137,7 +137,7 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
     """A strict pack has exactly 20 steps.
 
     Why: the strict format promises 20 questions to everything that reads its answers. Without
-    `--strict` any number from 1 to 99 will do, and this is advice.
+    `--strict` any number from 1 to 99 runs, and this only warns.
     Mend: add or remove steps; `oraclepack generate` writes 20.
 
     Bad::

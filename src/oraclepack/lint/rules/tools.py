@@ -7,6 +7,7 @@ from itertools import pairwise
 from oraclepack.core.call import ORACLE, FlagFault, FlagProblem, ToolCall
 from oraclepack.core.finding import Severity
 from oraclepack.core.flag_tables import table_of
+from oraclepack.core.questions import asking_calls
 from oraclepack.core.script import Command, Place
 from oraclepack.core.source import Span
 from oraclepack.lint.interactive import waiting
@@ -199,7 +200,7 @@ def closed_pipe(subject: Subject) -> Iterator[Problem]:
     """
     lines = subject.pack.text.split("\n")
     for step in subject.pack.steps:
-        spans = {call.span for call in step.oracle_calls if Place.PIPELINE in call.places}
+        spans = {call.span for call in asking_calls(step) if Place.PIPELINE in call.places}
         commands = step.script.commands
         for command, after in pairwise(commands):
             piped = command.span in spans and _joined(lines, command.span, after.span)
