@@ -23,6 +23,7 @@ from oraclepack.core.envelope import Failure, Meta, reported_ms
 from oraclepack.core.errors import OraclePackError
 
 PROGRAM = "oraclepack"
+_VALUES_BETWEEN_COLLECTIONS = 50_000
 
 
 class TerminatedError(BaseException):
@@ -49,6 +50,8 @@ def main(args: Sequence[str]) -> int:
     if config.is_completing():
         root().main(list(args), PROGRAM, complete_var=config.COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
+    # A command makes many values and few circles: looking for circles less often saves time.
+    gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
     try:
         return run(args)
     except TerminatedError:

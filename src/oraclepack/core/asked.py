@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -60,6 +61,7 @@ _NEGATIONS = frozenset(("no", "not", "never", "t"))
 _NEGATED = re.compile(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
 
 
+@lru_cache(maxsize=256)
 def asked_for(text: str) -> Asked:
     """What a prompt or a step's text asks for.
 
@@ -76,6 +78,9 @@ def asked_for(text: str) -> Asked:
 
 
 def _promises(line: str) -> bool:
+    # Folding every line of every prompt would be a tenth of the time a long pack takes.
+    if line.isascii() and "format" not in line.lower():
+        return False
     return mentions(normalise(line), (ANSWER_FORMAT,))
 
 

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -27,11 +28,72 @@ _TOKEN = re.compile(r"[\w./:#-]*\w")
 _NAME = re.compile(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
 """What makes a token a name from the code: a path, a symbol, a version."""
 _DIGITS = re.compile(r"\d+")
-_SMALL_WORDS = re.compile(
-    r"a|an|and|any|are|as|at|be|been|but|by|can|could|do|does|for|from|had|has|have|how|if|in|into"
-    r"|is|it|its|may|might|of|on|or|should|so|such|than|that|the|their|them|then|there|these|they"
-    r"|this|those|to|was|we|were|what|when|where|which|who|will|with|would"
+_SMALL_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "can",
+        "could",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "how",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "may",
+        "might",
+        "of",
+        "on",
+        "or",
+        "should",
+        "so",
+        "such",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "to",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "will",
+        "with",
+        "would",
+    ]
 )
+
+
+_Row = tuple[str, str]
+"""A line of a prompt, and the form in which prompts may share it."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -44,7 +106,7 @@ class Question(msgspec.Struct, frozen=True):
     distinct: frozenset[str]
     names: frozenset[str]
     whole: tuple[str, ...]
-    """All its words, shared or not."""
+    """All its words, where none of them is its own."""
     files: tuple[str, ...]
 
 
@@ -60,8 +122,12 @@ def duplicates(pack: Pack) -> Iterator[Pair]:
     asked = [*_asked(pack)]
     if not 1 < len(asked) <= MOST_QUESTIONS:
         return
-    shared = _shared([prompt.text for _, _, prompt in asked])
-    questions = [_question(step, call, prompt, shared) for step, call, prompt in asked]
+    texts = [_rows(prompt.text) for _, _, prompt in asked]
+    shared = _shared(texts)
+    questions = [
+        _question(step, call, prompt, rows, shared)
+        for (step, call, prompt), rows in zip(asked, texts, strict=True)
+    ]
     for index, question in enumerate(questions):
         for earlier in questions[:index]:
             if earlier.step.id != question.step.id and _alike(earlier, question):
@@ -78,35 +144,42 @@ def _asked(pack: Pack) -> Iterator[tuple[Step, ToolCall, Prompt]]:
                 yield step, group[0], prompt
 
 
-def _shared(prompts: Sequence[str]) -> frozenset[str]:
-    """The lines that more than half of the prompts have, whatever the numbers in them."""
-    if len(prompts) < _FEWEST_PROMPTS:
-        return frozenset()
-    found = Counter(line for text in prompts for line in {_masked(row) for row in _lines(text)})
-    return frozenset(line for line, times in found.items() if times * 2 > len(prompts))
-
-
-def _lines(text: str) -> list[str]:
-    return [line for line in _META.sub("", text).splitlines() if not _FIELD.match(line)]
+def _rows(text: str) -> list[_Row]:
+    lines = _META.sub("", text).splitlines()
+    return [(line, _masked(line)) for line in lines if not _FIELD.match(line)]
 
 
 def _masked(line: str) -> str:
     return _DIGITS.sub("0", " ".join(line.lower().split()))
 
 
-def _question(step: Step, call: ToolCall, prompt: Prompt, shared: frozenset[str]) -> Question:
-    lines = _lines(prompt.text)
-    own = "\n".join(line for line in lines if _masked(line) not in shared)
+def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
+    """The lines that more than half of the prompts have, whatever the numbers in them."""
+    if len(texts) < _FEWEST_PROMPTS:
+        return frozenset()
+    found = Counter(masked for rows in texts for masked in {masked for _, masked in rows})
+    return frozenset(line for line, times in found.items() if times * 2 > len(texts))
+
+
+def _question(
+    step: Step, call: ToolCall, prompt: Prompt, rows: Sequence[_Row], shared: frozenset[str]
+) -> Question:
+    own = _tokens(line for line, masked in rows if masked not in shared)
     files = tuple(sorted(attachment.value for attachment in call.attachments))
-    names = frozenset(token for token in _TOKEN.findall(own) if _NAME.search(token))
-    words, whole = _words(own), _words("\n".join(lines))
+    names = frozenset(token for token in own if _NAME.search(token))
+    words = _words(own)
+    whole = () if words else _words(_tokens(line for line, _ in rows))
     return Question(step, prompt.span, words, frozenset(words), names, whole, files)
 
 
-def _words(text: str) -> tuple[str, ...]:
-    tokens = (token.lower() for token in _TOKEN.findall(text))
-    telling = (t for t in tokens if not _SMALL_WORDS.fullmatch(t) and not t.strip("#.:-").isdigit())
-    return tuple(telling)[:_MOST_WORDS]
+def _tokens(lines: Iterable[str]) -> list[str]:
+    return _TOKEN.findall("\n".join(lines))
+
+
+def _words(tokens: Iterable[str]) -> tuple[str, ...]:
+    lowered = (token.lower() for token in tokens)
+    telling = (t for t in lowered if t not in _SMALL_WORDS and not t.strip("#.:-").isdigit())
+    return tuple(islice(telling, _MOST_WORDS))
 
 
 def _alike(first: Question, second: Question) -> bool:

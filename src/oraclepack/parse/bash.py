@@ -217,6 +217,8 @@ class _Reader(msgspec.Struct):
                 continue
             yield pending
             pending = None
+            if gap.isspace():
+                continue
             for lost in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
                 value = lost if lost == "-" else None
                 yield Word(lost, value, self.place.span(part.end_point, part.end_point), lost)
@@ -227,8 +229,10 @@ class _Reader(msgspec.Struct):
         return self.source[part.end_byte : following.start_byte]
 
     def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
-        for inner in descend(node, _SUBSTITUTIONS):
-            self.visit(inner, places)
+        # Most commands have none, and the tree below them is large.
+        if any(sign in (node.text or b"") for sign in (b"(", b"`")):
+            for inner in descend(node, _SUBSTITUTIONS):
+                self.visit(inner, places)
 
     def _redirects(
         self, nodes: "list[Node]", places: frozenset[Place]

@@ -23,7 +23,8 @@ def syntax_tree(source: bytes) -> "Tree":
 
 
 def text_of(node: "Node") -> str:
-    return node.text.decode("utf-8", "replace") if node.text else ""
+    text = node.text
+    return text.decode("utf-8", "replace") if text else ""
 
 
 def descend(node: "Node", kinds: frozenset[str]) -> Iterator["Node"]:

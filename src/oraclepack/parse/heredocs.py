@@ -15,7 +15,11 @@ def readable(place: Locator) -> Locator:
 
     Blanks keep every line and column where it was, so what is found still stands at its place.
     """
-    doubled = [row for row, line in enumerate(place.lines) if len(_OPENING.findall(line)) > 1]
+    doubled = [
+        row
+        for row, line in enumerate(place.lines)
+        if line.count(b"<<") > 1 and len(_OPENING.findall(line)) > 1
+    ]
     if not doubled or not syntax_tree(b"\n".join(place.lines)).root_node.has_error:
         return place
     lines = list(place.lines)

@@ -15,21 +15,28 @@ class Locator(msgspec.Struct, frozen=True):
     """The line of the file on which it begins."""
     shifts: tuple[int, ...]
     """How many characters the Markdown container takes from each line (lists, quotes)."""
+    is_ascii: bool = False
+    """Every character is one byte, so that columns need no counting."""
 
     @classmethod
     def of_block(cls, fence: Fence, text: str) -> "Locator":
         """The place of a whole block in the file it was read from."""
-        raw = text.split("\n")
         content = fence.content.split("\n")
-        shifts = tuple(
-            max(0, len(raw[number]) - len(line)) if number < len(raw) else 0
-            for number, line in enumerate(content, start=fence.content_line - 1)
-        )
-        return cls(tuple(line.encode() for line in content), fence.content_line, shifts)
+        first = fence.content_line - 1
+        raw = text.split("\n")[first : first + len(content)]
+        raw += [""] * (len(content) - len(raw))
+        shifts = tuple(max(0, len(one) - len(two)) for one, two in zip(raw, content, strict=True))
+        lines = tuple(fence.content.encode().split(b"\n"))
+        return cls(lines, fence.content_line, shifts, fence.content.isascii())
 
     def part(self, start: int, end: int) -> "Locator":
         """The lines from `start` up to and without `end`, counted from 0 in this stretch."""
-        return Locator(self.lines[start:end], self.first_line + start, self.shifts[start:end])
+        return Locator(
+            self.lines[start:end],
+            self.first_line + start,
+            self.shifts[start:end],
+            self.is_ascii,
+        )
 
     def span(self, start: tuple[int, int], end: tuple[int, int]) -> Span:
         """A span of the file from two (row, byte column) points of the stretch."""
@@ -41,6 +48,6 @@ class Locator(msgspec.Struct, frozen=True):
         row, column = point
         if row >= len(self.lines):
             return self.first_line + row, 1
-        before = self.lines[row][:column]
-        characters = column if before.isascii() else len(before.decode("utf-8", "replace"))
-        return self.first_line + row, characters + self.shifts[row] + 1
+        if not self.is_ascii:
+            column = len(self.lines[row][:column].decode("utf-8", "replace"))
+        return self.first_line + row, column + self.shifts[row] + 1

@@ -49,7 +49,7 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
     A header is a comment between complete commands. The tree tells that; where the tree could not
     read the block, bash decides; where bash cannot read it either, the lines outside heredocs do.
     """
-    rows = [row for row, line in enumerate(place.lines) if _may_open(line)]
+    rows = [row for row, line in enumerate(place.lines) if b"#" in line and _may_open(line)]
     boundaries = Boundaries()
     if not rows:
         return boundaries
