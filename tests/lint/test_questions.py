@@ -62,6 +62,8 @@ def a_header(**changes: str) -> str:
         pytest.param({"ROI": "..."}, ["OP302"], id="dots are no number"),
         pytest.param({"ROI": "TBD", "effort": "low"}, ["OP302"], id="one finding for a header"),
         pytest.param({"impact": "nan"}, ["OP302"], id="not a number, literally"),
+        pytest.param({"impact": "1_0"}, ["OP302"], id="an underscore is no digit"),
+        pytest.param({"effort": "٣"}, ["OP302"], id="a digit of another script"),
         pytest.param({"category": "Invariants"}, ["OP303"], id="other capitals"),
         pytest.param({"category": "background jobs"}, [], id="a category of two words"),
         pytest.param({"ROI": "4.80"}, [], id="more decimals"),

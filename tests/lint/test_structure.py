@@ -20,7 +20,7 @@ def _numbered(*numbers: str) -> str:
     [
         pytest.param("", [(1, "OP101")], id="an empty file"),
         pytest.param("# words\n\nand more\n", [(1, "OP101")], id="no block at all"),
-        pytest.param(f"```sh\n{STEP}```\n", [(1, "OP101"), (1, "OP103")], id="sh is not bash"),
+        pytest.param(f"```sh\n{STEP}```\n", [(1, "OP101")], id="sh is not bash"),
         pytest.param(f"```bash\n{STEP}```\n", [], id="one block"),
         pytest.param(f"~~~bash\n{STEP}~~~\n", [], id="tildes"),
         pytest.param(f"````bash title=x\n{STEP}````\n", [], id="words after bash"),

@@ -39,6 +39,9 @@ class Attribute(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> float | None:
+        # Python also reads `1_0` and the digits of other scripts; no other reader of packs does.
+        if "_" in self.text or not self.text.isascii():
+            return None
         try:
             value = float(self.text)
         except ValueError:
