@@ -1,6 +1,7 @@
 """Steps that change the work tree: what they changed is known, and can be taken back."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,6 +138,31 @@ def test_the_files_a_step_touched_are_told(tmp_path: Path) -> None:
     assert "01  changed 3 files: gone.txt, made.bin, tracked.txt" in ran.err
 
 
+def test_undo_names_runs_when_the_commit_has_none(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, EDITS)
+    run(root, "run", "pack.md")
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+    subprocess.run(["git", *identity, "commit", "-qam", "kept"], cwd=root, check=True)
+
+    refused = run(root, "undo", "pack.md", "01")
+    (run_dir,) = (root / ".oraclepack/runs").iterdir()
+
+    assert "there is no run to undo a step of" in refused.envelope["error"]["message"]
+    assert run(root, "undo", "pack.md", "01", "--run-id", run_dir.name).code == 0
+    report = (root / "pack.report.json").read_text()
+    assert '"changed_files": []' in report
+
+
+def test_outside_of_git_it_is_said_that_nothing_is_recorded(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, EDITS)
+    shutil.rmtree(root / ".git")
+
+    ran = run(root, "run", "pack.md")
+
+    assert ran.code == 0
+    assert "01  warning: outside of git what it changes is not recorded" in ran.err
+
+
 def test_undo_refuses_when_the_files_have_changed_since(tmp_path: Path) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
     run(root, "run", "pack.md")
@@ -158,6 +184,9 @@ def test_a_change_of_a_step_that_went_well_stands_in_the_manifest(tmp_path: Path
     assert done.code == 0
     (steps,) = (root / ".oraclepack/runs").glob("*/steps.json")
     assert '"gone.txt"' in steps.read_text()
+    assert '"gone.txt"' in (root / "pack.report.json").read_text()
+    shown = oraclepack(root, "runs", "show", steps.parent.name)
+    assert "step 01 changed 3 files: gone.txt, made.bin, tracked.txt" in shown.out
     assert (steps.parent / "steps/01/changes.patch").read_bytes().startswith(b"diff --git")
     assert not (steps.parent / "steps/01/objects").exists()
 
@@ -191,7 +220,7 @@ def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("directive", "flags", "code", "told"),
     [
-        ("", (), 0, "it changed files it does not own: tracked.txt"),
+        ("", (), 0, "files it does not own changed while it ran: tracked.txt"),
         ("", ("--strict", "--no-validate"), 3, "TREE_CHANGED"),
         ("# oraclepack: policy=owned\n", (), 3, "TREE_CHANGED"),
         ("# oraclepack: policy=unwatched\n", (), 0, ""),

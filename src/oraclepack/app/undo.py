@@ -28,6 +28,11 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
     wish = Wish(run_id=run_id)
     found = find_run(root, pack, wish, clock)
     change = found.state.step(step_id).change
+    if found.is_new:
+        raise UsageError(
+            f"there is no run to undo a step of: {found.reason}",
+            hint="`oraclepack runs list` shows the runs; --run-id names one",
+        )
     if change is None or change.patch is None:
         raise UsageError(
             f"step {step_id} left no recorded change in run {found.run.run_id}",

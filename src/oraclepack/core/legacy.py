@@ -74,6 +74,8 @@ class LegacyResult(msgspec.Struct, frozen=True, kw_only=True):
     error: StepError | None
     verification: Verification | None
     outputs: tuple[str, ...]
+    changed_files: tuple[str, ...]
+    """What it left changed in the work tree, besides."""
     stdout_log: str | None
     stderr_log: str | None
 
@@ -152,6 +154,7 @@ def _result(entry: StepEntry, state: RunState, run_dir: str) -> LegacyResult:
         error=entry.last_error,
         verification=entry.verification,
         outputs=tuple(output.declared_path or output.path for output in entry.outputs),
+        changed_files=entry.changes.files if entry.changes else (),
         stdout_log=_under(run_dir, entry.stdout_log),
         stderr_log=_under(run_dir, entry.stderr_log),
     )

@@ -35,6 +35,9 @@ def watched_tree(session: Session, step: Step, attempt: int) -> Iterator[Watched
     if watched.policy is not TreePolicy.UNWATCHED:
         tree = work_tree(session.root, session.run, step.id, session.record.state)
     if tree is None:
+        if watched.policy is TreePolicy.MUTATES:
+            message = "outside of git what it changes is not recorded, and cannot be taken back"
+            session.record.append(j.Warned(step=step.id, code="tree", message=message))
         yield watched
     elif watched.policy is TreePolicy.MUTATES:
         with _recorded(session, step, attempt, tree):
@@ -140,7 +143,7 @@ def _look_for_strangers(
     watched.strange = strangers(_from_root(session, tree, touched), _allowed(session, step))
     if watched.strange:
         listed = ", ".join(watched.strange[:5])
-        message = f"it changed files it does not own: {listed}"
+        message = f"files it does not own changed while it ran: {listed}"
         session.record.append(j.Warned(step=step.id, code="tree", message=message))
 
 

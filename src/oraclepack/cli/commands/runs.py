@@ -8,7 +8,7 @@ from oraclepack.app.runs import list_runs, show_run
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.cli.spans import seconds
+from oraclepack.cli.spans import seconds, some_of
 from oraclepack.cli.tables import columns
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
 from oraclepack.core.settings import Settings
@@ -109,6 +109,9 @@ def _step(step: StepShown) -> tuple[str, ...]:
 def _troubles(found: RunShown) -> list[str | Styled]:
     pieces: list[str | Styled] = []
     for step in found.steps:
+        if step.changes is not None:
+            said = f"{some_of(step.changes.files)} ({found.run_dir}/{step.changes.patch})"
+            pieces.append(f"\nstep {step.step_id} changed {said}\n")
         if step.last_error is not None:
             said = f": {step.last_error.code}: {step.last_error.message}\n"
             pieces += ["\n", Styled(f"step {step.step_id}", "red"), said]
