@@ -198,12 +198,40 @@ def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
     for number in (2, 10):
         (folder / f"prelude.{number}.stderr.log").write_text(f"attempt {number}\n")
         (folder / f"prelude.{number}.stdout.log").write_text("")
-    told = msgspec.structs.replace(TOLD, failed_step="prelude", failed_steps=())
+    told = msgspec.structs.replace(
+        TOLD,
+        completed_steps=(),
+        failed_step="prelude",
+        failed_steps=(),
+        prelude_error="it left",
+    )
 
     text = plain(run_text(told, Place(tmp_path, tmp_path), None))
 
-    assert text.startswith("the prelude failed\nthe end of .oraclepack/runs/r/logs/prelude.10.")
-    assert "  | attempt 10\n" in text
+    assert text.startswith(
+        "the prelude failed: it left\nthe end of .oraclepack/runs/r/logs/prelude.10."
+    )
+    assert "  | attempt 10\nno step ran\n" in text
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_what_a_step_changed_is_shown_and_how_it_runs_again(
+    tmp_path: Path, *, failed: bool
+) -> None:
+    changed = tuple(f"{number}.txt" for number in range(10))
+    step = msgspec.structs.replace(TOLD.steps[0], step_id="05", changed_files=changed)
+    told = msgspec.structs.replace(
+        TOLD,
+        steps=(step,),
+        completed_steps=() if failed else ("05",),
+        failed_steps=("05",) if failed else (),
+    )
+
+    text = plain(run_text(told, Place(tmp_path, tmp_path), None))
+
+    listed = "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, …"
+    assert f"step 05 changed 10 files: {listed}\n" in text
+    assert ("before it runs again: oraclepack undo PACK 05" in text) is failed
 
 
 def test_a_rollback_and_nothing_to_do() -> None:

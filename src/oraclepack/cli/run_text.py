@@ -44,7 +44,8 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
     pieces: list[str | Styled] = []
     failed = [step for step in told.steps if step.step_id in told.failed_steps]
     if told.failed_step is not None and not failed:
-        pieces += [Styled(f"the {told.failed_step} failed", "red"), "\n"]
+        why = f": {told.prelude_error}" if told.prelude_error else ""
+        pieces += [Styled(f"the {told.failed_step} failed", "red"), f"{why}\n"]
         pieces += _prelude(told, place)
     for number, step in enumerate(failed):
         pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
@@ -110,6 +111,7 @@ def _summary(told: RunTold) -> str:
         (len(told.failed_steps), "failed"),
     ]
     spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
-    said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
+    nothing = "no step ran" if told.failed_step else "nothing to do"
+    said = ", ".join(f"{count} {word}" for count, word in counts if count) or nothing
     took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
     return f"{said}{took}\n"

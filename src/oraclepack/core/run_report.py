@@ -45,6 +45,8 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     done_steps: tuple[str, ...]
     failed_step: str | None
     failed_steps: tuple[str, ...]
+    prelude_error: str | None = None
+    """Why the prelude failed, if it did."""
     skipped_steps: tuple[str, ...]
     resume_from: str | None
     rollback_status: str

@@ -194,6 +194,7 @@ def test_a_failing_prelude_is_named(tmp_path: Path, zygote: Zygote) -> None:
     ran = project.run()
 
     assert (ran.code, ran.data["failed_step"]) == (3, "prelude")
+    assert ran.data["prelude_error"] == "exit code 4: no luck"
     assert not (project.root / "ran").exists()
     assert project.manifest()["status"] == "failed"
 

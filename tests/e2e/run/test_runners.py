@@ -77,6 +77,7 @@ def test_a_killed_step_fails_and_runs_again(project: Project) -> None:
 
     assert (ran.code, ran.data["failed_step"]) == (3, "02")
     assert project.steps()["02"]["exit_code"] == 128 + signal.SIGKILL
+    assert project.steps()["02"]["last_error"]["message"].startswith("exit code 137 (SIGKILL)")
     (project.root / "go").touch()
     assert project.run().code == 0
     assert project.attempts() == {"01": 1, "02": 2, "03": 1}

@@ -1,6 +1,7 @@
 """One step, from the plan to its place in the journal."""
 
 from pathlib import Path
+from signal import Signals
 
 import msgspec
 
@@ -187,10 +188,18 @@ def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError 
     for call in _failed_calls(session, attempt):
         if (call.exit_code or 1) == outcome.exit_code:
             return call.error
-    message = f"exit code {outcome.exit_code}"
+    message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
     last = last_lines(session.run.path / log_names(attempt.step, attempt.number)[1], 1)
     told = f"{message}: {last[0].strip()[:300]}" if last and last[0].strip() else message
     return StepError(code="EXIT_CODE", message=told)
+
+
+def _signal(code: int) -> str:
+    """Which signal an exit code stands for, as shells tell it."""
+    try:
+        return f" ({Signals(code - 128).name})"
+    except ValueError:
+        return ""
 
 
 def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcome]:

@@ -39,6 +39,7 @@ def _told(
         done_steps=answer.done_steps,
         failed_step=answer.failed_step,
         failed_steps=answer.failed_steps,
+        prelude_error=state.prelude_error.message if state.prelude_error else None,
         skipped_steps=answer.skipped_steps,
         resume_from=answer.resume_from,
         rollback_status=answer.rollback_status,

@@ -90,4 +90,10 @@ def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
         return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
     where = f"step {told.failed_step}" if told.failed_step != "prelude" else "the prelude"
     rolled = f"; rollback {told.rollback_status}" if told.rollback_status != "not_attempted" else ""
-    return Failure("PARTIAL_FAILURE", f"{where} failed{rolled}", phase="run", suggestion=way_on)
+    return Failure(
+        "PARTIAL_FAILURE",
+        f"{where} failed{rolled}",
+        detail=told.rollback_error or "",
+        phase="run",
+        suggestion=way_on,
+    )
