@@ -43,6 +43,9 @@ CHUNKS = "\n".join(
         ),
         pytest.param("oracle --dry-run -p q\noracle status", 0, id="looking is not asking"),
         pytest.param("oracle -p a > a.md\noracle -p b > b.md", 2, id="redirected answers"),
+        pytest.param(
+            "oracle -p a > /dev/null\noracle -p b > /dev/null", 2, id="answers thrown away"
+        ),
         pytest.param("codex exec 'do it'", 0, id="codex is asked nothing"),
         pytest.param(
             "oracle -p a --write-output a-direct-answer\n"

@@ -9,6 +9,7 @@ from oraclepack.core.call import ORACLE, ToolCall
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.flag_tables import Effect, Role, table_of
 from oraclepack.core.pack import Pack
+from oraclepack.core.script import Word
 from oraclepack.core.step import Step
 
 _ARGUMENT = re.compile(r"\$\{?[0-9@*]")
@@ -64,21 +65,22 @@ def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
     """The asking calls of a step, those of one question together, in the order of the text."""
     groups: dict[str, list[ToolCall]] = {}
     for number, call in enumerate(asking_calls(step)):
-        path = output_of(call)
-        known = path is not None and not _ARGUMENT.search(path)
+        path = next((word.shown for word in reversed(destinations(call))), "")
+        known = path and not _ARGUMENT.search(path)
         # A NUL is in no path: calls whose output the text does not tell stay apart.
-        key = _without_section(path) if path is not None and known else f"\0{number}"
+        key = _without_section(path) if known else f"\0{number}"
         groups.setdefault(key, []).append(call)
     return tuple(tuple(group) for group in groups.values())
 
 
-def output_of(call: ToolCall) -> str | None:
-    """Where the answer of a call goes, as far as the text tells: its last output flag counts."""
+def destinations(call: ToolCall) -> tuple[Word, ...]:
+    """Where the answer of a call goes: its last output flag, else where stdout is sent."""
     named = [flag.value for flag in call.flags if flag.role == Role.OUTPUT and flag.value]
     if named:
-        return named[-1].shown
-    redirected = [redirect.target for redirect in call.redirects if redirect.takes_stdout]
-    return redirected[-1].shown if redirected else None
+        # Given twice, oracle takes the last; the others take each.
+        return tuple(named[-1:] if call.tool == ORACLE else named)
+    targets = [redirect.target for redirect in call.redirects if redirect.takes_stdout]
+    return tuple(word for word in targets if not word.shown.startswith("/dev/"))
 
 
 def _without_section(path: str) -> str:

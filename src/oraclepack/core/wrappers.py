@@ -88,6 +88,10 @@ _RUN_WORDS = {"pnpm": ("dlx", "exec"), "yarn": ("dlx",), "npm": ("exec", "x"), "
 """Package managers that run a package's program after a word of their own."""
 
 
+PACKAGE_RUNNERS = frozenset((*_RUNNERS, *_RUN_WORDS))
+"""Programs that fetch the tool themselves: it need not be installed."""
+
+
 def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
     """The tool or script text that a simple command runs, or None if it is neither.
 

@@ -10,10 +10,10 @@ from oraclepack.core.flag_tables import table_of
 from oraclepack.core.questions import asking_calls
 from oraclepack.core.script import Command, Place
 from oraclepack.core.source import Span
+from oraclepack.core.wrappers import PACKAGE_RUNNERS
 from oraclepack.lint.interactive import waiting
 from oraclepack.lint.rule import Problem, Rule, Subject
 
-_RUNNERS = ("npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "bun")
 _EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
 """Programs that stop reading before the end, and the flags that make them do so."""
 _PIPE = re.compile(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
@@ -42,7 +42,7 @@ def unguarded_tool(subject: Subject) -> Iterator[Problem]:
     for step in subject.pack.steps:
         named: set[str] = set()
         for call in step.calls:
-            fetched = any(name.split()[0] in _RUNNERS for name in call.wrappers)
+            fetched = any(name.split()[0] in PACKAGE_RUNNERS for name in call.wrappers)
             if call.tool == ORACLE or call.guarded or fetched or call.tool in named:
                 continue
             named.add(call.tool)
