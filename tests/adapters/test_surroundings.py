@@ -1,7 +1,9 @@
 """The private directory: ours alone, gone at the end, swept after a kill."""
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -10,9 +12,11 @@ from oraclepack.core.errors import WorldError
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return tmp_path
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    # Not `tmp_path`, whose names are too long for a socket.
+    with TemporaryDirectory() as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
 
 
 def test_it_is_private_and_gone_at_the_end(place: Path) -> None:
@@ -43,6 +47,16 @@ def test_another_place_serves_when_the_first_does_not(
     monkeypatch.setenv("TMPDIR", str(place / "missing"))
     with private_directory() as path:
         assert path.is_dir()
+
+
+@pytest.mark.parametrize("name", ["long" * 20, "with:colon"])
+def test_a_place_where_nothing_could_lie_is_passed_over(
+    place: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (place / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(place / name))
+    with private_directory() as path:
+        assert path.parent != place / name
 
 
 def test_no_place_at_all_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from oraclepack.core.errors import WorldError
 
 _PRIVATE = re.compile(r"op-[0-9a-f]{12}")
+_LONGEST = 75
+"""Bytes: a socket lies in the directory, and the system takes no more than 103 in all."""
 
 
 def environment() -> dict[str, str]:
@@ -49,8 +51,15 @@ def forget_private(name: str) -> None:
 
 
 def _places() -> list[Path]:
+    """The user's own choice first, unless what lies there could not be used."""
     given = os.environ.get("TMPDIR", "")
-    return [Path(place) for place in (given, "/tmp", "/var/tmp") if place]  # noqa: S108 - 0700 below
+    places = [place for place in (given, "/tmp", "/var/tmp") if place]  # noqa: S108 - 0700 below
+    return [Path(place) for place in sorted(places, key=lambda place: not _is_usable(place))]
+
+
+def _is_usable(place: str) -> bool:
+    """Short enough for a socket, and without a colon, since it comes to stand on PATH."""
+    return len(os.fsencode(place)) <= _LONGEST and ":" not in place
 
 
 def _make() -> Path:

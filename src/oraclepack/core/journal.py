@@ -57,6 +57,8 @@ class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):
     argv: tuple[str, ...] = ()
     oraclepack_version: str | None = None
     settings: dict[str, Setting] = msgspec.field(default_factory=dict)
+    private: str | None = None
+    """The name of its directory for temporary files, which the next command removes if need be."""
 
 
 class HeadSeen(Event, frozen=True, kw_only=True, tag="head_seen"):

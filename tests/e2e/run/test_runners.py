@@ -3,7 +3,9 @@
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -111,3 +113,26 @@ def test_a_prelude_that_outlived_its_runner_is_ended(tmp_path: Path, zygote: Zyg
     assert project.run().code == 0
     found = look_at(shell)
     assert found is None or found.is_dead
+
+
+@pytest.fixture
+def hidden() -> Iterator[Path]:
+    """A directory for temporary files with a name short enough for sockets."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("writes", [3, 5, 12])
+def test_what_a_killed_runner_hid_is_removed(
+    project: Project, tmp_path: Path, hidden: Path, writes: int
+) -> None:
+    (project.root / "go").touch()
+    fault: dict[str, object] = {"notes": str(tmp_path / "notes"), "kill": writes}
+    fault |= {"only": "write", "path": "journal.jsonl"}
+
+    killed = project.run(fault=fault, TMPDIR=str(hidden))
+    assert killed.code == -signal.SIGKILL
+    assert list(hidden.iterdir())
+
+    assert project.run(TMPDIR=str(hidden)).code == 0
+    assert list(hidden.iterdir()) == []

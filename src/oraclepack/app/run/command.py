@@ -128,7 +128,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - only to run
 
             refuse_dirty_rerun(request.root, request.pack, found.run, record, planned)
-        _enter(request, found, record)
+        _enter(request, found, record, private.name)
         session = Session(
             root=request.root,
             pack=request.pack,
@@ -208,7 +208,7 @@ def _oracle_version(request: RunRequest) -> str | None:
     return version_of_oracle(request.options.oracle_bin)
 
 
-def _enter(request: RunRequest, found: Found, record: Recorder) -> None:
+def _enter(request: RunRequest, found: Found, record: Recorder, private: str) -> None:
     record.append(
         j.SessionStarted(
             pid=surroundings.process_id(),
@@ -217,6 +217,7 @@ def _enter(request: RunRequest, found: Found, record: Recorder) -> None:
             argv=request.argv,
             oraclepack_version=__version__,
             settings=dict(request.settings),
+            private=private,
         )
     )
     if found.tree.sha is not None and found.tree.sha not in record.state.heads:

@@ -7,7 +7,6 @@ from oraclepack.adapters.orphans import Patience, end_leftovers
 from oraclepack.adapters.processes import has_proc
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.app.run.session import private_name
 from oraclepack.app.run.tree import recover_change
 from oraclepack.app.run.undoing import roll_back
 from oraclepack.core import journal as j
@@ -24,6 +23,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
     if record.state.prelude_process is not None:
         _end(record, None, record.state.prelude_process, record.state.prelude_process.token)
     recover_change(root, run, record)
+    surroundings.forget_private(record.state.sessions[-1].started.private or "")
     if is_unfinished(record.state):
         status = roll_back(root, run, record, folder)
         message = f"the rollback of an earlier command was interrupted; now {status}"
@@ -33,9 +33,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
 
 
 def _end(record: Recorder, step_id: str | None, process: Process | None, token: str | None) -> None:
-    """End what still runs of a step whose runner was killed, and remove what it hid."""
-    if token is not None:
-        surroundings.forget_private(private_name(token))
+    """End what still runs of a step whose runner was killed."""
     # Without a process there is only the mark to go by, and only /proc shows it.
     if process is None and (token is None or not has_proc()):
         return

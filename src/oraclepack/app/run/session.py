@@ -44,8 +44,3 @@ class Session(msgspec.Struct):
     def token(self, step: str, attempt: int) -> str:
         """The mark of an attempt's processes, unique on this machine."""
         return f"{step}-{attempt}-{self.private.name}"
-
-
-def private_name(token: str) -> str:
-    """The name of the private directory of the command that made a token."""
-    return "op-" + token.rpartition("-op-")[2]
