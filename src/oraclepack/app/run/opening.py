@@ -115,6 +115,12 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
         found.run.sweep(*(_written_to(found.run.root, pack) if was_killed else ()))
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
+        if wish.new_run and found.is_new and file.state.created is not None:
+            file.close()
+            raise LockedError(
+                f"another command began run {found.run.run_id} at the same moment",
+                hint="give the command again",
+            )
         legacy, observers = wish.legacy_files, wish.observers
         try:
             with Recorder(file, found.run, pack, legacy=legacy, observers=observers) as recorder:
