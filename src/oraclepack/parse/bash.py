@@ -11,6 +11,7 @@ from oraclepack.core.source import Span
 from oraclepack.parse.assign import Assignments
 from oraclepack.parse.grammar import descend, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
+from oraclepack.parse.redirects import file_redirect
 from oraclepack.parse.values import heredoc_text, is_quoted, joined, word_of
 from oraclepack.parse.variables import Variables
 
@@ -242,30 +243,13 @@ class _Reader(msgspec.Struct):
         extra: list[Word] = []
         for node in nodes:
             if node.type == "file_redirect":
-                redirects.extend(self._file_redirect(node, extra))
+                redirects.extend(file_redirect(node, self.variables, self.place, extra))
                 self._substitutions(node, places)
             elif node.type == "heredoc_redirect":
                 self._heredoc(node, places, redirects, heredocs, extra)
             else:
                 self._substitutions(node, places)
         return tuple(redirects), tuple(heredocs), tuple(extra)
-
-    def _file_redirect(self, node: "Node", extra: list[Word]) -> list[Redirect]:
-        descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
-        operator = next((text_of(c) for c in node.children if not c.is_named), ">")
-        # The tree hands words that follow a redirection to the redirection: `> out.md -p x`.
-        targets = node.children_by_field_name("destination")
-        extra.extend(word_of(target, self.variables, self.place) for target in targets[1:])
-        number = text_of(descriptor) if descriptor is not None else ""
-        return [
-            Redirect(
-                operator,
-                int(number) if number.isdecimal() else None,
-                word_of(target, self.variables, self.place),
-                self._span(node),
-            )
-            for target in targets[:1]
-        ]
 
     def _heredoc(
         self,
@@ -292,7 +276,7 @@ class _Reader(msgspec.Struct):
         self.heredocs.append(heredoc)
         for child in node.named_children:
             if child.type == "file_redirect":
-                redirects.extend(self._file_redirect(child, extra))
+                redirects.extend(file_redirect(child, self.variables, self.place, extra))
             elif child.type in {"word", "string", "raw_string", "concatenation", "number"}:
                 extra.append(word_of(child, self.variables, self.place))
             elif child.type == "heredoc_body" and not quoted:
