@@ -1,9 +1,21 @@
 """Every test lives in a home of its own, with none of our variables set."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Take signals as at a terminal, also where we were started by nohup or in the background.
+
+    A signal that is ignored stays ignored in every program the tests start.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            usual = signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, usual)
 
 
 @pytest.fixture(autouse=True)
