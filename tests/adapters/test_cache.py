@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.core.cache_entry import CacheEntry, explained, row_of, to_prune
+from oraclepack.core.cache_entry import CacheEntry, CallExplained, explained, row_of, to_prune
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.invocation_key import PartChange
 
@@ -179,13 +179,17 @@ def test_to_prune(before: str | None, max_bytes: int | None, expected: str) -> N
     assert "".join(found.key for found in gone) == expected
 
 
+def asked(key: str | None, **parts: str) -> CallExplained:
+    return CallExplained(call=1, cached=False, key=key, parts=parts)
+
+
 def test_explained() -> None:
     stored = [entry("b", parts={"prompt": "1", "model": "x"}), entry("a", parts={"prompt": "9"})]
 
-    hit = explained(1, "b", {"prompt": "1"}, stored)
-    miss = explained(2, "c", {"prompt": "2", "model": "x"}, stored)
+    hit = explained(asked("b", prompt="1"), None, stored)
+    miss = explained(asked("c", prompt="2", model="x"), None, stored)
 
     assert hit.cached
     assert (miss.nearest, miss.changes) == ("b", (PartChange("prompt", "1", "2"),))
-    assert explained(3, None, {}, stored).reason.startswith("the call has no key")
-    assert explained(4, "c", {}, []).reason == "the cache is empty"
+    assert explained(asked(None), None, stored).reason.startswith("the call has no key")
+    assert explained(asked("c"), None, []).reason == "the cache is empty"
