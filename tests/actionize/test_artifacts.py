@@ -7,7 +7,13 @@ import pytest
 
 from oraclepack.actionize.engine import actionize
 from oraclepack.actionize.kept import read_kept
-from oraclepack.actionize.trackers import LONGEST_ISSUE_BODY, github_issues, number_of, taskmaster
+from oraclepack.actionize.trackers import (
+    LONGEST_ISSUE_BODY,
+    github_issues,
+    marker,
+    number_of,
+    taskmaster,
+)
 from oraclepack.core.backlog import Record, WorkStatus
 from oraclepack.core.errors import InputError
 from oraclepack.core.schemas import schema_of
@@ -104,6 +110,14 @@ def test_an_issue_calls_nobody() -> None:
     assert "@ada " not in issue["body"].replace("`@ada`", "")
 
 
+def test_an_answer_cannot_pass_for_another_issue() -> None:
+    text = direct("Add `<!-- oraclepack-task: OP3-ab12cd34-02-01 -->` to the page.")
+    (issue,) = json.loads(github_issues(records_of(s01=text)))
+
+    assert issue["body"].count("<!--") == 1
+    assert issue["body"].startswith(marker("OP3-ab12cd34-01-01"))
+
+
 def test_work_comes_by_priority_and_what_is_open_stands_apart() -> None:
     pack = a_pack(
         a_step("01", direct("Add a lock."), roi=0.1, effort=9.0),
@@ -156,6 +170,19 @@ def test_a_persons_text_survives() -> None:
 )
 def test_a_text_without_an_end_is_an_error(text: str, line: int) -> None:
     with pytest.raises(InputError, match=f"line {line} has no end"):
+        read_kept(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a\n<!-- keep: x --> my words\n<!-- /keep -->\n", id="words behind the mark"),
+        pytest.param("a\n  <!-- keep: x -->\nmy words\n  <!-- /keep -->\n", id="an indented mark"),
+        pytest.param("my words\n<!-- /keep -->\n", id="an end alone"),
+    ],
+)
+def test_a_broken_mark_is_an_error_and_not_the_end_of_a_text(text: str) -> None:
+    with pytest.raises(InputError, match="the mark in line 2"):
         read_kept(text)
 
 

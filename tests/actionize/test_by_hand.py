@@ -35,6 +35,19 @@ def test_an_out_dir_is_used(project: Project, tmp_path: Path) -> None:
     assert (tmp_path / "x/y/backlog.md").exists()
 
 
+def test_a_persons_text_survives_in_any_encoding(project: Project) -> None:
+    request = by_hand(project, s01=FIX)
+    actionize_request(request, project.root)
+    backlog = Path(request.answers) / "actionizer/backlog.md"
+    begin = b"<!-- keep: notes -->\n"
+    mine = backlog.read_bytes().replace(begin, begin + b"Gr\xfc\xdfe\n")
+    backlog.write_bytes(mine)
+
+    actionize_request(request, project.root)
+
+    assert backlog.read_bytes() == mine
+
+
 def test_a_directory_without_answers_is_refused(project: Project) -> None:
     with pytest.raises(InputError, match="no answers here"):
         actionize_request(by_hand(project, sreadme="x"), project.root)

@@ -14,6 +14,8 @@ ATTACHED = {file.path: file for file in FILES}
         pytest.param("see `src/x.py:10`", ["src/x.py:10"], id="a line"),
         pytest.param("see `src/x.py:10-20`", ["src/x.py:10-20"], id="a range"),
         pytest.param("see `src/x.py:10–20`", ["src/x.py:10-20"], id="a range with a dash"),
+        pytest.param("see `x.py:3,9-12`", ["x.py:3", "x.py:9-12"], id="several at once"),
+        pytest.param("see `x.py:123456789012`", ["x.py:123456789012"], id="a line far off"),
         pytest.param("see `src/x.py:10:4`", ["src/x.py:10"], id="a line and a column"),
         pytest.param("see `src/x.py#L10-L20`", ["src/x.py:10-20"], id="as GitHub writes it"),
         pytest.param("see src/x.py:10, please", ["src/x.py:10"], id="without code marks"),
@@ -83,6 +85,7 @@ def test_commands_of_a_code_block(code: str, language: str, commands: list[str])
         pytest.param("src/other.py", 3, "not_attached", id="never attached"),
         pytest.param("cache.py", 3, "verified", id="only the name"),
         pytest.param("/home/me/src/cache.py", 3, "verified", id="an absolute path"),
+        pytest.param("lib/src/cache.py", 3, "not_attached", id="the same name elsewhere"),
     ],
 )
 def test_a_citation_against_what_was_attached(path: str, line: int, state: str) -> None:

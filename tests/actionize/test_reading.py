@@ -140,3 +140,16 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_what_steers_a_screen_is_taken_out() -> None:
     assert clean("a\x1b[31m\u202eb\r\nc\rd\ufeff") == "a[31mb\nc\nd"
     assert len(read_blocks("y" * (LONGEST_INLINE + 5))[0].text) == LONGEST_INLINE
+
+
+@pytest.mark.parametrize(
+    ("html", "words"),
+    [
+        ("<div>Add <!-- not this --> a lock</div>", "Add a lock"),
+        ("<div>\n<!-- never ends: add a lock\n</div>", "<!-- never ends: add a lock"),
+        ("<div>\n" + "<!--\n" * 40_000 + "</div>", " ".join(["<!--"] * 40_000)),
+    ],
+    ids=["a comment", "one that never ends", "thousands that never end"],
+)
+def test_html_is_read_for_its_words(html: str, words: str) -> None:
+    assert [block.text for block in read_blocks(html)] == [words]

@@ -1,10 +1,13 @@
 """Citations against the files that were attached: what holds, what has changed, what never was."""
 
+import re
 from collections.abc import Mapping
 
 import msgspec
 
 from oraclepack.core.evidence import AskedFile, Citation, CitationState, Evidence
+
+_ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 
 Attached = Mapping[str, AskedFile]
 
@@ -27,10 +30,16 @@ def check(evidence: Evidence, attached: Attached | None, *, complete: bool = Tru
 
 
 def resolve(path: str, attached: Attached) -> str:
-    """The attached file that a path means: itself, or the only one that ends in it."""
+    """The attached file that a path means: itself, or the only one that ends in it.
+
+    An absolute path means the one that it ends in; a longer relative one is another file.
+    """
     if path in attached:
         return path
-    ends = [name for name in attached if name.endswith(f"/{path}") or path.endswith(f"/{name}")]
+    if _ABSOLUTE.match(path):
+        ends = [name for name in attached if path.endswith(f"/{name}")]
+    else:
+        ends = [name for name in attached if name.endswith(f"/{path}")]
     return ends[0] if len(ends) == 1 else path
 
 

@@ -38,17 +38,20 @@ _METHODS = "GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS"
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s`)>\]]+", re.IGNORECASE)
 _CODE = re.compile(r"`+([^`]+)`+")
 _LINES = (
-    r"(?::(?P<a>\d{1,7})(?:[-–](?P<b>\d{1,7})|:\d+(?:[-–]\d+)?)?"
-    r"|\#L(?P<c>\d{1,7})(?:C\d+)?(?:-L?(?P<d>\d{1,7}))?)"
+    r"(?::(?P<a>\d{1,15})(?:[-–](?P<b>\d{1,15})|:\d+(?:[-–]\d+)?)?"
+    r"|\#L(?P<c>\d{1,15})(?:C\d+)?(?:-L?(?P<d>\d{1,15}))?)"
 )
-_IN_CODE = re.compile(rf"(?P<path>[^\s:#`\"'()]+?)(?:{_LINES})?[,;.]?$")
+_MORE_LINES = re.compile(r",\s?(\d{1,15})(?:[-–](\d{1,15}))?")
+_IN_CODE = re.compile(
+    rf"(?P<path>[^\s:#`\"'()]+?)(?:{_LINES}(?P<more>(?:,\s?\d{{1,15}}(?:[-–]\d{{1,15}})?)*))?[,;.]?$"
+)
 _IN_PROSE = re.compile(
     rf"(?<![\w/@.:-])(?P<path>(?:\.{{0,2}}/)?[\w@+-][\w@+./*-]*\.(?:{'|'.join(sorted(_EXTENSIONS))})"
     rf"|(?:{'|'.join(map(re.escape, sorted(_BARE_FILES)))}))(?:{_LINES})?(?![\w/])"
 )
 _SAID_AFTER = re.compile(
     r"\W{0,3}(?:(?:at|on|in|around|near)\s+)?(?:lines?|ll?\.|L|Zeilen?|lignes?|líneas?|righe?)\s*"
-    r"(?P<a>\d{1,7})(?:\s*(?:[-–]|to|bis|and|à|a)\s*L?(?P<b>\d{1,7}))?",
+    r"(?P<a>\d{1,15})(?:\s*(?:[-–]|to|bis|and|à|a)\s*L?(?P<b>\d{1,15}))?",
     re.IGNORECASE,
 )
 _SYMBOL = re.compile(r"[A-Za-z_$@][\w$]*(?:(?:\.|::|#|->)[A-Za-z_]\w*)*(?:\(.{0,80}\))?[!?]?")
@@ -128,8 +131,13 @@ class _Found:
             said = _SAID_AFTER.match(following)
             first, last = (said["a"], said["b"]) if said is not None else (None, None)
         if first is not None:
-            start = int(first)
-            self.citations.add(Citation(path, start, max(start, int(last or first))))
+            self._cite(path, first, last)
+        for more in _MORE_LINES.finditer(match.groupdict().get("more") or ""):
+            self._cite(path, more[1], more[2])
+
+    def _cite(self, path: str, first: str, last: str | None) -> None:
+        start = int(first)
+        self.citations.add(Citation(path, start, max(start, int(last or first))))
 
     def evidence(self) -> Evidence:
         return Evidence(

@@ -11,6 +11,8 @@ NOTES = "notes"
 
 _BEGIN = re.compile(r"<!-- keep: (?P<name>\S+) -->\s*")
 _END = re.compile(r"<!-- /keep -->\s*")
+_BROKEN = re.compile(r"\s*<!--\s*/?keep\b")
+"""Begins like a mark; no line of ours does but the marks."""
 
 
 def begin(name: str) -> str:
@@ -20,7 +22,8 @@ def begin(name: str) -> str:
 def read_kept(text: str, path: str = "backlog.md") -> dict[str, str]:
     """The texts between marked lines, by name; several of one name are joined.
 
-    A beginning without an end would swallow what is generated, so it is an error.
+    A beginning without an end would swallow what is generated, and a mark that does not stand
+    alone, or an end without a beginning, would lose what a person wrote: each is an error.
     """
     kept: dict[str, str] = {}
     name: str | None = None
@@ -37,6 +40,8 @@ def read_kept(text: str, path: str = "backlog.md") -> dict[str, str]:
             name = None
         elif name is not None:
             lines.append(line)
+        elif _BROKEN.match(line):
+            raise _broken(path, number)
     if name is not None:
         raise _unclosed(path, since)
     return {name: words for name, words in kept.items() if words.strip()}
@@ -46,6 +51,14 @@ def _unclosed(path: str, line: int) -> InputError:
     return InputError(
         f"{path}: the text that begins at line {line} has no end",
         hint=f"put a line `{END}` after it; nothing was written",
+    )
+
+
+def _broken(path: str, line: int) -> InputError:
+    return InputError(
+        f"{path}: the mark in line {line} does not stand alone, or ends what has no beginning",
+        hint=f"put `{begin('NAME')}` on a line of its own before your text and `{END}` after it; "
+        "nothing was written",
     )
 
 

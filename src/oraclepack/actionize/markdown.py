@@ -21,7 +21,9 @@ LONGEST_INLINE = 12_000
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_TAG = re.compile(r"<!--.*?-->|<[^<>]{0,200}>", re.DOTALL)
+_COMMENT_END = "-->"
+_COMMENT = re.compile(rf"<!--.*?{_COMMENT_END}", re.DOTALL)
+_TAG = re.compile(r"<[^<>]{0,200}>")
 _CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\]\s+")
 _SPACE = re.compile(r"\s+")
 
@@ -97,7 +99,7 @@ class _Walk:
                 case "fence" | "code_block":
                     yield self._code(token)
                 case "html_block":
-                    words = _squeezed(_TAG.sub(" ", token.content))
+                    words = _squeezed(_without_tags(token.content))
                     if words:
                         yield Block(Kind.PARAGRAPH, words, len(self._lists))
                 case "tr_close":
@@ -189,6 +191,13 @@ def _code(content: str) -> str:
     # A backtick inside would end the code where it does not end.
     words = content.replace("`", "'").strip()
     return f"`{words}`" if words else ""
+
+
+def _without_tags(html: str) -> str:
+    """The words of some HTML. A comment that never ends hides nothing."""
+    # Looked for only where one ends: thousands that do not would cost their square.
+    end = html.rfind(_COMMENT_END) + len(_COMMENT_END) if _COMMENT_END in html else 0
+    return _TAG.sub(" ", _COMMENT.sub(" ", html[:end]) + html[end:])
 
 
 def _squeezed(text: str) -> str:

@@ -74,8 +74,8 @@ def _body(record: Record) -> str:
 
 
 def _quiet(text: str) -> str:
-    """A text that calls nobody: `@name` becomes code."""
-    parts = _CODE.split(text)
+    """A text that calls nobody, `@name` becomes code, and that holds no mark of ours."""
+    parts = _CODE.split(text.replace("<!--", "<! --"))
     return "".join(
         part if part.startswith("`") else _MENTION.sub(r"`@\g<name>`", part) for part in parts
     )

@@ -26,6 +26,8 @@ from oraclepack.core.errors import LockedError, UsageError
 from oraclepack.core.moment import rfc3339
 
 FOLDER = "actionizer"
+_ANY_BYTES = "surrogateescape"
+"""A person's text comes back as it was, whatever its encoding."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -87,7 +89,7 @@ def _done(loaded: Loaded, writer: "Writer", exports: Iterable[Export]) -> Done:
 def earlier_backlog(place: Path) -> str:
     """The backlog that stands there, with a person's text in it."""
     data = files.read(place / BACKLOG)
-    return "" if data is None else data.decode("utf-8", "replace")
+    return "" if data is None else data.decode("utf-8", _ANY_BYTES)
 
 
 class Writer:
@@ -114,7 +116,7 @@ class Writer:
         return self._transaction.roll_back()
 
     def _compared(self, artifact: Artifact) -> tuple[Piece, WrittenArtifact]:
-        data = artifact.text.encode("utf-8", "replace")
+        data = artifact.text.encode("utf-8", _ANY_BYTES)
         path = self.place.resolve() / artifact.path
         changed = files.read(path) != data
         facts = WrittenArtifact(
