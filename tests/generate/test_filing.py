@@ -50,6 +50,8 @@ def test_the_kind_of_a_file(path: str, kind: Kind) -> None:
         pytest.param('a".py', False, id="a quote"),
         pytest.param("-x.py", False, id="looks like a flag"),
         pytest.param("a\nb.py", False, id="a line end"),
+        pytest.param("a effort=9.py", False, id="looks like the next key of a header"),
+        pytest.param("day=1/a.py", True, id="an equals sign alone"),
         pytest.param("a  b.py", False, id="two blanks would be one in a header"),
     ],
 )

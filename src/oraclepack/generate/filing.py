@@ -136,7 +136,9 @@ def is_speakable(path: str) -> bool:
     """A path that oracle takes as one literal file and bash as one quoted word."""
     if fault_of(path) is not None or set(path) & _UNSPEAKABLE or not path.isprintable():
         return False
-    # A header value ends at the end of its line and loses the blanks around it.
+    # A header value ends at the end of its line or at the next key, and loses the blanks around it.
+    if " " in path and "=" in path:
+        return False
     return not path.startswith(("-", "~", " ", "#")) and path == " ".join(path.split())
 
 
