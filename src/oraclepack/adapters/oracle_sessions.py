@@ -13,6 +13,8 @@ from oraclepack.core.result import Process
 _META, _LOG = "meta.json", "output.log"
 _LONGEST_LOG = 16_000_000
 
+_LOOKS = 50
+
 
 class OracleSessions:
     """The sessions in one home of oracle. Reads only; what is half written is not there yet."""
@@ -82,7 +84,17 @@ def worker_is_alive(pid: int) -> bool | None:
     if found is None or found.is_dead:
         return False
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().lower()
+        words = _words_of(pid)
     except OSError:
         return None
     return b"oracle" in words
+
+
+def _words_of(pid: int) -> bytes:
+    """The command line of a process; for the moment in which it becomes another program, none."""
+    for _ in range(_LOOKS):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().lower()
+        if words:
+            return words
+        os.sched_yield()
+    return b""
