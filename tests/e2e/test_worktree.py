@@ -213,6 +213,7 @@ def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
     undone = run(root, "undo", "pack.md", "01")
 
     assert again.envelope["error"]["code"] == "DIRTY_RERUN"
+    assert "left over from a killed command and ended: codex" in again.err
     assert undone.code == 0
     assert contents(root) == before
 

@@ -1,5 +1,6 @@
 """What an earlier command left unfinished: processes without a runner, a half-done rollback."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from oraclepack.adapters import surroundings
@@ -11,7 +12,9 @@ from oraclepack.app.run.tree import recover_change
 from oraclepack.app.run.undoing import roll_back
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Started
+from oraclepack.core.call import ORACLE
 from oraclepack.core.result import Process, Status
+from oraclepack.core.stepstate import StepState
 from oraclepack.run.rollback import is_unfinished
 
 
@@ -20,6 +23,8 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
     for step_id, step in sorted(record.state.steps.items()):
         if step.status is Status.RUNNING:
             _end(record, step_id, step.process, step.token)
+            for process in _agents(step):
+                _end(record, step_id, process, None)
     if record.state.prelude_process is not None:
         _end(record, None, record.state.prelude_process, record.state.prelude_process.token)
     recover_change(root, run, record)
@@ -30,6 +35,18 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
         record.append(j.Warned(code="rollback", message=message))
         return True
     return False
+
+
+def _agents(step: StepState) -> Iterator[Process]:
+    """The tools that the step had called, each in a session of its own, and that may still work.
+
+    What oracle was asked is paid for and adopted later; nobody waits for the others, and they
+    would go on changing files under the next attempt.
+    """
+    for made in step.invocations:
+        intent = made.intent
+        if made.is_open and intent is not None and intent.tool != ORACLE and intent.process:
+            yield intent.process
 
 
 def _end(record: Recorder, step_id: str | None, process: Process | None, token: str | None) -> None:
