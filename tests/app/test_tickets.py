@@ -138,9 +138,18 @@ def test_figures_need_tasks(desk: Desk, question: str) -> None:
     with pytest.raises(InputError, match="holds no tasks"):
         tasks(desk, question)
 
-    _with_tasks(desk)
+    _with_tasks(desk, {"tasks": [{"id": 4, "title": "a", "subtasks": [{"id": 1, "title": "b"}]}]})
 
     assert tasks(desk, question)[0].written is not None
+
+
+def test_what_was_not_broken_down_is_told_and_no_figures_are_left(desk: Desk) -> None:
+    _with_tasks(desk)
+
+    with pytest.raises(InputError, match="broke down nothing of task 4"):
+        tasks(desk, "expanded")
+
+    assert desk.content("tm-expanded.json") is None
 
 
 def test_a_check_tells_what_is_wrong(desk: Desk) -> None:

@@ -81,6 +81,8 @@ def test_with_all_tools_every_step_is_ok_and_nothing_is_done_twice(
     assert (project.root / "work.txt").read_text() == "by codex\n" * 3
 
     before = project.calls
+    (expand,) = [words for words in before if "expand" in words]
+    assert expand[-2:] == ["--complexity-report", f"{OUT}/tm-complexity.json"]
     again = project.run()
 
     assert again.code == 0, again.out

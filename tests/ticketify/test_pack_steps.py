@@ -136,6 +136,14 @@ def _nothing(_: Bench) -> None: ...
         ),
         pytest.param("07", _nothing, "task-master expand", "expand failed", None, id="07 refused"),
         pytest.param(
+            "07",
+            _nothing,
+            "task-master expand silent",
+            "broke down nothing of task 1",
+            None,
+            id="07 exit 0 and nothing broken down",
+        ),
+        pytest.param(
             "08", _bad_tasks, "", "circle of dependencies", "tm-check.json", id="08 circle"
         ),
         pytest.param(

@@ -8,6 +8,7 @@ import pytest
 from oraclepack.ticketify.tasks import (
     Malformed,
     Task,
+    left_whole,
     problems,
     read_complexity,
     read_tasks,
@@ -22,6 +23,11 @@ def _file(*tasks: dict[str, Any], tag: str = "master") -> bytes:
 
 def _one(number: int, *needs: int | str, **more: Any) -> dict[str, Any]:
     return {"id": number, "title": f"t{number}", "dependencies": list(needs), **more}
+
+
+def _weighing(task_id: int, subtasks: int) -> bytes:
+    entry = {"taskId": task_id, "recommendedSubtasks": subtasks}
+    return json.dumps({"complexityAnalysis": [entry]}).encode()
 
 
 def _read(data: bytes) -> tuple[Task, ...]:
@@ -115,3 +121,22 @@ def test_complexity(data: bytes | None, expected: int | None) -> None:
 @pytest.mark.parametrize("data", [b"{", b"{}", b'{"complexityAnalysis": []}'])
 def test_what_is_no_complexity_report(data: bytes) -> None:
     assert isinstance(read_complexity(data), Malformed)
+
+
+@pytest.mark.parametrize(
+    ("task", "complexity", "left"),
+    [
+        pytest.param(_one(1), None, ("1",), id="nothing came of it"),
+        pytest.param(_one(1, subtasks=[_one(1)]), None, (), id="broken down"),
+        pytest.param(_one(1, status="done"), None, (), id="done before"),
+        pytest.param(_one(1), _weighing(1, 0), (), id="too simple to break down"),
+        pytest.param(_one(1), _weighing(1, 3), ("1",), id="to be broken down"),
+        pytest.param(_one(1), _weighing(2, 0), ("1",), id="another one is too simple"),
+        pytest.param(_one(1), b"{", ("1",), id="a report that cannot be read"),
+        pytest.param(_one(1), b"[]", ("1",), id="a report of another shape"),
+    ],
+)
+def test_what_expand_left_whole(
+    task: dict[str, Any], complexity: bytes | None, left: tuple[str, ...]
+) -> None:
+    assert left_whole(_read(_file(task)), complexity) == left

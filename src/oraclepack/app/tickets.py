@@ -201,6 +201,11 @@ def _figures(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
     found = desk.tasks()
     if not found:
         raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
+    if asked == "expanded" and (whole := tm.left_whole(found, desk.content(names.TM_COMPLEXITY))):
+        raise InputError(
+            f"Task Master broke down nothing of task {', '.join(whole)}",
+            hint="its own messages above tell why; run the step again, what has subtasks stays",
+        )
     before = desk.shape(names.TM_TASKS, TasksTold)
     prd = _prd_hash(desk)
     made_of = prd if asked == "made" else before.prd_sha256 if before else None

@@ -130,13 +130,15 @@ def _task_master(at: _Places) -> Iterator[PackStep]:
 
 
 def _tasks_broken_down(at: _Places) -> Iterator[PackStep]:
+    complexity = at.out(names.TM_COMPLEXITY)
     yield PackStep(
         "Task Master: break the tasks down; those with subtasks stay as they are",
-        (names.TASKS, at.out(names.TM_COMPLEXITY)),
+        (names.TASKS, complexity),
         (at.out(names.TM_EXPANDED),),
         (
             *_guard("task-master"),
-            _tm("expand --all", "60m"),
+            # It looks for its report elsewhere, and does without one that is not there.
+            _tm(f"expand --all --complexity-report {quote(complexity)}", "60m"),
             at.tickets("tasks expanded"),
         ),
     )

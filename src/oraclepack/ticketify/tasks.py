@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -91,6 +91,37 @@ def read_complexity(data: bytes | None) -> int | Malformed | None:
         case {"complexityAnalysis": list(entries)} if entries:
             return len(entries)
     return Malformed("no complexityAnalysis in it")
+
+
+def left_whole(tasks: Iterable[Task], complexity: bytes | None) -> tuple[str, ...]:
+    """The ids of open tasks that were to be broken down and have no subtasks.
+
+    `expand --all` ends with 0 even when it failed for every one of them. A task for which the
+    complexity report recommends none may stay whole.
+    """
+    simple = _simple(complexity)
+    return tuple(
+        task.id
+        for task in tasks
+        if is_movable(task) and not task.subtasks and task.id not in simple
+    )
+
+
+def _simple(complexity: bytes | None) -> frozenset[str]:
+    """The ids of tasks that the complexity report would leave whole."""
+    try:
+        value = msgspec.json.decode(complexity or b"{}")
+    except (msgspec.DecodeError, RecursionError):
+        return frozenset()
+    match value:
+        case {"complexityAnalysis": list(entries)}:
+            weighed = (entry for entry in entries if isinstance(entry, dict))
+            return frozenset(
+                str(entry.get("taskId"))
+                for entry in weighed
+                if entry.get("recommendedSubtasks") == 0
+            )
+    return frozenset()
 
 
 def problems(tasks: Sequence[Task]) -> tuple[TaskProblem, ...]:
