@@ -1,5 +1,6 @@
 import re
 from collections.abc import Mapping
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,18 @@ def test_a_dirty_work_tree_changes_nothing_but_is_told(tmp_path: Path) -> None:
 
     assert again.text == pack.text
     assert (first.warnings, len(second.warnings)) == ((), 1)
+
+
+def test_a_shallow_clone_is_told(tmp_path: Path) -> None:
+    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
+    more = ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "more"]
+    subprocess.run(["git", *more, "--allow-empty"], cwd=root, check=True)
+    words = ["clone", "-q", "--depth", "1", root.as_uri(), str(tmp_path / "s")]
+    subprocess.run(["git", *words], check=True)
+
+    outcome, _ = made(tmp_path / "s")
+
+    assert "shallow" in outcome.warnings[0]
 
 
 def test_two_repositories_of_one_language_get_different_questions(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def read_repository(root: Path, environment: Mapping[str, str], wanted: Wanted) 
     stamp = (git.ask("log", "-1", "--format=%ct", "--no-show-signature") or b"0").strip()
     dirty = bool(git.ask("status", "--porcelain", "--untracked-files=no", "--", "."))
     day = datetime.fromtimestamp(int(stamp), UTC).date().isoformat()
-    return Repository(files, tuple(_commits(git)), sha, day, dirty)
+    shallow = (git.ask("rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
+    return Repository(files, tuple(_commits(git)), sha, day, dirty, shallow)
 
 
 @dataclass(frozen=True, slots=True)

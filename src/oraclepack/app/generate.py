@@ -238,7 +238,13 @@ def _told(  # noqa: PLR0913 - the parts of one answer
 
 
 def _warnings(repository: Repository) -> tuple[str, ...]:
+    warnings: list[str] = []
     if repository.dirty and repository.sha:
         short = repository.sha[:_SHORT_SHA]
-        return (f"the work tree differs from the commit; the pack describes {short}",)
-    return ()
+        warnings.append(f"the work tree differs from the commit; the pack describes {short}")
+    if repository.shallow:
+        warnings.append(
+            "this clone is shallow and a full one may give another pack; "
+            "`git fetch --unshallow` brings the history"
+        )
+    return tuple(warnings)

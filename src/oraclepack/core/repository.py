@@ -28,3 +28,5 @@ class Repository:
     """The day of the commit in UTC, `YYYY-MM-DD`."""
     dirty: bool = False
     """Tracked files of the work tree differ from the commit."""
+    shallow: bool = False
+    """The clone holds only the end of the history."""
