@@ -1,6 +1,6 @@
 import re
-from collections.abc import Mapping
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
