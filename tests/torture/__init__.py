@@ -1,0 +1,1 @@
+"""Attacks on the promise: what was paid for is never paid for again, lost or taken unverified."""

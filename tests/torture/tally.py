@@ -1,0 +1,63 @@
+"""What an attack gets, and what it gives back: the figures of `make torture`."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from tests.e2e.run.project import Zygote
+
+
+class Promise(StrEnum):
+    """What must hold after every attack; each is counted, and each count must be zero."""
+
+    PAID_TWICE = "calls paid for twice"
+    LOST = "answers lost"
+    UNVERIFIED = "unverified answers accepted"
+    CORRUPT = "corrupt files"
+    TOUCHED = "files touched outside what is owned"
+    LEFT = "processes left behind"
+    ENDING = "runs not ended by the next command as an undisturbed one"
+    TOLD = "secrets told"
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """Where an attack takes place: a folder of its own, chance by seed, and how much to do.
+
+    `share` is 1 for `make torture`; the short form inside `make test` gives a small part of 1,
+    and an attack does at least one trial of each kind it knows.
+    """
+
+    folder: Path
+    zygote: Zygote
+    seed: int
+    share: float = 1.0
+
+    def some(self, full: int) -> int:
+        """How many trials of what would be `full` ones."""
+        return max(1, round(full * self.share))
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """One promise that did not hold, and how it showed."""
+
+    promise: Promise
+    what: str
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """The figures of one attack."""
+
+    trials: int
+    kills: int = 0
+    """How many of the trials killed something with kill -9; they add up to the kill points."""
+    broken: tuple[Broken, ...] = ()
+    facts: dict[str, int] = {}
+    """Further figures worth printing: operations, calls, runners, damaged bytes."""
+    where: dict[str, int] = {}
+    """For kills: the histogram of the operations they came before or fell into."""
+
+
+Attack = Callable[[Scene], Tally]
+"""Its docstring is what RELIABILITY.md says of it."""
