@@ -109,7 +109,7 @@ exit 7
             "leaves nothing where a link was",
             "echo old >real.md; ln -s ../real.md out/a.md",
             "rm out/a.md; exit 5",
-            {"out/a.md": "old\n"},
+            {},
         ),
     ],
 )
@@ -127,6 +127,18 @@ def test_a_path_becomes_what_it_was(
     assert standing(made.root) == was
     attempt = next(iter((made.root / "out").glob("_failed/*/step-01/1")), made.root / "nothing")
     assert {name: told for name, (told, *_) in standing(attempt).items()} == kept
+
+
+@pytest.mark.parametrize("does", ["rm out/a.md", "rm real.md", "rm out/a.md real.md"])
+def test_a_failed_step_leaves_a_link_a_link(tmp_path: Path, zygote: Zygote, does: str) -> None:
+    """Without a rollback: where it left nothing, what stood there comes back."""
+    made = a_project(tmp_path, zygote, WRITES.format(what="removes", does=f"{does}; exit 5"))
+    prepare = "mkdir out; echo old >real.md; ln -s ../real.md out/a.md; touch -d 2020-02-02 *.md"
+    subprocess.run(["bash", "-ec", prepare], cwd=made.root, check=True)
+    was = standing(made.root)
+
+    assert made.run().code == 3
+    assert standing(made.root) == was
 
 
 def standing(root: Path) -> dict[str, tuple[str, int, int]]:

@@ -1,5 +1,6 @@
 """The outputs of a step on disk: set aside before it runs, recorded after it ran."""
 
+import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,9 +35,15 @@ def put_back(session: Session, step: Step, attempt: int) -> None:
     What calls moved away they bring back themselves, unless they were killed in between.
     """
     kept = backup_folder(session, step.id, attempt)
+    before = _set_aside_by(session, step, attempt)
     for path in declared_paths(step):
+        if not (kept / path).is_file():
+            continue
+        link = before[path].link if path in before else None
+        if link is not None and not os.path.lexists(session.root / path):
+            _link(link, session.root / path)
         place = _judged(session, path)
-        if place is not None and not place.exists() and (kept / path).is_file():
+        if place is not None and not place.exists():
             _copy(kept / path, place)
 
 
@@ -106,6 +113,22 @@ def backup_folder(session: Session, step_id: str, attempt: int) -> Path:
     return session.run.backups / f"{step_id}.{attempt}"
 
 
+def _set_aside_by(session: Session, step: Step, attempt: int) -> dict[str, j.SetAside]:
+    """What an attempt kept copies of, by path."""
+    return {
+        event.path: event
+        for event in session.record.state.session_files
+        if isinstance(event, j.SetAside) and (event.step, event.attempt) == (step.id, attempt)
+    }
+
+
+def _link(text: str, place: Path) -> None:
+    try:
+        relocate.make_link(text, place)
+    except OSError as trouble:
+        raise files.cannot("put back", place, trouble) from trouble
+
+
 def _copy(source: Path, place: Path) -> None:
     files.make_directories(place.parent)
     try:
@@ -132,11 +155,7 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
     }
     paths = produced_paths(session, step, attempt)
     names = output_names(step.id, title_of(step), paths, known)
-    replaced = {
-        event.path: event
-        for event in session.record.state.session_files
-        if isinstance(event, j.SetAside) and (event.step, event.attempt) == (step.id, attempt)
-    }
+    replaced = _set_aside_by(session, step, attempt)
     cached = {
         call.outcome.output_path
         for call in session.record.state.step(step.id).last_invocations()
