@@ -1,0 +1,129 @@
+"""A published schema does not change under its readers: what it says is raised to a new version."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from oraclepack.core import backlog, cache_entry, envelope, journal, legacy, manifest
+from oraclepack.core.schemas import SCHEMAS
+from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published
+
+CARRIED = {
+    "run": manifest.SCHEMA_VERSION,
+    "steps": manifest.SCHEMA_VERSION,
+    "state": legacy.SCHEMA_VERSION,
+    "report": legacy.SCHEMA_VERSION,
+    "journal": journal.SCHEMA_VERSION,
+    "record": backlog.RECORD_VERSION,
+    "cache-entry": cache_entry.SCHEMA_VERSION,
+    "envelope": envelope.SCHEMA_VERSION,
+}
+"""The versions that files carry themselves."""
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_as_it_was_published(name: str) -> None:
+    version = SCHEMAS[name][1]
+
+    assert complaint(name, version, kept(name, version)) == ""
+
+
+def test_no_copy_is_missing_and_none_is_left_over() -> None:
+    wanted = [
+        copy_of(name, version).name
+        for name, (_, newest) in SCHEMAS.items()
+        for version in range(1, newest + 1)
+    ]
+
+    assert sorted(path.name for path in COPIES.iterdir()) == sorted(wanted)
+
+
+@pytest.mark.parametrize("name", CARRIED)
+def test_a_file_carries_the_version_of_its_schema(name: str) -> None:
+    assert SCHEMAS[name][1] == CARRIED[name]
+
+
+def part(schema: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = schema["$defs"][name]
+    return found
+
+
+def drop_field(schema: dict[str, Any]) -> None:
+    del part(schema, "CacheRow")["properties"]["model"]
+
+
+def rename_field(schema: dict[str, Any]) -> None:
+    properties = part(schema, "CacheRow")["properties"]
+    properties["engine"] = properties.pop("model")
+
+
+def retype_field(schema: dict[str, Any]) -> None:
+    part(schema, "CacheRow")["properties"]["bytes"] = {"type": "string"}
+
+
+def make_nullable(schema: dict[str, Any]) -> None:
+    part(schema, "CacheRow")["properties"]["step"]["anyOf"].append({"type": "integer"})
+
+
+def demand_field(schema: dict[str, Any]) -> None:
+    part(schema, "CacheRow")["properties"]["age"] = {"type": "integer"}
+    part(schema, "CacheRow")["required"].append("age")
+
+
+def add_field(schema: dict[str, Any]) -> None:
+    part(schema, "CacheRow")["properties"]["age"] = {"type": "integer", "default": 0}
+
+
+def add_part(schema: dict[str, Any]) -> None:
+    schema["$defs"]["Pruned"] = {"type": "object", "required": ["x"], "properties": {"x": {}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        pytest.param(drop_field, "no longer: #CacheRow.model is there", id="a field that goes"),
+        pytest.param(rename_field, "no longer: #CacheRow.model is there", id="another name"),
+        pytest.param(retype_field, 'new: #CacheRow.bytes has type "string"', id="another type"),
+        pytest.param(make_nullable, 'new: #CacheRow.step may be {"type": "integer"}', id="wider"),
+        pytest.param(demand_field, 'new: #CacheRow requires "age"', id="a field old files lack"),
+        pytest.param(add_field, None, id="an optional field is allowed"),
+        pytest.param(add_part, None, id="a new part is allowed"),
+    ],
+)
+def test_a_change_is_noticed(change: Callable[[dict[str, Any]], None], told: str | None) -> None:
+    old = published("cache-list")
+    new = deepcopy(old)
+
+    change(new)
+
+    found = broken("cache-list", old, new)
+    assert told in found if told else found == []
+
+
+def test_the_complaint_says_what_to_do() -> None:
+    old = published("cache-list")
+    part(old, "CacheRow")["properties"]["gone"] = {"type": "integer"}
+
+    told = complaint("cache-list", 1, old)
+
+    assert "raise the version in core/schemas.py" in told
+    assert "no longer: #CacheRow.gone is there" in told
+    assert "is new" in complaint("cache-list", 1, None)
+
+
+def test_a_schema_that_has_grown_asks_for_its_copy() -> None:
+    old = published("cache-entry")
+    del part(old, "CacheEntry")["properties"]["tool_version"]
+
+    assert "has grown within version 1" in complaint("cache-entry", 1, old)
+
+
+def test_a_new_kind_of_event_is_allowed_and_a_lost_one_is_not() -> None:
+    now = published("journal")
+    before = deepcopy(now)
+    before["anyOf"].pop()
+
+    assert broken("journal", before, now) == []
+    assert broken("journal", now, before) != []
