@@ -1,13 +1,17 @@
 """Writes the files that are made from the program itself: `python -m tests.generated [--check]`."""
 
+import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from oraclepack.cli.describe import commands, help_of
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.table import root
+from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import SETTINGS
 from oraclepack.lint.doc import rules_page
@@ -28,7 +32,18 @@ def cli_page() -> str:
         f" Data: `oraclepack schema {command.facts.data}`.\n"
         for name, command in commands(root())
     )
-    return _CLI_HEAD.format(help=root_help().rstrip(), codes=codes) + pages
+    head = _CLI_HEAD.format(help=root_help().rstrip(), codes=codes)
+    return head + pages + _SCHEMAS_HEAD + "".join(map(_schema_row, sorted(SCHEMAS)))
+
+
+def _schema_row(name: str) -> str:
+    """A published shape, in the first words of its own documentation."""
+    module, _, attribute = SCHEMAS[name][0].partition(":")
+    shape = getattr(importlib.import_module(module), attribute)
+    named = isinstance(shape, type | FunctionType)
+    told = (inspect.getdoc(shape) or "") if named else _NAMELESS[name]
+    meaning = " ".join(told.partition("\n\n")[0].split())
+    return f"| `oraclepack schema {name}` | {SCHEMAS[name][1]} | {meaning} |\n"
 
 
 def settings_page() -> str:
@@ -94,6 +109,23 @@ What all commands share:
 
 """
 
+_NAMELESS = {
+    "completion": "What `completion` answers: the shell and its script.",
+    "journal": "One event of `journal.jsonl`, without its checksum.",
+    "schema": "What `schema` answers without a name: the names.",
+}
+"""Shapes that are aliases, and so have no documentation of their own."""
+
+_SCHEMAS_HEAD = """
+## Schemas
+
+A version is raised when a reader would have to change; within one only optional fields, and new
+kinds of events in a journal, are added.
+
+| command | version | what it describes |
+|---|---|---|
+"""
+
 _SETTINGS_HEAD = """\
 # Settings
 
@@ -112,7 +144,9 @@ A setting may be given in several places. The first of these wins:
 A bad value is an error that names its source, also where a stronger source hides it. An unknown
 key is an error; an unknown `ORACLEPACK_*` variable is a warning. A repository's own files may not
 name programs to execute, unless you set `allow_project_programs = true` in your own config file.
-`oraclepack config show` tells each value and its origin.
+`oraclepack config show` tells each value and its origin. Two variables are not settings:
+`ORACLEPACK_ATTEMPT` marks the processes of a step, `_ORACLEPACK_COMPLETE` is how a shell asks for
+completions.
 
 | key | kind | default | where | commands | meaning |
 |---|---|---|---|---|---|

@@ -91,7 +91,10 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def validation_schema() -> dict[str, Any]:
-    """One pack, or several under `packs`: msgspec cannot describe a choice of two shapes itself."""
+    """One pack, or several under `packs`.
+
+    msgspec cannot describe a choice of two shapes itself.
+    """
     from oraclepack.core.validation import Unreadable, Validation  # noqa: PLC0415 - only for this
 
     (one, unreadable), parts = msgspec.json.schema_components(

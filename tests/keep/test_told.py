@@ -1,0 +1,150 @@
+"""Every setting, rule, exit code, event, schema and variable stands on its page.
+
+The names are gathered from the declarations themselves, not from the tables that the pages are made
+from: what somebody forgot to put into a table is noticed too.
+"""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+import oraclepack
+from oraclepack.cli.exit_codes import ExitCode
+from oraclepack.core.event import Event
+from oraclepack.core.schemas import SCHEMAS
+from oraclepack.core.setting import Setting
+from oraclepack.lint.rule import Rule
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """Every module that may declare something; the shims are programs of their own."""
+    names = [found.name for found in pkgutil.walk_packages(oraclepack.__path__, "oraclepack.")]
+    return tuple(
+        importlib.import_module(name)
+        for name in names
+        if not name.startswith(("oraclepack.shims", "oraclepack.__main__"))
+    )
+
+
+def declared(kind: type) -> Iterator[object]:
+    """What modules hold of a kind, by itself or in a tuple."""
+    for module in modules():
+        for value in vars(module).values():
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, kind):
+                    yield each
+
+
+@cache
+def settings() -> set[str]:
+    return {each.name for each in declared(Setting) if isinstance(each, Setting)}
+
+
+@cache
+def rules() -> set[str]:
+    return {f"{each.id} {each.name}" for each in declared(Rule) if isinstance(each, Rule)}
+
+
+def exit_codes() -> set[str]:
+    return {str(int(code)) for code in ExitCode}
+
+
+def events(kind: type[Event] = Event) -> set[str]:
+    modules()
+    tags = {str(each.__struct_config__.tag) for each in kind.__subclasses__()}
+    return tags.union(*(events(each) for each in kind.__subclasses__()))
+
+
+def schemas() -> set[str]:
+    return set(SCHEMAS)
+
+
+@cache
+def variables() -> set[str]:
+    """The variables that the program names itself, beside those that follow from settings."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    return set(re.findall(r'"(_?ORACLEPACK_[A-Z_]*[A-Z])"', text))
+
+
+class Told(NamedTuple):
+    """A kind of thing, where its names come from, and how its page tells of one."""
+
+    names: Callable[[], set[str]]
+    pages: str
+    row: str
+    """A pattern; NAME stands for the name."""
+
+
+KINDS = {
+    "setting": Told(settings, "settings.md", r"^\| `NAME` \|.*$"),
+    "rule": Told(rules, "rules.md", r"^### NAME\b.*$"),
+    "exit code": Told(exit_codes, "cli.md", r"^\| NAME \|.*$"),
+    "event": Told(events, "formats.md", r"^\| `NAME` \|.*$"),
+    "schema": Told(schemas, "cli.md", r"^\| `oraclepack schema NAME` \|.*$"),
+    "variable": Told(variables, "settings.md", r"`NAME`"),
+}
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def text_of(pages: str) -> str:
+    return "\n".join(page.read_text(encoding="utf-8") for page in sorted(DOCS.glob(pages)))
+
+
+def untold(told: Told, text: str) -> list[str]:
+    """The names that the text does not tell of."""
+    return sorted(name for name in told.names() if not row_of(told, name).search(text))
+
+
+def row_of(told: Told, name: str) -> re.Pattern[str]:
+    return re.compile(told.row.replace("NAME", re.escape(name)), re.MULTILINE)
+
+
+@every_kind
+def test_nothing_is_left_untold(kind: str) -> None:
+    told = KINDS[kind]
+
+    assert untold(told, text_of(told.pages)) == [], f"tell of this {kind} in docs/{told.pages}"
+
+
+@every_kind
+def test_what_is_missing_is_noticed(kind: str) -> None:
+    told = KINDS[kind]
+    text = text_of(told.pages)
+    for name in told.names():
+        assert name in untold(told, row_of(told, name).sub("", text))
+
+
+@pytest.mark.parametrize(
+    ("kind", "fewest"),
+    [
+        ("setting", 40),
+        ("rule", 40),
+        ("exit code", 9),
+        ("event", 25),
+        ("schema", 40),
+        ("variable", 3),
+    ],
+)
+def test_the_names_are_found(kind: str, fewest: int) -> None:
+    assert len(KINDS[kind].names()) >= fewest
+
+
+def test_an_event_outside_of_the_table_is_found() -> None:
+    class Forgotten(Event, frozen=True, kw_only=True, tag="forgotten"):
+        """Declared, but part of no table."""
+
+    assert "forgotten" in events()
+    assert untold(KINDS["event"], text_of("formats.md")) == ["forgotten"]
