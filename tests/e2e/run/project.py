@@ -94,8 +94,14 @@ class Project:
         known = {"PATH": path, "TOOLS": str(self.oracle.folder), "LANG": "C.UTF-8"}
         return mine | known | self.variables
 
-    def start(self, *args: str, fault: dict[str, object] | None = None, **env: str) -> Program:
-        """Begin a command line without waiting for its end."""
+    def start(
+        self,
+        *args: str,
+        fault: dict[str, object] | None = None,
+        inside: dict[str, dict[str, object]] | None = None,
+        **env: str,
+    ) -> Program:
+        """Begin a command line without waiting for its end; see `zygote.py` for the faults."""
         number = next(_numbers)
         out, err = (self.root.parent / f"{self.root.name}.{number}.{name}" for name in ("o", "e"))
         pid = self.zygote.ask(
@@ -106,12 +112,20 @@ class Project:
             out=str(out),
             err=str(err),
             fault=fault,
+            inside=inside or {},
         )
         return Program(self.zygote, pid, out, err)
 
-    def run(self, *args: str, fault: dict[str, object] | None = None, **env: str) -> Ran:
+    def run(
+        self,
+        *args: str,
+        fault: dict[str, object] | None = None,
+        inside: dict[str, dict[str, object]] | None = None,
+        **env: str,
+    ) -> Ran:
         """`oraclepack run pack.md --json …`, to its end."""
-        return self.start("run", "pack.md", "--json", *args, fault=fault, **env).wait()
+        words = ("run", "pack.md", "--json", *args)
+        return self.start(*words, fault=fault, inside=inside, **env).wait()
 
     @property
     def run_dirs(self) -> list[Path]:

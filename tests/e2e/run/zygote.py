@@ -2,10 +2,12 @@
 
 A process of its own, with one thread: it reads requests as lines of JSON, forks, and the child
 becomes the program as `python -m oraclepack` would be, in a given directory and environment.
-On request the child's disk fails or kills it at a given operation.
+On request the child's disk fails or kills it at a given operation, or a function of the tests
+changes the child from inside: `"inside": {"tests.some.module:function": {…its arguments…}}`.
 """
 
 import errno
+import importlib
 import json
 import os
 import signal
@@ -69,6 +71,9 @@ def become(request: Request) -> None:
     fault = request.get("fault")
     if fault is not None:
         disk.set_hook(Fault(**fault))
+    for name, given in request.get("inside", {}).items():
+        module, _, function = name.partition(":")
+        getattr(importlib.import_module(module), function)(**given)
 
 
 class Fault:

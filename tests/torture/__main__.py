@@ -1,0 +1,60 @@
+"""Attacks the promise, and tells with figures whether it held.
+
+    python -m tests.torture [--seed 1] [--only NAME …] [--share 1.0] [--write RELIABILITY.md]
+
+Ends with 1 if any promise was broken. The attacks stand in `attacks.py`.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.torture.attacks import ATTACKS
+from tests.torture.playing import play_all, to_stderr
+from tests.torture.tally import Promise, Tally
+
+_SHOWN = 20
+
+
+def main() -> int:
+    given = _arguments()
+    names = given.only or list(ATTACKS)
+    with tempfile.TemporaryDirectory(prefix="tt-") as folder:
+        played = play_all(names, Path(folder).resolve(), given.seed, given.share, to_stderr)
+    broken = Counter(one.promise for tally, _ in played.values() for one in tally.broken)
+    print(table({name: tally for name, (tally, _) in played.items()}))  # noqa: T201
+    for name, (tally, _) in played.items():
+        for one in tally.broken[:_SHOWN]:
+            to_stderr(f"BROKEN {name}: {one.promise}: {one.what}")
+    return int(bool(broken))
+
+
+def table(tallies: Mapping[str, Tally]) -> str:
+    """One row per attack, and how often each promise was broken in all."""
+    width = max(map(len, tallies))
+    rows = [f"{'attack':{width}}  trials   kills  broken"]
+    for name, tally in tallies.items():
+        rows.append(f"{name:{width}}  {tally.trials:6}  {tally.kills:6}  {len(tally.broken):6}")
+    broken = Counter(one.promise for tally in tallies.values() for one in tally.broken)
+    rows += ["", *(f"{broken[promise]:6}  {promise}" for promise in Promise)]
+    trials = sum(tally.trials for tally in tallies.values())
+    kills = sum(tally.kills for tally in tallies.values())
+    return "\n".join([*rows, "", f"{trials} trials, {kills} of them kill points"])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=ATTACKS, metavar="NAME")
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
