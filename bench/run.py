@@ -1,31 +1,39 @@
-"""What running steps costs beside the shells themselves: `python -m bench.run [ROUNDS]`."""
+"""Running steps that do nothing: what is left is the runner, beside the shells themselves."""
 
 import shutil
 import subprocess
-import sys
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from bench.measure import (
-    BIN,
-    Contender,
-    Row,
-    clean_home,
-    compared,
-    control,
-    medians,
-    rounds_asked,
-    table,
-)
+from bench import rivals
+from bench.rivals import titled
+from bench.scene import Contender, Place, Times, control, controlled, ours, python
+from bench.startup import BARE
+from bench.table import Row, median, memories, present, ratio, ratios
 
-BARE, SHELL, VERSION = "python -c pass", "bash -lc true", "oraclepack --version"
-ONE, MANY, RESUME = "run of 1 step", "run of 21 steps", "resume of a finished run"
-XARGS, FOUR = "xargs -P4, 20 x bash -lc true", "run of 20 steps, 4 at a time"
-IDEAL, HALVES = "ideal", "20 x 0.5 s, 4 at a time"
-REDIRECT, LOUD = "plain redirect of 1 GB", "run of a step that prints 1 GB"
-GIGABYTE = 1_000_000_000
-MEMORY = 60
+SHELL = "bash -lc true"
+MORE = 20
+"""How many steps the long run has beyond the first."""
+ONE, MANY = titled("oraclepack", 1), titled("oraclepack", 1 + MORE)
+FOUR = "oraclepack, 4 at a time"
+SEVERAL = (rivals.MAKE, rivals.PARALLEL, rivals.DOIT, rivals.SNAKEMAKE)
+"""Those who can run so many at a time and no more; xargs is what all are measured against."""
+
+SPAWN = """
+import subprocess
+for n in range({steps}):
+    subprocess.run(["bash", "-lc", "true"], stdin=subprocess.DEVNULL)
+"""
+SYNC = """
+import os
+log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+for n in range({steps}):
+    os.write(log, b"x" * 200 + b"\\n")
+    os.fsync(log)
+"""
+FLOORS = {"python": SPAWN, "fsync": SYNC}
+"""Programs that do one thing which every step of ours needs, once for each step."""
 
 
 def pack(*bodies: str) -> str:
@@ -33,99 +41,108 @@ def pack(*bodies: str) -> str:
     return f"# p\n\n```bash\n{steps}```\n"
 
 
-PACKS = {
-    "one.md": pack("true"),
-    "many.md": pack(*["true"] * 21),
-    "twenty.md": pack(*["true"] * 20),
-    "halves.md": pack(*["sleep 0.5"] * 20),
-    "loud.md": pack(
-        f"head -c {GIGABYTE} /dev/zero", "grep VmHWM /proc/$PPID/status >memory.txt || true"
-    ),
-}
+def project(place: Place, *bodies: str, name: str = "pack.md") -> Path:
+    """A repository with a pack of these steps."""
+    (place.path / name).write_text(pack(*bodies), encoding="utf-8")
+    if not (place.path / ".git").exists():
+        subprocess.run(["git", "init", "-q"], cwd=place.path, check=True)
+    return place.path
 
 
-def main() -> None:
-    rounds = rounds_asked(15)
-    with clean_home() as env, tempfile.TemporaryDirectory() as place:
-        project = Path(place)
-        for name, text in PACKS.items():
-            (project / name).write_text(text, encoding="utf-8")
-        subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-        print(quick(project, env, rounds))
-        print(resume(project, env, rounds))
-        print(halves(project, env, max(2, rounds // 5)))
-        print(loud(project, env, max(2, rounds // 5)))
+def runner(name: str, where: Path, *args: str) -> Contender:
+    """A first run each time: what is measured must not depend on how often it was."""
+    return ours(name, "run", "--quiet", *args, before=forgets(where))
 
 
-def ours(name: str, *args: str) -> Contender:
-    return Contender(name, [str(BIN / "oraclepack"), "run", "--quiet", *args])
+def forgets(where: Path) -> Callable[[], None]:
+    return lambda: shutil.rmtree(where / ".oraclepack", ignore_errors=True)
 
 
-def forget(project: Path) -> None:
-    """Every run is a first one: what is measured must not depend on how often it was."""
-    shutil.rmtree(project / ".oraclepack", ignore_errors=True)
-
-
-def quick(project: Path, env: Mapping[str, str], rounds: int) -> str:
-    shell = Contender(SHELL, ["bash", "-lc", "true"])
-    xargs = "seq 20 | xargs -P4 -I{} bash -lc true"
-    contenders = [
-        python := Contender(BARE, [sys.executable, "-c", "pass"]),
-        control(python),
-        shell,
-        control(shell),
-        Contender(XARGS, ["bash", "-c", xargs]),
-        ours(ONE, "one.md"),
-        ours(MANY, "many.md"),
-        ours(FOUR, "twenty.md", "--max-parallel", "4"),
+def one_at_a_time(place: Place) -> Sequence[Contender]:
+    where = project(place, "true", name="one.md")
+    project(place, *["true"] * (1 + MORE), name="many.md")
+    bare = replace(python(BARE, "pass"), runs=2)
+    shell = Contender(SHELL, ["bash", "-lc", "true"], runs=5)
+    floors = [
+        python(titled(name, steps), text.format(steps=steps))
+        for name, text in FLOORS.items()
+        for steps in (1, 1 + MORE)
     ]
-    times = medians(contenders, rounds, env, project, lambda: forget(project))
-    further = {SHELL: times[SHELL], "each further step": (times[MANY] - times[ONE]) / 20}
-    return "\n".join(
-        [
-            table("fixed cost", BARE, _among(times, BARE, {ONE: 9.0})),
-            table("one at a time", SHELL, compared(further, SHELL, {"each further step": 1.2})),
-            table("four at a time", XARGS, _among(times, XARGS, {FOUR: 4.5})),
-        ]
-    )
+    return [
+        *(bare, control(bare), shell, control(shell)),
+        runner(ONE, where, "one.md"),
+        runner(MANY, where, "many.md"),
+        *rivals.running(place, "true", 1),
+        *rivals.running(place, "true", 1 + MORE),
+        *floors,
+    ]
 
 
-def _among(times: Mapping[str, float], against: str, goals: Mapping[str, float]) -> list[Row]:
-    names = (against, f"{against} (control)", *goals)
-    return compared({name: times[name] for name in names if name in times}, against, goals)
+def fixed_and_further(times: Times) -> list[Row]:
+    firsts = present(times, {name: titled(name, 1) for name in rivals.ALL})
+    noise = ratio(times, controlled(SHELL), SHELL)
+    return [
+        Row(
+            "fixed cost of `run` (1 no-op step)",
+            f"`{BARE}`",
+            ratio(times, ONE, BARE),
+            goal=9.0,
+            rivals=ratios(times, firsts, BARE),
+            control=ratio(times, controlled(BARE), BARE),
+            memory=memories(times, ONE, firsts),
+        ),
+        Row(
+            "each further no-op step, one at a time",
+            f"`{SHELL}`",
+            further(times, "oraclepack"),
+            goal=1.2,
+            rivals={name: further(times, name) for name in firsts},
+            control=noise,
+            memory=memories(times, MANY),
+        ),
+        Row(
+            f"`{SHELL}` started by a bare Python, each further one",
+            f"`{SHELL}`",
+            further(times, "python"),
+            control=noise,
+        ),
+        Row(
+            "a line appended to a file and synced",
+            f"`{SHELL}`",
+            further(times, "fsync"),
+            control=noise,
+        ),
+    ]
 
 
-def resume(project: Path, env: Mapping[str, str], rounds: int) -> str:
-    forget(project)
-    again = ours(RESUME, "twenty.md")
-    subprocess.run(again.argv, cwd=project, env=dict(env), check=True, capture_output=True)
-    version = Contender(VERSION, [str(BIN / "oraclepack"), "--version"])
-    times = medians([version, control(version), again], rounds, env, project)
-    return table("resume", VERSION, compared(times, VERSION, {RESUME: 6.0}))
+def further(times: Times, name: str) -> float:
+    """A step beyond the first, against a shell of the same round."""
+    names = (titled(name, 1 + MORE), titled(name, 1), SHELL)
+    return median(times, lambda many, one, shell: (many - one) / MORE / shell, *names)
 
 
-def halves(project: Path, env: Mapping[str, str], rounds: int) -> str:
-    contender = ours(HALVES, "halves.md", "--max-parallel", "4")
-    times = medians([contender], rounds, env, project, lambda: forget(project))
-    return table("waiting", IDEAL, compared({IDEAL: 2.5} | times, IDEAL, {HALVES: 1.08}))
+def four_at_a_time(place: Place) -> Sequence[Contender]:
+    where = project(place, *["true"] * MORE)
+    others = list(rivals.running(place, "true", MORE, 4, (rivals.XARGS, *SEVERAL)))
+    baseline = others[0]
+    return [
+        *others,
+        control(baseline),
+        runner(FOUR, where, "pack.md", "--max-parallel", "4"),
+    ]
 
 
-def loud(project: Path, env: Mapping[str, str], rounds: int) -> str:
-    def clean() -> None:
-        forget(project)
-        (project / "plain").unlink(missing_ok=True)
-
-    plain = Contender(REDIRECT, ["bash", "-c", f"head -c {GIGABYTE} /dev/zero >plain"])
-    times = medians([plain, ours(LOUD, "loud.md")], rounds, env, project, clean)
-    clean()
-    text = table("output", REDIRECT, compared(times, REDIRECT, {LOUD: 1.15}))
-    told = project / "memory.txt"
-    if not told.exists() or not told.read_text():
-        return text + "  memory: not known here\n"
-    peak = int(told.read_text().split()[1]) / 1024
-    verdict = "ok" if peak < MEMORY else "MISSED"
-    return f"{text}  memory of the runner: {peak:.0f} MB  < {MEMORY} {verdict}\n"
-
-
-if __name__ == "__main__":
-    main()
+def parallel(times: Times) -> list[Row]:
+    against = titled(rivals.XARGS, MORE)
+    names = present(times, {name: titled(name, MORE) for name in SEVERAL})
+    return [
+        Row(
+            f"{MORE} no-op steps, four at a time",
+            "`xargs -P4`",
+            ratio(times, FOUR, against),
+            goal=4.5,
+            rivals=ratios(times, names, against),
+            control=ratio(times, controlled(against), against),
+            memory=memories(times, FOUR, names),
+        )
+    ]

@@ -1,56 +1,82 @@
-"""Start-up against the bare interpreter: `python -m bench.startup [ROUNDS]`."""
+"""Starting: what each command costs before it does anything, beside the bare interpreter."""
 
-import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
-from bench.measure import (
-    BIN,
-    Contender,
-    clean_home,
-    compared,
-    control,
-    installed,
-    medians,
-    rounds_asked,
-    table,
-)
+from bench.scene import Contender, Place, Times, control, controlled, ours, python
+from bench.table import Row, memories, present, ratio, ratios
 
 BARE = "python -c pass"
-OURS = (
-    ("oraclepack --version", 1.3),
-    ("oraclepack --help", 1.3),
-    ("oraclepack schema", 5.0),
-    ("oraclepack explain OP201", 5.0),
-    ("oraclepack config show", 5.0),
-    ("oraclepack completion bash", 5.0),
-    ("oraclepack manifest", 5.0),
-    ("oraclepack list pack.md", 5.0),
-    ("oraclepack validate pack.md", 5.0),
-)
-"""The static answers may cost 1.3, other commands 5 plus their own work."""
+STATIC = {"`--version`": ["--version"], "root `--help`": ["--help"]}
+OTHERS = {
+    "`schema`": ["schema"],
+    "`explain OP201`": ["explain", "OP201"],
+    "`config show`": ["config", "show"],
+    "`completion bash`": ["completion", "bash"],
+    "`manifest`": ["manifest"],
+    "`list` of a short pack": ["list", "pack.md"],
+    "`validate` of a short pack": ["validate", "pack.md"],
+}
+RIVALS = ("make", "just", "parallel", "doit", "snakemake", "inspect")
+SLOW = ("snakemake", "inspect")
+LIBRARIES = {
+    "import click": "import click",
+    "import msgspec": "import msgspec",
+    "import markdown_it": "import markdown_it",
+    "import tree_sitter, tree_sitter_bash": "import tree_sitter, tree_sitter_bash",
+    "import subprocess": "import subprocess",
+    "import all of these": (
+        "import click, msgspec, markdown_it, tree_sitter, tree_sitter_bash, subprocess"
+    ),
+}
+"""What a command that reads a pack cannot do without."""
 
 PACK = "# p\n\n```bash\n# 01) one\ntrue\n```\n"
-RIVALS = {
-    "just --version": ["just", "--version"],
-    "parallel --version": ["parallel", "--version"],
-    "doit --version": ["doit", "--version"],
-    "snakemake --version": ["snakemake", "--version"],
-    "inspect --version": ["inspect", "--version"],
-}
 
 
-def main() -> None:
-    python = Contender(BARE, [sys.executable, "-c", "pass"])
-    ours = [Contender(line, [str(BIN / "oraclepack"), *line.split()[1:]]) for line, _ in OURS]
-    rivals, missing = installed(RIVALS)
-    with clean_home() as env, tempfile.TemporaryDirectory() as place:
-        (Path(place) / "pack.md").write_text(PACK, encoding="utf-8")
-        times = medians(
-            [python, control(python), *ours, *rivals], rounds_asked(21), env, Path(place)
+def scene(place: Place) -> Sequence[Contender]:
+    (place.path / "pack.md").write_text(PACK, encoding="utf-8")
+    bare = replace(python(BARE, "pass"), runs=2)
+    return [
+        bare,
+        control(bare),
+        *(ours(name, *args) for name, args in (STATIC | OTHERS).items()),
+        *(
+            Contender(name, [name, "--version"], every=3 if name in SLOW else 1)
+            for name in RIVALS
+            if place.found(name)
+        ),
+        *(python(name, code) for name, code in LIBRARIES.items()),
+    ]
+
+
+def rows(times: Times) -> list[Row]:
+    noise = ratio(times, controlled(BARE), BARE)
+    rivals = present(times, {name: name for name in RIVALS})
+    static = [
+        Row(
+            f"start of {name}",
+            f"`{BARE}`",
+            ratio(times, name, BARE),
+            goal=1.3,
+            rivals=ratios(times, rivals, BARE),
+            control=noise,
+            memory=memories(times, name, rivals),
         )
-    print(table("start-up", BARE, compared(times, BARE, dict(OURS)), missing))
-
-
-if __name__ == "__main__":
-    main()
+        for name in STATIC
+    ]
+    others = [
+        Row(
+            f"any other command that runs nothing: {name}",
+            f"`{BARE}`",
+            ratio(times, name, BARE),
+            goal=5.0,
+            control=noise,
+            memory=memories(times, name),
+        )
+        for name in OTHERS
+    ]
+    floors = [
+        Row(f"`{name}`", f"`{BARE}`", ratio(times, name, BARE), control=noise) for name in LIBRARIES
+    ]
+    return [*static, *others, *floors]
