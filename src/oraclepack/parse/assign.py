@@ -1,5 +1,6 @@
 """How a script sets its variables."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _SETTERS = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "let", "printf"})
 _SETS_ANYTHING = frozenset({"source", ".", "eval"})
+_DEFAULT = re.compile(r"\$\{(\w+):?=")
+"""`${name:=value}` sets a variable that is empty."""
 
 
 class Assignments(msgspec.Struct, frozen=True):
@@ -27,7 +30,7 @@ class Assignments(msgspec.Struct, frozen=True):
     @staticmethod
     def names_in(node: "Node") -> set[str]:
         """Every name that is set somewhere below a node."""
-        names = {text_of(name) for name in _loop_names(node)}
+        names = {text_of(name) for name in _loop_names(node)} | set(_DEFAULT.findall(text_of(node)))
         for child in descend(node, frozenset({"variable_assignment", "command"})):
             if child.type == "variable_assignment":
                 names.add(_name(child))
@@ -64,9 +67,14 @@ class Assignments(msgspec.Struct, frozen=True):
             return
         words = [word.value or "" for word in command.words]
         names = set(_set_by_words(words))
-        self.variables.forget(names)
+        defaults = {name for word in command.words for name in _DEFAULT.findall(word.template)}
+        self.variables.forget(names | {name for name in defaults if not self._has_text(name)})
         if command.name == "read" and len(names) == 1 and len(command.heredocs) == 1:
             self._read_heredoc(names.pop(), command, words)
+
+    def _has_text(self, name: str) -> bool:
+        value = self.variables.get(name)
+        return value is not None and value.text != ""
 
     def _read_heredoc(self, name: str, command: Command, words: list[str]) -> None:
         """`IFS= read -r -d '' prompt <<'END'`: the whole heredoc becomes the value."""
@@ -82,7 +90,8 @@ class Assignments(msgspec.Struct, frozen=True):
     def _assign(self, node: "Node", *, certain: bool) -> None:
         name, value = _name(node), node.child_by_field_name("value")
         new = Value("") if value is None else value_of(value, self.variables, self.place)
-        if value is not None and value.type == "array":
+        # After a colon `~` is the home directory here, and nowhere else.
+        if value is not None and (value.type == "array" or ":~" in text_of(value)):
             new = Value(text_of(value), known=False)
         if any(child.type == "+=" for child in node.children):
             old = self.variables.get(name)

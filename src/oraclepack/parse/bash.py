@@ -263,7 +263,7 @@ class _Reader(msgspec.Struct):
         parts = {child.type: child for child in node.named_children}
         start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
         quoted = is_quoted(text_of(start)) if start is not None else False
-        text = heredoc_text(body, self.variables, self.place, quoted=quoted).text if body else ""
+        text = heredoc_text(node, self.variables, self.place).text
         first = body or parts.get("heredoc_end") or node
         heredoc = Heredoc(
             text_of(start).strip("'\"\\") if start is not None else "",

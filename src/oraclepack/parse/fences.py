@@ -1,31 +1,16 @@
-"""Markdown to code blocks, headings and list lines. The only home of markdown-it."""
+"""Markdown to code blocks and headings. The only home of markdown-it."""
 
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from oraclepack.core.pack import Fence
 from oraclepack.core.source import Span
+from oraclepack.parse.plain_markdown import Heading, Markdown, read_plain
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
-
-
-class Heading(msgspec.Struct, frozen=True):
-    """A heading of the Markdown text."""
-
-    text: str
-    line: int
-
-
-class Markdown(msgspec.Struct, frozen=True):
-    """What a pack needs to know of its Markdown."""
-
-    fences: tuple[Fence, ...]
-    headings: tuple[Heading, ...]
 
 
 @cache
@@ -39,6 +24,11 @@ def _parser() -> "MarkdownIt":
 
 def read_markdown(text: str) -> Markdown:
     """The code blocks and headings of a Markdown text, with their lines."""
+    return read_plain(text) or read_commonmark(text)
+
+
+def read_commonmark(text: str) -> Markdown:
+    """The same by a CommonMark parser, whatever the text."""
     lines = text.split("\n")
     tokens = _parser().parse(text)
     fences = [_fence(token, lines) for token in tokens if token.type in {"fence", "code_block"}]

@@ -1,6 +1,7 @@
 """The value of a shell word, as far as the text alone decides it."""
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from oraclepack.core.script import Word
@@ -19,6 +20,10 @@ _BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _GLOB = re.compile(r"(?<!\\)[*?\[]")
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r'\\(\n|["\\$`])')
+_DOCUMENT_ESCAPE = re.compile(r"\\(\n|[\\$`])")
+_DASH = re.compile(r"[0-9]*<<-")
+_MARGIN = re.compile(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
+"""The tabs that `<<-` drops; a line that continues the one before keeps its own."""
 _ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
@@ -85,13 +90,27 @@ def value_of(  # noqa: PLR0911 - a table of node kinds
             return Value(text_of(node), known=False, splits=True)
 
 
-def heredoc_text(node: "Node", variables: Variables, place: Locator, *, quoted: bool) -> Value:
-    """The body of a heredoc: literal when its delimiter is quoted, else with expansions."""
-    origin = place.span(node.start_point, node.start_point)
-    if quoted:
-        return Value(text_of(node), origin=origin)
-    value = _expanded(node, node.start_byte, node.end_byte, variables, place)
+def heredoc_text(redirect: "Node", variables: Variables, place: Locator) -> Value:
+    """What a heredoc feeds: literal when its delimiter is quoted, else with expansions."""
+    parts = {child.type: child for child in redirect.named_children}
+    start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
+    if start is None or body is None:
+        return Value("")
+    origin = place.span(body.start_point, body.start_point)
+    lost, dashed = _lost_before(redirect, body), _DASH.match(text_of(redirect)) is not None
+    if is_quoted(text_of(start)):
+        text = lost + text_of(body)
+        return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
+    before, literal = (lost.lstrip("\t"), _dashed) if dashed else (lost, _undocument)
+    ends = body.start_byte, body.end_byte
+    value = _expanded(body, *ends, variables, place, literal=literal, before=before)
     return Value(value.text, value.known, origin=origin)
+
+
+def _lost_before(redirect: "Node", body: "Node") -> str:
+    """The white space at the beginning of a heredoc, which the tree leaves out."""
+    ahead = (redirect.text or b"")[: body.start_byte - redirect.start_byte]
+    return ahead[len(ahead.rstrip()) :].partition(b"\n")[2].decode()
 
 
 def _bare(text: str) -> Value:
@@ -115,17 +134,28 @@ def _string(node: "Node", variables: Variables, place: Locator) -> Value:
     )
 
 
-def _expanded(node: "Node", start: int, end: int, variables: Variables, place: Locator) -> Value:
+def _expanded(
+    node: "Node",
+    start: int,
+    end: int,
+    variables: Variables,
+    place: Locator,
+    *,
+    literal: Callable[[str], str] | None = None,
+    before: str = "",
+) -> Value:
     """Text with expansions: what stands between them is literal, up to its backslashes.
 
     The literal text is cut from the source, not from the tree: the tree drops some white space.
     """
     source = node.text or b""
     base = node.start_byte
+    unquote = literal or _unquote
     result = Value("")
     for child in [c for c in node.named_children if c.type in EXPANSIONS]:
-        literal = source[start - base : child.start_byte - base].decode("utf-8", "replace")
-        result = result.joined(Value(_unquote(literal)))
+        text = source[start - base : child.start_byte - base].decode("utf-8", "replace")
+        result = result.joined(Value(unquote(before + text)))
+        before = ""
         inner = (
             _substitution(child, variables, place)
             if child.type == "command_substitution"
@@ -134,11 +164,19 @@ def _expanded(node: "Node", start: int, end: int, variables: Variables, place: L
         result = result.joined(Value(inner.text, inner.known, origin=inner.origin))
         start = child.end_byte
     tail = source[start - base : end - base].decode("utf-8", "replace")
-    return result.joined(Value(_unquote(tail)))
+    return result.joined(Value(unquote(before + tail)))
 
 
 def _unquote(text: str) -> str:
     return _QUOTED_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
+
+
+def _undocument(text: str) -> str:
+    return _DOCUMENT_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
+
+
+def _dashed(text: str) -> str:
+    return _undocument(_MARGIN.sub(lambda m: m[1] or "", text))
 
 
 def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
@@ -177,12 +215,8 @@ def _substitution(node: "Node", variables: Variables, place: Locator) -> Value:
     parts = {child.type: child for child in heredoc.named_children}
     if set(parts) - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
         return unknown
-    quoted = is_quoted(text_of(parts["heredoc_start"]))
-    value = heredoc_text(parts["heredoc_body"], variables, place, quoted=quoted)
-    text = value.text
-    if text_of(heredoc).startswith("<<-"):
-        text = re.sub(r"^\t+", "", text, flags=re.MULTILINE)
-    return Value(text.rstrip("\n"), value.known, origin=value.origin)
+    value = heredoc_text(heredoc, variables, place)
+    return Value(value.text.rstrip("\n"), value.known, origin=value.origin)
 
 
 def is_quoted(delimiter: str) -> bool:
