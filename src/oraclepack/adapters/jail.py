@@ -56,6 +56,16 @@ def _judge(root: Path, path: str, base: Path) -> Allowed | Refused:
     return Refused(path, reason) if reason else Allowed(Path(home, relative), relative)
 
 
+def stays_inside(root: Path, place: Path) -> bool:
+    """Whether a directory, with every link resolved, lies in the project.
+
+    `.oraclepack` may be a link of the user's to another disk, and counts as inside.
+    """
+    real = os.path.realpath(place)
+    homes = (os.path.realpath(root), os.path.realpath(root / ".oraclepack"))
+    return any(inside(home, real) is not None for home in homes)
+
+
 def _occupied(path: Path) -> str | None:
     """What stands in the way of writing a plain file there."""
     try:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.jail import Refused, jail, stays_inside
 from oraclepack.core.errors import WorldError
 from oraclepack.core.result import Move
 
@@ -49,6 +49,11 @@ def put_aside(
     if not there:
         return ()
     place = _free_place(folder / run_id / f"step-{step}", str(attempt), there)
+    if not stays_inside(root, place):
+        raise WorldError(
+            f"{folder}: cannot hold the quarantine: it leads out of the project",
+            hint="a link stands in its way; move that away",
+        )
     return tuple(_move(root, root / path, place / path) for path in there)
 
 

@@ -141,6 +141,33 @@ def test_a_failed_step_leaves_a_link_a_link(tmp_path: Path, zygote: Zygote, does
     assert standing(made.root) == was
 
 
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        (
+            "echo spoiled >.oraclepack/runs/*/backups/02.1/out/02-topic-2.md",
+            "is no longer what was kept",
+        ),
+        ("rm -r .oraclepack/runs/*/backups", "is gone"),
+        ("ln -s ../../outside out/_failed", "it leads out of the project"),
+        ("mv out away; ln -s ../outside out", "its directory leads out of the project"),
+    ],
+)
+def test_what_cannot_be_taken_back_is_told(project: Project, meanwhile: str, why: str) -> None:
+    outside = project.root.parent / "outside"
+    outside.mkdir()
+    (outside / "03-topic-3.md").symlink_to("nowhere")
+    project.pack.write_text(
+        project.pack.read_text().replace("# 04) fails", f"# 04) fails\n{meanwhile}")
+    )
+
+    ran = project.run("--rollback-on-failure")
+
+    assert (ran.code, ran.data["rollback_status"]) == (3, "failed")
+    assert why in ran.data["rollback_error"]
+    assert [path.name for path in outside.iterdir()] == ["03-topic-3.md"]
+
+
 def standing(root: Path) -> dict[str, tuple[str, int, int]]:
     """What the Markdown files below a directory say, their modes and times; of links the text."""
     found = {}

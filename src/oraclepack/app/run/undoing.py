@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.jail import Refused, jail, stays_inside
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
@@ -66,6 +66,8 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
         moves = put_aside(root, folder, run.run_id, undo.step, undo.attempt, [path])
         return moves[0].target if moves else None
 
+    older = None if undo.restore_from is None else run.path / undo.restore_from
+    _check(root, undo, older)
     moved = None
     if relocate.link_at(root / undo.path) != undo.link:
         moved = put_away(undo.path)
@@ -75,7 +77,6 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
     if isinstance(verdict, Refused):
         raise WorldError(f"{undo.path} cannot be taken back: {verdict.reason}")
     place = verdict.path
-    older = None if undo.restore_from is None else run.path / undo.restore_from
     now = files.read(place) if place.is_file() else None
     if now is not None and (older is None or sha256_bytes(now) != undo.sha256):
         moved = put_away(undo.path if undo.link is None else verdict.relative) or moved
@@ -86,3 +87,19 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
     elif older is not None:
         relocate.resemble(older, place)
     return moved
+
+
+def _check(root: Path, undo: Undo, older: Path | None) -> None:
+    """Before anything moves: the way there leads through the project, and the copy is whole."""
+    if not stays_inside(root, (root / undo.path).parent):
+        raise WorldError(
+            f"{undo.path} cannot be taken back: its directory leads out of the project"
+        )
+    if older is None or undo.sha256 is None:
+        return
+    kept = files.read(older)
+    if kept is None or sha256_bytes(kept) != undo.sha256:
+        what = "gone" if kept is None else "no longer what was kept"
+        raise WorldError(
+            f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}"
+        )
