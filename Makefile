@@ -25,8 +25,9 @@ demo: $(READY)
 picture: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.picture
 
+# What the program does. What keeps the repository good is in tests/keep and part of `make check`.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/python -m pytest -n $(WORKERS) -q --ignore tests/keep
 
 retest: $(READY)
 	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
@@ -37,6 +38,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.generated --check
+	$(BIN)/python -m pytest -n $(WORKERS) -q -p no:cacheprovider tests/keep
 	bash .ci/wheel $(BIN)/python
 
 format: $(READY)

@@ -10,7 +10,7 @@ import pytest
 from oraclepack.core import journal, legacy, manifest, result, step_entries
 from oraclepack.core.cache_entry import CacheEntry
 
-PAGE = (Path(__file__).parent.parent / "docs/formats.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
 EVENTS = {event.__struct_config__.tag: event for event in get_args(journal.KnownEvent)}
 COMMON = {"seq", "at"}
 

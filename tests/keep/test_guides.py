@@ -1,8 +1,6 @@
-"""The examples of the guides: packs are valid, commands run, YAML and settings can be read."""
+"""The examples of the guides: packs are valid, YAML and settings can be read, words are told."""
 
-import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,8 +11,6 @@ from typing import Any
 import pytest
 from markdown_it.token import Token
 
-from oraclepack.cli.describe import commands
-from oraclepack.cli.table import root
 from oraclepack.core.asked import PHRASINGS, asked_for
 from oraclepack.core.contract import MARKERS
 from oraclepack.core.flag_tables import table_of
@@ -23,23 +19,15 @@ from oraclepack.core.setting import Source
 from oraclepack.core.settings import Layer, flatten, from_variables, resolve
 from oraclepack.intercept.overrides import read_overrides
 from tests.e2e.program import oraclepack
-from tests.test_readme import ROOT, fences, pattern, sessions
+from tests.keep.pages import ROOT, WRITTEN, fences
 
-GUIDES = [
-    "docs/writing-packs.md",
-    "docs/browser-mode.md",
-    "docs/windows.md",
-    "docs/ci.md",
-    "docs/pipeline.md",
-]
 FAULTS = ("OP2", "OP4", "OP5", "OP6")
 WRITING = (ROOT / "docs/writing-packs.md").read_text(encoding="utf-8")
-COMMANDS = dict(commands(root()))
 
 
 def blocks(kind: str) -> list[Any]:
     """Every block of one language, with the page it stands on."""
-    found = [(page, fence) for page in GUIDES for fence in fences(page)]
+    found = [(page, fence) for page in WRITTEN for fence in fences(page)]
     return [
         pytest.param(fence.content, id=f"{page} line {(fence.map or [0])[0] + 1}")
         for page, fence in found
@@ -49,7 +37,7 @@ def blocks(kind: str) -> list[Any]:
 
 def scripts() -> Iterator[str]:
     """Bash of the guides, and the commands inside their YAML."""
-    for page in GUIDES:
+    for page in WRITTEN:
         for fence in fences(page):
             if fence.info.startswith(("bash", "markdown")):
                 yield fence.content
@@ -57,21 +45,6 @@ def scripts() -> Iterator[str]:
                 yield "\n".join(
                     re.findall(r"^\s*(?:- )?(?:run: )?(oraclepack .*)", fence.content, re.MULTILINE)
                 )
-
-
-def command_lines(tool: str) -> list[str]:
-    """The calls of a program, as far as they are plain words."""
-    lines = "\n".join(scripts()).replace("\\\n", " ").splitlines()
-    said = [line.strip().removeprefix("- ").removeprefix("run: ") for line in lines]
-    return sorted({line for line in said if line.startswith(f"{tool} ") and "$" not in line})
-
-
-@pytest.mark.parametrize("line", command_lines("oraclepack"))
-def test_a_command_of_a_guide_exists_with_its_flags(line: str) -> None:
-    words = shlex.split(line, comments=True)[1:]
-    name = next(name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS)
-
-    COMMANDS[name].make_context(name, words[len(name.split()) :], resilient_parsing=True)
 
 
 def test_a_flag_for_oracle_is_one_it_has() -> None:
@@ -137,24 +110,6 @@ def test_the_packs_are_valid(tmp_path: Path) -> None:
         assert (ran.code, told) == (0, [])
 
 
-def test_the_console_blocks_print_what_the_guide_says(tmp_path: Path) -> None:
-    write_packs(tmp_path)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for fence in fences("docs/writing-packs.md"):
-        for command, expected in sessions(fence.content) if fence.info == "console" else []:
-            done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=tmp_path,
-                env=os.environ | {"PATH": path},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                check=False,
-                timeout=60,
-            )
-            printed = done.stdout.decode()
-            assert re.fullmatch(pattern(expected), printed), f"$ {command}\n{printed}"
-
-
 def test_every_phrasing_and_marker_is_documented() -> None:
     table = re.findall(r"^\| `([^`]+)` \|$", WRITING, re.MULTILINE)
 
@@ -172,11 +127,3 @@ def test_every_wording_is_documented() -> None:
         said = [normalise(quoted) for quoted in re.findall(r'"([^"]+)"', row)]
         assert all(mentions(one, section.wordings) for one in said)
         assert set(section.wordings) <= set(said)
-
-
-@pytest.mark.parametrize("page", GUIDES)
-def test_links_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
-
-    assert all((ROOT / "docs" / link).exists() for link in links)

@@ -48,8 +48,7 @@ def imported(place: Path, *args: str) -> set[str]:
     return set(done.stderr.decode().splitlines())
 
 
-READS_PACKS = {"logging", "markdown_it", "tree_sitter", "subprocess", "tomllib"}
-"""`logging` comes with markdown_it."""
+READS_PACKS = {"tree_sitter", "subprocess", "tomllib"}
 
 ALLOWED = [
     pytest.param(["--version"], set(), id="--version"),

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.program import oraclepack
 from tests.picture import PICTURE, picture
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PACKS = sorted((ROOT / "examples").glob("*.md"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 50
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base", "stuff"}
