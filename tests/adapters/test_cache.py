@@ -72,6 +72,18 @@ def test_an_answer_changed_by_hand_is_noticed_and_kept(cache: AnswerCache) -> No
     assert (cache.directory / f"{KEY}.changed.md").read_bytes() == b"my own words\n"
 
 
+def test_an_answer_whose_entry_was_damaged_is_kept(cache: AnswerCache) -> None:
+    cache.put(entry(), b"yes\n")
+    (cache.directory / f"{KEY}.json").write_bytes(b"{")
+
+    cache.put(entry(data=b"no\n"), b"no\n")
+
+    again = cache.get(KEY)
+    assert again is not None
+    assert again.data == b"no\n"
+    assert (cache.directory / f"{KEY}.changed.md").read_bytes() == b"yes\n"
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -46,15 +46,16 @@ class AnswerCache:
             return self._look(key)
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
-        """Keep an answer. One that was changed by hand is set aside, not overwritten."""
+        """Keep an answer. One that was changed, or whose entry was lost, is set aside first."""
         files.make_private(self.directory)
         with self._locked():
-            before = self._look(entry.key)
-            if before is not None and before.state == CHANGED:
-                aside = self._path(entry.key, ".changed.md")
-                files.write_atomic(aside, before.data, mode=files.PRIVATE_FILE)
-            # The entry last: an answer without one does not count yet.
             answer, note = self._path(entry.key, ".md"), self._path(entry.key, ".json")
+            found, there = self._look(entry.key), files.read(answer)
+            is_proven = found is not None and found.state == GOOD
+            if there is not None and there != data and not is_proven:
+                aside = self._path(entry.key, ".changed.md")
+                files.write_atomic(aside, there, mode=files.PRIVATE_FILE)
+            # The entry last: an answer without one does not count yet.
             files.write_atomic(answer, data, mode=files.PRIVATE_FILE)
             files.write_atomic(note, canonical_file(entry), mode=files.PRIVATE_FILE)
 
