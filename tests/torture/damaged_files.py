@@ -1,0 +1,197 @@
+"""Cached answers, claims and manifests that were cut or changed: nothing of it may be believed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from oraclepack.adapters.asking import claim
+from oraclepack.adapters.cache import GOOD, AnswerCache
+from oraclepack.core.digest import canonical_line
+from oraclepack.core.journal import InvocationIntent
+from tests.e2e.program import Ran
+from tests.torture.checker import left, paid_twice, unverified
+from tests.torture.damaged_runs import tree
+from tests.torture.ground import Ground
+from tests.torture.journal_damage import MASKS, finished, stride
+from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
+
+_SETTLED = frozenset({0, 2, 3, 4})
+"""How a command may end that was given a damaged manifest; 1 would be our own mistake."""
+
+
+def damaged(data: bytes, every: int = 1) -> Iterator[tuple[str, bytes]]:
+    """A file cut at every byte, with every byte changed in several ways, lost, or doubled."""
+    for at in range(0, len(data), every):
+        yield f"cut at {at}", data[:at]
+        yield f"byte {at} lost", data[:at] + data[at + 1 :]
+        yield f"byte {at} doubled", data[: at + 1] + data[at:]
+        for mask in MASKS:
+            changed = bytes([data[at] ^ mask])
+            yield f"byte {at} changed by {mask:#x}", data[:at] + changed + data[at + 1 :]
+    yield "NULs", b"\0" * len(data)
+    yield "rubbish after it", data + b"rubbish\n"
+
+
+def read_damaged_cache(scene: Scene) -> Tally:
+    """A cached answer and the note beside it are cut at every byte, and every byte is changed in
+    several ways: what the cache gives out is the verified answer or nothing, and a claim that was
+    damaged keeps nobody from asking.
+    """
+    ground = finished(scene)
+    cache = AnswerCache(ground.root / ".oraclepack/cache")
+    one, other = sorted(path.stem for path in cache.directory.glob("*.json"))[:2]
+    broken: list[Broken] = []
+    trials = 0
+    for ending in (".md", ".json"):
+        place = cache.directory / f"{one}{ending}"
+        whole = place.read_bytes()
+        exchanged = ("that of another", (cache.directory / f"{other}{ending}").read_bytes())
+        for name, content in (*damaged(whole, stride(scene)), exchanged):
+            trials += 1
+            place.write_bytes(content)
+            found = _served(cache, one, is_answer=ending == ".md")
+            broken += [Broken(promise, f"{ending}, {name}: {what}") for promise, what in found]
+        place.write_bytes(whole)
+    for name, content in damaged(_claim(one), stride(scene)):
+        trials += 1
+        broken += [
+            Broken(Promise.ENDING, f"claim, {name}: {what}") for what in _claimed(scene, content)
+        ]
+    return Tally(trials, broken=tuple(broken))
+
+
+def _served(cache: AnswerCache, key: str, *, is_answer: bool) -> Iterator[tuple[Promise, str]]:
+    """What is wrong with what the cache gives out; a changed answer is never good."""
+    try:
+        found = cache.get(key)
+        list(cache.entries())
+    except Exception as problem:  # noqa: BLE001 - that it raises is the finding
+        yield Promise.ENDING, f"raised {problem!r}"
+        return
+    if found is not None and found.state == GOOD and is_answer:
+        yield Promise.UNVERIFIED, "a changed answer is served"
+
+
+def _claim(key: str) -> bytes:
+    intent = InvocationIntent(seq=7, step="01", attempt=1, call=1, tool="oracle", key=key)
+    return canonical_line(intent) + b"\n"
+
+
+def _claimed(scene: Scene, content: bytes) -> Iterator[str]:
+    (scene.folder / "k.asking").write_bytes(content)
+    try:
+        held = claim(scene.folder, "k")
+    except Exception as problem:  # noqa: BLE001 - that it raises is the finding
+        yield f"raised {problem!r}"
+        return
+    if held is None:
+        yield "nobody can ask any more"
+        return
+    held.release()
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """Files to damage, and what must hold for the commands after it."""
+
+    what: str
+    files: Callable[[Ground], list[Path]]
+    after: Callable[[Ground, dict[str, bytes], Path], list[Broken]]
+
+
+def work_on_damaged_files(scene: Scene) -> Tally:
+    """Manifests, state file, report and cache entries of a finished run are damaged, one at a time,
+    and the program goes on: manifests come back byte for byte, only the answer whose entry cannot
+    be believed is asked for again, and none that is damaged is handed out.
+    """
+    chance = Random(scene.seed)
+    ground = finished(scene)
+    kept = ground.copy(ground.folder.with_name("kept"))
+    broken: list[Broken] = []
+    trials = 0
+    for kind in (MANIFESTS, ENTRIES):
+        for place in kind.files(ground):
+            whole = place.read_bytes()
+            for name, content in _few(whole, chance, scene.some(5)):
+                trials += 1
+                ground.remove()
+                kept.copy(ground.folder)
+                before = tree(ground.root)
+                place.write_bytes(content)
+                found = [*kind.after(ground, before, place), *left(ground)]
+                about = f"{place.name}, {name}"
+                broken += [Broken(one.promise, f"{about}: {one.what}") for one in found]
+    return Tally(trials, broken=tuple(broken))
+
+
+def _few(whole: bytes, chance: Random, count: int) -> list[tuple[str, bytes]]:
+    return chance.sample(list(damaged(whole, 11)), count)
+
+
+def _manifests(ground: Ground) -> list[Path]:
+    run = ground.project.run_dir
+    names = ("run.json", "steps.json")
+    return [*(run / name for name in names), *sorted(ground.root.glob("pack.*.json"))]
+
+
+def _after_manifest(ground: Ground, before: dict[str, bytes], _place: Path) -> list[Broken]:
+    project, run = ground.project, ground.project.run_dir
+    broken = []
+    for words in (
+        ("verify-outputs", str(run)),
+        ("runs", "show", run.name),
+        ("list", "pack.md"),
+        ("why", "pack.md", "01"),
+        ("actionize", "--run-dir", str(run), "--out-dir", "elsewhere"),
+    ):
+        ran = project.start(*words, "--json").wait()
+        if ran.code not in _SETTLED:
+            broken.append(_ended(" ".join(words), ran))
+    rebuilt = project.start("doctor", "--rebuild", "--json").wait()
+    now = tree(ground.root)
+    if rebuilt.code != 0:
+        broken.append(_ended("doctor --rebuild", rebuilt))
+    wrong = [name for name in before if now.get(name) != before[name]]
+    broken += [Broken(Promise.CORRUPT, f"{name} did not come back") for name in wrong]
+    ran = project.run()
+    if ran.code != 0:
+        broken.append(_ended("run", ran))
+    return broken + paid_twice(ground) + unverified(ground)
+
+
+def _entries(ground: Ground) -> list[Path]:
+    cache = ground.root / ".oraclepack/cache"
+    return [path for path in sorted(cache.iterdir()) if path.suffix in {".md", ".json"}][:4]
+
+
+def _after_entry(ground: Ground, _before: dict[str, bytes], place: Path) -> list[Broken]:
+    """All is asked for in a new run: of the damaged entry perhaps again, of the others not."""
+    project = ground.project
+    found = AnswerCache(place.parent).get(place.stem)
+    is_good = found is not None and found.state == GOOD
+    content = place.read_bytes()
+    billed = len(ground.billed)
+    ran = project.run("--new-run")
+    broken = [] if ran.code == 0 else [_ended("run --new-run", ran)]
+    more = len(ground.billed) - billed
+    if more != (0 if is_good else 1):
+        broken.append(Broken(Promise.PAID_TWICE, f"{more} calls for the damaged entry"))
+    listed = project.start("cache", "list", "--json").wait()
+    if listed.code != 0 or any(row["state"] != GOOD for row in listed.data["entries"]):
+        broken.append(_ended("cache list", listed))
+    if place.suffix == ".md" and content not in tree(ground.root).values():
+        broken.append(Broken(Promise.LOST, "what somebody made of the answer was overwritten"))
+    return broken + unverified(ground)
+
+
+def _ended(command: str, ran: Ran) -> Broken:
+    return Broken(Promise.ENDING, f"{command} ended with {ran.code}: {ran.out}{ran.err}")
+
+
+MANIFESTS = Kind("manifests", _manifests, _after_manifest)
+ENTRIES = Kind("cache entries", _entries, _after_entry)
+ATTACKS: dict[str, Attack] = {
+    "cache-read": read_damaged_cache,
+    "files-continued": work_on_damaged_files,
+}
