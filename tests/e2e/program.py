@@ -1,12 +1,17 @@
 """The program as people start it: a process, its exit code and what it prints."""
 
+import atexit
 import json
 import os
 import subprocess
-import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.e2e.run.project import Zygote
 
 
 @dataclass(frozen=True)
@@ -28,16 +33,33 @@ class Ran:
         return data
 
 
-def oraclepack(cwd: Path, *args: str, python: str = sys.executable, **variables: str) -> Ran:
-    done = subprocess.run(
-        [python, "-m", "oraclepack", *args],
-        cwd=cwd,
-        env=os.environ | variables,
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+def oraclepack(cwd: Path, *args: str, python: str = "", **variables: str) -> Ran:
+    """One command line to its end: forked, which is cheap, unless another python is named."""
+    env = os.environ | variables
+    if python:
+        done = subprocess.run(
+            [python, "-m", "oraclepack", *args],
+            cwd=cwd,
+            env=env,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        asked = {"args": args, "cwd": str(cwd), "env": env, "out": str(out), "err": str(err)}
+        code = _zygote().ask(do="wait", pid=_zygote().ask(do="start", **asked))
+        return Ran(code, out.read_text(), err.read_text())
+
+
+@cache
+def _zygote() -> "Zygote":
+    from tests.e2e.run.project import Zygote  # noqa: PLC0415 - which needs `Ran` itself
+
+    started = Zygote()
+    atexit.register(started.close)
+    return started
 
 
 def tree(*folders: Path) -> dict[str, tuple[int, bytes]]:
