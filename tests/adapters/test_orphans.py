@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.adapters import processes
+from oraclepack.adapters import orphans, processes
 from oraclepack.adapters.orphans import end_leftovers, find_leftovers
 from oraclepack.adapters.processes import children_of_ours, look_at, start_time
 from oraclepack.core.attempt import Started, Watch
@@ -169,3 +169,18 @@ def test_a_process_is_known_by_number_and_start() -> None:
     assert me.start_time == start_time(os.getpid())
     assert look_at(2**22 + 1) is None
     assert start_time(2**22 + 1) == ""
+
+
+@pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
+def test_a_child_that_is_just_being_started_is_nobodys_leftover() -> None:
+    ended = Started(0, 0, "", "of a step that has ended")
+    with ThreadPoolExecutor(1) as other:
+        with orphans.starting():
+            child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+            look = other.submit(orphans.may_have_left, ended)
+            orphans.await_child(child.pid)
+        found = look.result()
+    child.communicate()
+    orphans.forget_child(child.pid)
+
+    assert not found

@@ -65,7 +65,11 @@ def run_attempt(
 def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Running:
     call = shell.prepare(attempt, stack, records)
     orphans.become_subreaper()
-    with _log(attempt.stdout_log) as stdout, _log(attempt.stderr_log) as stderr:
+    with (
+        _log(attempt.stdout_log) as stdout,
+        _log(attempt.stderr_log) as stderr,
+        orphans.starting(),
+    ):
         # A session of its own: the terminal's Ctrl-C does not reach it past us, a program that
         # asks /dev/tty fails instead of hanging, and one signal reaches the whole group.
         process = subprocess.Popen(
@@ -78,7 +82,7 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
             start_new_session=True,
             pass_fds=call.fds,
         )
-    orphans.await_child(process.pid)
+        orphans.await_child(process.pid)
     stack.callback(orphans.forget_child, process.pid)
     begun = processes.start_time(process.pid)
     started = Started(process.pid, process.pid, begun, attempt.token)

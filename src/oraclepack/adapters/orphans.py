@@ -10,9 +10,10 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from threading import Lock
 
 import msgspec
 
@@ -28,6 +29,9 @@ _KILL_PATIENCE = 2.0
 _awaited: set[int] = set()
 """Children whose exit code some thread of ours waits for; nobody else may collect it."""
 
+_looking = Lock()
+"""Held while a child is born, and while children are counted."""
+
 _strangers: set[int] = set()
 """Dead children that cannot be told to be anyone's; seen once, they cost no second look."""
 
@@ -41,6 +45,16 @@ class Patience(msgspec.Struct, frozen=True):
     """To obey each signal."""
     hurry: Callable[[], bool] = bool
     """True once there is no time left for any of it."""
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """While a child is started and not yet named by `await_child`, no thread looks for leftovers.
+
+    It would take the new child for one: with four steps at a time that cost more than the steps.
+    """
+    with _looking:
+        yield
 
 
 def await_child(pid: int) -> None:
@@ -74,8 +88,9 @@ def may_have_left(started: Started) -> bool:
     """
     if not become_subreaper():
         return True
-    children = processes.children_of_ours()
-    return children is None or bool(children - _awaited - _strangers - {started.pid})
+    with _looking:
+        children = processes.children_of_ours()
+        return children is None or bool(children - _awaited - _strangers - {started.pid})
 
 
 def find_leftovers(started: Started, spared: Iterable[int] = ()) -> tuple[Process, ...]:

@@ -65,17 +65,18 @@ def run_process(
     the caller's death, a stop of the run or its own time limit end it.
     """
     with ExitStack() as stack:
-        process = subprocess.Popen(
-            launch.argv,
-            stdin=launch.stdin,
-            stdout=launch.stdout.fd,
-            stderr=launch.stderr.fd,
-            cwd=launch.cwd,
-            env=launch.env,
-            umask=launch.umask,
-            start_new_session=True,
-        )
-        orphans.await_child(process.pid)
+        with orphans.starting():
+            process = subprocess.Popen(
+                launch.argv,
+                stdin=launch.stdin,
+                stdout=launch.stdout.fd,
+                stderr=launch.stderr.fd,
+                cwd=launch.cwd,
+                env=launch.env,
+                umask=launch.umask,
+                start_new_session=True,
+            )
+            orphans.await_child(process.pid)
         stack.callback(orphans.forget_child, process.pid)
         started = Started(process.pid, process.pid, processes.start_time(process.pid), _UNMARKED)
         stack.callback(_abandon, process, started)
