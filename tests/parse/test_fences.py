@@ -9,6 +9,9 @@ from oraclepack.parse.fences import read_markdown
         pytest.param("```bash\necho\n```\n", [("bash", "echo\n", 2, True)], id="backticks"),
         pytest.param("~~~bash\necho\n~~~\n", [("bash", "echo\n", 2, True)], id="tildes"),
         pytest.param("```bash\necho\n", [("bash", "echo\n", 2, False)], id="never closed"),
+        pytest.param(
+            "```bash\na\nb", [("bash", "a\nb\n", 2, False)], id="never closed, no line end"
+        ),
         pytest.param("```bash\n```\n", [("bash", "", 2, True)], id="empty"),
         pytest.param("```bash", [("bash", "", 2, False)], id="only the opening, no line end"),
         pytest.param("```bash title=x\na\n```", [("bash", "a\n", 2, True)], id="words after bash"),

@@ -56,6 +56,8 @@ KNOWN = [
     "x=outer\n(x=inner)\nshow $x",
     "x=a; show 1 2>&1 >/dev/stdout $x",
     "show \"{a,b}\" '{1..3}'",
+    r"show 'glued'\$x \"so\"\ too",
+    "show a\\\n>/dev/stdout b",
 ]
 
 UNKNOWN = [

@@ -203,7 +203,8 @@ class _Reader(msgspec.Struct):
     def _words(self, parts: "list[Node]", redirects: "list[Node]") -> Iterator[Word]:
         """The words of a command, with what the tree leaves out between them.
 
-        It drops a lone `-`, and makes two words of one that is continued on the next line.
+        It drops a lone `-`, and makes two words of one that is continued on the next line, or
+        has a backslash behind its quotes.
         """
         pending: Word | None = None
         ordered = sorted([*parts, *redirects], key=lambda node: node.start_byte)
@@ -214,7 +215,7 @@ class _Reader(msgspec.Struct):
             pending = word if pending is None else joined(pending, word)
             after = ordered[index + 1] if index + 1 < len(ordered) else None
             gap = self._between(part, after) if after is not None else b" "
-            if gap == b"\\\n":
+            if after is not None and after.type not in _REDIRECTS and gap in {b"", b"\\\n"}:
                 continue
             yield pending
             pending = None

@@ -44,7 +44,10 @@ def _fence(token: "Token", lines: list[str]) -> Fence:
     assert token.map is not None
     first, end = token.map
     is_fence = token.type == "fence"
-    content_lines = token.content.count("\n")
+    # Only a file that ends inside a block, without a line end, has a last line without one.
+    ends = "\n" if token.content and not token.content.endswith("\n") else ""
+    content = token.content + ends
+    content_lines = content.count("\n")
     # A closed fence spends two lines on its markers, an unclosed one only the first.
     closed = not is_fence or end - first == content_lines + 2
     last = min(end, len(lines))
@@ -53,7 +56,7 @@ def _fence(token: "Token", lines: list[str]) -> Fence:
         info=token.info.strip(),
         marker=token.markup if is_fence else "",
         closed=closed,
-        content=token.content,
+        content=content,
         content_line=first + 2 if is_fence else first + 1,
         span=span,
     )
