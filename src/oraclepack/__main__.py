@@ -15,7 +15,10 @@ def main() -> int:
     # Loading modules makes many objects and no garbage: looking for some would cost a tenth.
     gc.set_threshold(100_000, 20, 20)
     try:
-        from oraclepack.cli.main import main as answer  # noqa: PLC0415 - the point of this module
+        from oraclepack.cli.libraries import load_libraries  # noqa: PLC0415 - the point of this module
+
+        load_libraries()
+        from oraclepack.cli.main import main as answer  # noqa: PLC0415
 
         return answer(args)
     except KeyboardInterrupt:

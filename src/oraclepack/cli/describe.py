@@ -1,5 +1,6 @@
 """Every command, described from its own declaration: for programs and for the documentation."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,7 +45,7 @@ def help_of(name: str, command: click.Command) -> str:
 def _facts(name: str, command: Command) -> CommandFacts:
     facts = command.facts
     settings = {setting.parameter: setting for setting in facts.settings}
-    summary, _, rest = (command.help or "").partition("\n")
+    summary, _, rest = inspect.cleandoc(command.help or "").partition("\n")
     return CommandFacts(
         name=name,
         summary=summary,

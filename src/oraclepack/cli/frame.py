@@ -1,7 +1,6 @@
 """What a command is: options and settings in, a reply out."""
 
 import importlib
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -194,7 +193,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
             name,
             callback=_answering(function, facts),
             params=params,
-            help=inspect.cleandoc(function.__doc__ or ""),
+            help=function.__doc__,
             facts=facts,
         )
 
@@ -202,7 +201,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
 
 
 def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Reply]:
-    wanted = "settings" in inspect.signature(function).parameters
+    wanted = "settings" in function.__annotations__
 
     def answer(**params: Any) -> Reply:  # noqa: ANN401 - whatever the command declared
         request = click.get_current_context().ensure_object(Request)
