@@ -49,12 +49,7 @@ docs: $(READY)
 	$(BIN)/python -m tests.generated
 
 bench: $(READY)
-	$(BIN)/python -m bench.startup
-	$(BIN)/python -m bench.validate
-	$(BIN)/python -m bench.run
-	$(BIN)/python -m bench.interception
-	$(BIN)/python -m bench.actionize
-	$(BIN)/python -m bench.generate
+	$(BIN)/python -m bench --write docs/performance.md
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term

@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 
 from bench.process import Usage
 from bench.scene import Contender, clean_place, measured
-from bench.topics import SCENES
+from bench.topics import TOPICS
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(prog="python -m bench.cpu", description=__doc__)
-    asked.add_argument("topic", nargs="?", choices=sorted(SCENES))
+    asked.add_argument("topic", nargs="?", choices=list(TOPICS))
     asked.add_argument("words", nargs="?", default="", help="only those with this in their name")
     asked.add_argument("--rounds", type=int, default=20)
     args = asked.parse_args()
     if args.topic is None:
-        print("\n".join(SCENES))
+        print("\n".join(TOPICS))
         return
     with clean_place() as place:
-        contenders = chosen(SCENES[args.topic](place), args.words)
+        contenders = chosen(TOPICS[args.topic].scene(place), args.words)
         print(told(measured(contenders, args.rounds, place)))
 
 

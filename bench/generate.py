@@ -1,16 +1,14 @@
-"""How `generate` grows with the repository: 1,250, 2,500 and 5,000 files, one after another."""
+"""How `generate` grows with the repository: 5,000 files against 1,250, per file."""
 
-import statistics
 import subprocess
-import sys
-import tempfile
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
-SIZES = (1_250, 2_500, 5_000)
-ROUNDS = 3
-LINEAR = 1.3
-"""Per file, the largest repository may cost this much more than the smallest."""
+from bench.scene import Contender, Place, Times, ours
+from bench.table import Row, median, memories
+
+FEW, MANY = 1_250, 5_000
+SMALL, LARGE = "generate, small repository", "generate, large repository"
 
 _MODULE = '''\
 """Module {n}."""
@@ -50,27 +48,25 @@ def make(root: Path, files: int) -> None:
     subprocess.run(["git", *identity, "commit", "-q", "-m", "all"], cwd=root, check=True)
 
 
-def seconds(root: Path) -> float:
-    argv = [sys.executable, "-m", "oraclepack", "generate", "--force", "--cwd", str(root)]
-    argv += ["--out", str(root / "pack.md")]
-    started = time.perf_counter()
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - started
+def scene(place: Place) -> Sequence[Contender]:
+    part = 25 if place.quick else 1
+    made: list[Contender] = []
+    for name, files in ((SMALL, FEW // part), (LARGE, MANY // part)):
+        root = place.path / str(files)
+        make(root, files)
+        pack = place.path / f"{files}.md"
+        made.append(ours(name, "generate", "--force", "--cwd", str(root), "--out", str(pack)))
+    return made
 
 
-def main() -> int:
-    per_file: list[float] = []
-    for size in SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            make(root, size)
-            taken = statistics.median(seconds(root) for _ in range(ROUNDS))
-        per_file.append(taken / size)
-        print(f"{size:>6} files: {taken:6.2f} s, {1000 * taken / size:.3f} ms per file")
-    growth = per_file[-1] / per_file[0]
-    print(f"per file, {SIZES[-1]} against {SIZES[0]}: {growth:.2f} (goal: at most {LINEAR})")
-    return 0 if growth <= LINEAR else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def rows(times: Times) -> list[Row]:
+    growth = median(times, lambda large, small: large / small / (MANY / FEW), LARGE, SMALL)
+    return [
+        Row(
+            f"`generate` for {MANY:,} files, per file",
+            f"that of {FEW:,}",
+            growth,
+            goal=1.3,
+            memory=memories(times, LARGE),
+        )
+    ]

@@ -31,6 +31,20 @@ def titled(rival: str, steps: int) -> str:
     return f"{rival}, {steps} {'step' if steps == 1 else 'steps'}"
 
 
+def finished(place: Place, steps: int, only: Sequence[str]) -> Iterator[Contender]:
+    """Each rival with steps of which it remembers that they are done, once they have run."""
+    folder = place.path / "finished"
+    (folder / "done").mkdir(parents=True)
+    for name in only:
+        if place.found(name):
+            argv = KEEPERS[name](folder, steps)
+            yield Contender(done(name), argv, every=EVERY.get(name, 1))
+
+
+def done(rival: str) -> str:
+    return f"{rival}, all done"
+
+
 def missing(place: Place) -> list[str]:
     return [name for name in ALL if not place.found(PROGRAMS.get(name, name))]
 
@@ -41,8 +55,8 @@ def _forgets(folder: Path) -> Callable[[], None]:
     def forget() -> None:
         for known in (".snakemake", "done"):
             shutil.rmtree(folder / known, ignore_errors=True)
-        for known in folder.glob(".doit.db*"):
-            known.unlink()
+        for database in folder.glob(".doit.db*"):
+            database.unlink()
 
     return forget
 
@@ -97,6 +111,32 @@ def _snakemake(folder: Path, body: str, steps: int, jobs: int) -> list[str]:
     return ["snakemake", "--quiet", "all", f"-c{jobs}", *where]
 
 
+def _make_files(folder: Path, steps: int) -> list[str]:
+    names = " ".join(f"done/{n}" for n in range(steps))
+    (folder / "Makefile").write_text(f"all: {names}\ndone/%:\n\t@bash -lc true && touch $@\n")
+    return ["make", "-s", "-C", str(folder)]
+
+
+def _parallel_log(folder: Path, steps: int) -> list[str]:
+    log = ["--resume", "--joblog", str(folder / "log")]
+    program, *args = _parallel(folder, "true", steps, 1)
+    return [program, *log, *args]
+
+
+def _doit_once(folder: Path, steps: int) -> list[str]:
+    argv = _doit(folder, "true", steps, 1)
+    dodo = folder / "dodo.py"
+    once = dodo.read_text().replace("{'name'", "{'uptodate': [run_once], 'name'")
+    dodo.write_text(f"from doit.tools import run_once\n{once}")
+    return argv
+
+
+KEEPERS: dict[str, Callable[[Path, int], list[str]]] = {
+    MAKE: _make_files,
+    PARALLEL: _parallel_log,
+    DOIT: _doit_once,
+    SNAKEMAKE: lambda folder, steps: _snakemake(folder, "true", steps, 1),
+}
 WRITERS: dict[str, Callable[[Path, str, int, int], list[str]]] = {
     LOOP: _loop,
     XARGS: _xargs,

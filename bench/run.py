@@ -2,7 +2,8 @@
 
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from bench import rivals
 from bench.rivals import titled
 from bench.scene import Contender, Place, Times, control, controlled, ours, python
 from bench.startup import BARE
+from bench.syscalls import counted
 from bench.table import Row, median, memories, present, ratio, ratios
 
 SHELL = "bash -lc true"
@@ -20,6 +22,7 @@ FOUR = "oraclepack, 4 at a time"
 SEVERAL = (rivals.MAKE, rivals.PARALLEL, rivals.DOIT, rivals.SNAKEMAKE)
 """Those who can run so many at a time and no more; xargs is what all are measured against."""
 
+SYSCALLS = ("fsync", "fdatasync", "execve")
 SPAWN = """
 import subprocess
 for n in range({steps}):
@@ -32,8 +35,28 @@ for n in range({steps}):
     os.write(log, b"x" * 200 + b"\\n")
     os.fsync(log)
 """
-FLOORS = {"python": SPAWN, "fsync": SYNC}
+
+
+def _spawning(name: str, steps: int) -> Contender:
+    return python(name, SPAWN.format(steps=steps))
+
+
+def _syncing(name: str, steps: int) -> Contender:
+    return python(name, SYNC.format(steps=steps))
+
+
+def _supervising(name: str, steps: int) -> Contender:
+    program = Path(__file__).with_name("supervised.py")
+    return Contender(name, [sys.executable, "-P", str(program), str(steps)])
+
+
+FLOORS = {"python": _spawning, "supervised": _supervising, "fsync": _syncing}
 """Programs that do one thing which every step of ours needs, once for each step."""
+EXPLAINED = {
+    f"`{SHELL}` started by a bare Python, each further one": "python",
+    f"`{SHELL}` under our supervision, without a journal, each further one": "supervised",
+    "a line appended to a file and synced": "fsync",
+}
 
 
 def pack(*bodies: str) -> str:
@@ -64,8 +87,8 @@ def one_at_a_time(place: Place) -> Sequence[Contender]:
     bare = replace(python(BARE, "pass"), runs=2)
     shell = Contender(SHELL, ["bash", "-lc", "true"], runs=5)
     floors = [
-        python(titled(name, steps), text.format(steps=steps))
-        for name, text in FLOORS.items()
+        program(titled(name, steps), steps)
+        for name, program in FLOORS.items()
         for steps in (1, 1 + MORE)
     ]
     return [
@@ -100,17 +123,9 @@ def fixed_and_further(times: Times) -> list[Row]:
             control=noise,
             memory=memories(times, MANY),
         ),
-        Row(
-            f"`{SHELL}` started by a bare Python, each further one",
-            f"`{SHELL}`",
-            further(times, "python"),
-            control=noise,
-        ),
-        Row(
-            "a line appended to a file and synced",
-            f"`{SHELL}`",
-            further(times, "fsync"),
-            control=noise,
+        *(
+            Row(what, f"`{SHELL}`", further(times, name), control=noise)
+            for what, name in EXPLAINED.items()
         ),
     ]
 
@@ -146,3 +161,22 @@ def parallel(times: Times) -> list[Row]:
             memory=memories(times, FOUR, names),
         )
     ]
+
+
+def counts(place: Place) -> list[Row]:
+    """What a further step asks of the kernel, where strace can count it."""
+    if not place.found("strace"):
+        return []
+    where = project(place, "true", name="one.md")
+    project(place, *["true"] * (1 + MORE), name="many.md")
+    one, many = (_counted(runner("", where, name), place) for name in ("one.md", "many.md"))
+    return [
+        Row(f"`{name}` per further step", "nothing", (many[name] - one[name]) / MORE, unit="calls")
+        for name in SYSCALLS
+        if name in one and name in many
+    ]
+
+
+def _counted(one: Contender, place: Place) -> Mapping[str, int]:
+    one.before()
+    return counted(one.argv, place.env, SYSCALLS)

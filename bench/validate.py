@@ -1,29 +1,45 @@
-"""`validate` of a long pack against one `bash -n`: `python -m bench.validate [ROUNDS]`."""
+"""`validate` of a pack as long as the longest real ones, against one `bash -n` of its block."""
 
 import shutil
 import sys
-import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bench.big_pack import big_pack
-from bench.measure import (
-    BIN,
-    Contender,
-    clean_home,
-    compared,
-    control,
-    medians,
-    rounds_asked,
-    table,
-)
+from bench.scene import BIN, Contender, Place, Times, control, controlled, ours, python
+from bench.startup import LIBRARIES
+from bench.table import Row, memories, ratio
 
 BASH = "bash -n"
-GOAL = 25.0
 PLAIN = "validate, no shellcheck"
 FULL = "validate, with shellcheck"
+ALONE = "shellcheck alone"
+PARSERS = "import all of these"
 
 
-def bare_program(place: Path) -> list[str]:
+def scene(place: Place) -> Sequence[Contender]:
+    pack = big_pack()
+    (place.path / "pack.md").write_text(pack, encoding="utf-8")
+    block = pack.split("```bash\n")[1].rsplit("```", 1)[0]
+    (place.path / "block.sh").write_text(block, encoding="utf-8")
+    bash = Contender(BASH, ["bash", "-n", "block.sh"], runs=3)
+    # Without shellcheck, which may or may not be installed and costs as much again.
+    without = {"PATH": "/usr/bin:/bin"}
+    return [
+        bash,
+        control(bash),
+        Contender(PLAIN, [*_bare_program(place.path), "validate", "pack.md"], env=without),
+        python(PARSERS, LIBRARIES[PARSERS]),
+        *([ours(FULL, "validate", "pack.md"), _shellcheck()] if place.found("shellcheck") else []),
+    ]
+
+
+def _shellcheck() -> Contender:
+    return Contender(ALONE, ["shellcheck", "-s", "bash", "block.sh"], code=None)
+
+
+def _bare_program(place: Path) -> list[str]:
     """The same installation under an interpreter that has no shellcheck beside it."""
     bin_dir = place / "venv" / "bin"
     bin_dir.mkdir(parents=True)
@@ -34,30 +50,28 @@ def bare_program(place: Path) -> list[str]:
     return [str(bin_dir / "python"), str(BIN / "oraclepack")]
 
 
-def main() -> None:
+def rows(times: Times) -> list[Row]:
+    noise = ratio(times, controlled(BASH), BASH)
     pack = big_pack()
-    block = pack.split("```bash\n")[1].rsplit("```", 1)[0]
-    with clean_home() as env, tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        (place / "pack.md").write_text(pack, encoding="utf-8")
-        (place / "block.sh").write_text(block, encoding="utf-8")
-        without = {"PATH": "/usr/bin:/bin"}
-        bash = Contender(BASH, ["bash", "-n", "block.sh"])
-        contenders = [
-            bash,
-            control(bash),
-            Contender(PLAIN, [*bare_program(place), "validate", "pack.md"], env=without),
-        ]
-        if shutil.which("shellcheck", path=env["PATH"]):
-            whole = [str(BIN / "oraclepack"), "validate", "pack.md"]
-            contenders += [
-                Contender(FULL, whole),
-                Contender("shellcheck alone", ["shellcheck", "-s", "bash", "block.sh"], code=None),
-            ]
-        times = medians(contenders, rounds_asked(9), env, place)
-    title = f"validate, {pack.count(chr(10))} lines, {pack.count('oracle ' + chr(92))} calls"
-    print(table(title, BASH, compared(times, BASH, {PLAIN: GOAL})))
-
-
-if __name__ == "__main__":
-    main()
+    size = f"{pack.count(chr(10)):,}-line, {pack.count('oracle ' + chr(92))}-call"
+    floors = {
+        f"`{LIBRARIES[PARSERS]}`": PARSERS,
+        "`validate` of the long pack, with shellcheck": FULL,
+        "shellcheck alone, of the long pack": ALONE,
+    }
+    told = Row(
+        f"`validate` of a {size} pack",
+        "one `bash -n` of its block",
+        ratio(times, PLAIN, BASH),
+        goal=25.0,
+        control=noise,
+        memory=memories(times, PLAIN),
+    )
+    return [
+        told,
+        *(
+            replace(told, what=what, ours=ratio(times, name, BASH), goal=None, memory={})
+            for what, name in floors.items()
+            if name in times
+        ),
+    ]

@@ -1,0 +1,119 @@
+"""The page of the figures: goals, memory, floors, and the explanations kept beside them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from bench.process import least_memory
+from bench.table import Row
+
+NOTES = Path(__file__).with_name("notes.md")
+
+HEAD = """\
+# What it costs
+
+Written by `make bench`; the explanations at the end are kept in `bench/notes.md`. All figures are
+ratios unless a unit is named. Who is compared takes turns, round by round, in a clean home; each
+ratio is one within a round, and the table gives the median over the rounds. *Noise* is the
+baseline against itself in the same rounds: what differs from 1 by no more than that says nothing.
+
+{machine}
+
+{missing}
+"""
+
+
+def page(rows: Sequence[Row], machine: str, missing: Sequence[str]) -> str:
+    told = f"Not installed, so not compared: {', '.join(missing)}." if missing else ""
+    parts = [
+        HEAD.format(machine=machine, missing=told).rstrip(),
+        "## Goals",
+        _goals([row for row in rows if row.goal is not None]),
+        "## Memory",
+        _memory([row for row in rows if row.memory]),
+        "## Floors",
+        "What the parts cost that everything above is made of, measured in the same rounds.",
+        _floors([row for row in rows if row.goal is None]),
+        NOTES.read_text(encoding="utf-8").rstrip(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def verdict(row: Row) -> str:
+    return "met" if row.goal is None or row.ours <= row.goal else "**missed**"
+
+
+def _goals(rows: Sequence[Row]) -> str:
+    head = ("what", "against", "goal", "ours", "verdict", "rivals", "noise")
+    return _table(
+        head,
+        (
+            (
+                row.what,
+                row.against,
+                f"≤ {row.goal:g}{_unit(row)}",
+                f"{number(row.ours)}{_unit(row)}",
+                verdict(row),
+                _named(row.rivals),
+                "" if row.control is None else f"{row.control:.2f}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _memory(rows: Sequence[Row]) -> str:
+    """What is spawned is never told to have less than whoever spawned it."""
+    least = least_memory()
+    note = (
+        f"Megabytes resident at the highest point, of the largest process of each. Less than"
+        f" {least:.0f} cannot be told apart: that is the bench itself."
+    )
+    cells = (
+        (
+            row.what,
+            _megabytes(row.memory["ours"], least),
+            ", ".join(
+                f"{name} {_megabytes(peak, least)}"
+                for name, peak in row.memory.items()
+                if name != "ours"
+            ),
+        )
+        for row in rows
+    )
+    return f"{note}\n\n{_table(('what', 'ours', 'rivals'), cells)}"
+
+
+def _megabytes(peak: float, least: float) -> str:
+    return f"{peak:.0f}" if peak > least * 1.02 else f"≤ {least:.0f}"
+
+
+def _floors(rows: Sequence[Row]) -> str:
+    return _table(
+        ("what", "against", "figure"),
+        (
+            (
+                row.what,
+                "" if row.against == "nothing" else row.against,
+                f"{number(row.ours)}{_unit(row)}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _named(figures: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {number(figure)}" for name, figure in figures.items())
+
+
+def _unit(row: Row) -> str:
+    return f" {row.unit}" if row.unit else ""
+
+
+def number(figure: float) -> str:
+    """Three digits that mean something."""
+    return f"{figure:.{0 if figure >= 100 else 1 if figure >= 10 else 2}f}"
