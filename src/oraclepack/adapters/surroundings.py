@@ -26,10 +26,15 @@ def host() -> str:
     return os.uname().nodename
 
 
+def private_name() -> str:
+    """A name for a private directory that nobody else has."""
+    return f"op-{os.urandom(6).hex()}"
+
+
 @contextmanager
-def private_directory() -> Iterator[Path]:
+def private_directory(name: str = "") -> Iterator[Path]:
     """A directory only we can read, with a short path (sockets need one), gone at the end."""
-    path = _make()
+    path = _make(name or private_name())
     try:
         yield path
     finally:
@@ -62,11 +67,11 @@ def _is_usable(place: str) -> bool:
     return len(os.fsencode(place)) <= _LONGEST and ":" not in place
 
 
-def _make() -> Path:
+def _make(name: str) -> Path:
     # Not by tempfile: with what it imports it costs as much as a step.
     trouble: OSError | None = None
     for place in _places():
-        path = place / f"op-{os.urandom(6).hex()}"
+        path = place / name
         try:
             path.mkdir(0o700)
         except OSError as refused:

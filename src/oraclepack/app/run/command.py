@@ -116,7 +116,6 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         caught = stack.enter_context(stopping_on_signals(stop))
-        private = stack.enter_context(surroundings.private_directory())
         record = stack.enter_context(
             opened(found, request.pack, request.wish, clock, request.command)
         )
@@ -128,7 +127,10 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - only to run
 
             refuse_dirty_rerun(request.root, request.pack, found.run, record, planned)
-        _enter(request, found, record, private.name)
+        name = surroundings.private_name()
+        _enter(request, found, record, name)
+        # Only now that the journal names it: whoever continues can remove it.
+        private = stack.enter_context(surroundings.private_directory(name))
         session = Session(
             root=request.root,
             pack=request.pack,
@@ -164,6 +166,8 @@ def _older_state(path: Path | None) -> Callable[[Session], None] | None:
 def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path) -> bool:
     """Put right what a killed command left; whether that changed files."""
     if not record.state.is_open:
+        if record.state.sessions:  # it may have been killed on its way out
+            surroundings.forget_private(record.state.sessions[-1].started.private or "")
         return False
     from oraclepack.app.run.recovery import recover  # noqa: PLC0415 - seldom
 
