@@ -11,9 +11,10 @@ from tests.torture.ground import Ground
 
 _TIMES = frozenset({"created_at", "started_at", "finished_at", "duration_ms", "waited_ms"})
 _ATTEMPTS = frozenset({"attempts", "stdout_log", "stderr_log", "sessions", "heads"})
-_CACHE = frozenset({"cache", "from_cache", "session"})
+_CACHE = frozenset({"cache", "from_cache", "session", "usage"})
 """An answer that was paid for before the kill comes from the cache or a session afterwards."""
-_SAID_OF_KILLS = frozenset({"orphans", "rollback"})
+_BY_THE_WAY = frozenset({"orphans", "rollback", "retry", "slot", "same_question", "earlier_call"})
+"""Warnings about what was killed, and about waiting."""
 
 
 def outcome(ground: Ground) -> dict[str, Any]:
@@ -64,5 +65,6 @@ def _stripped(part: Any) -> Any:
 
 
 def _warnings(warnings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without what is only said because a command was killed."""
-    return [one for one in warnings if one["code"] not in _SAID_OF_KILLS]
+    """Without what is only said because of a kill or a wait, in an order of their own."""
+    kept = [_stripped(one) for one in warnings if one["code"] not in _BY_THE_WAY]
+    return sorted(kept, key=lambda one: json.dumps(one, sort_keys=True))

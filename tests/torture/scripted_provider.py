@@ -22,7 +22,8 @@ import scripted_oracle as scripted  # type: ignore[import-not-found]
 
 MOMENTS = ("started", "asking", "billed", "logged", "completed", "written")
 PROVIDER = os.environ["PROVIDER"]
-BILLED_BUT_BAD = {"cut", "empty"}
+BAD = {"cut", "empty", "partial"}
+"""Answers that are billed and no use: half of one, none, or one section of four."""
 
 
 def main() -> int:
@@ -52,15 +53,16 @@ def ask(asked: dict[str, str], session: "Session") -> int:
         return failed
     scripted.delay(fault)
     text = answer(asked)
-    note("billed", asked, good=fault not in BILLED_BUT_BAD, answer=text)
+    note("billed", asked, good=fault not in BAD, answer=text)
     hold("billed")
-    text = {"cut": text[: len(text) // 2], "empty": ""}.get(fault, text)
+    parts = {"cut": text[: len(text) // 2], "empty": "", "partial": text.split("\n## ")[0]}
+    text = parts.get(fault, text)
     return deliver(asked, session, fault, text)
 
 
 def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) -> int:
     """Record the answer, then write it where it was wanted."""
-    tokens = 0 if fault in BILLED_BUT_BAD else max(1, len(text) // 4)
+    tokens = 0 if fault in {"cut", "empty"} else max(1, len(text) // 4)
     cost = f"0.1s · $0.0022 · gpt-5.2 · ↑17 ↓{tokens} ↻0 Δ{17 + tokens} · sid={session.id}"
     said = f"Session: {session.id}\n\nAnswer:\n{text or '(no text output)'}\n{cost}\n"
     session.log(said)

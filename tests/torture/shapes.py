@@ -1,21 +1,89 @@
 """The packs that are tortured: one for each way in which a run can be broken off."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from tests.e2e.run.project import asking
+from tests.e2e.calls.chunked import chunked_bash, tickets
+from tests.e2e.run.project import Zygote, asking
+from tests.torture.ground import Ground, a_ground
 
+OLDER = "an older answer\n"
 _OUT = "set -eu\nmkdir -p out\n"
+_GIT = r"project/\.git(/|$)"
+_COMMIT = "git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m four\n"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A pack, how it is run, and how it begins."""
+    """A pack, the words it is run with, and what stood there before."""
 
     what: str
     bash: str
     words: tuple[str, ...] = ()
+    files: dict[str, str] | None = None
+    finished: bool = False
+    """The run that is attacked repeats one that has ended well."""
+    owned: tuple[str, ...] = ()
+    """Patterns for the checker: what the pack itself changes."""
+
+    def ground(self, folder: Path, zygote: Zygote) -> Ground:
+        """A fresh one, as every trial finds it."""
+        made = a_ground(folder, zygote, self.bash, self.files)
+        older = made.root / "out/02-topic-2.md"
+        older.parent.mkdir(exist_ok=True)
+        older.write_text(OLDER)
+        if self.finished:
+            ran = made.project.run()
+            assert ran.code == 0, ran
+        return made
+
+
+def _faulty(number: int, fault: str) -> str:
+    return asking(number).replace(f"Question {number}?", f"Question {number}? [[fault={fault}]]")
 
 
 SHAPES: dict[str, Shape] = {
-    "asking": Shape("two questions", _OUT + asking(1) + asking(2)),
+    "asking": Shape(
+        "Three questions in turn; one answer replaces a file, another is changed by its step",
+        _OUT + asking(1) + asking(2) + asking(3, after='echo more >>"out/03-topic-3.md"\n'),
+    ),
+    "chunked": Shape(
+        "A question in four calls, whose attachments only the running shell knows",
+        chunked_bash(1),
+        files=tickets(1),
+        owned=(r"project/answers(/|$)",),
+    ),
+    "prelude": Shape(
+        "Steps that live on functions, variables and options of the prelude",
+        _OUT + "shopt -s nullglob\nkind=plain\nsay() { printf '%s\\n' \"$kind $1\"; }\n"
+        "# 01) says\nsay one >out/01.txt\n# oraclepack: outputs=out/01.txt\n"
+        + asking(2, before="say two\n"),
+    ),
+    "depending": Shape(
+        "A question about the answer of another, and a step that commits",
+        _OUT
+        + asking(1)
+        + asking(2).replace("-p ", '-f "out/01-topic-1.md" -p ')
+        + f"# 03) commits\n{_COMMIT}",
+        owned=(_GIT,),
+    ),
+    "rerun": Shape(
+        "All steps of a finished run once more",
+        _OUT + asking(1) + asking(2),
+        words=("--rerun", "all"),
+        finished=True,
+    ),
+    "retrying": Shape(
+        "Questions that are refused, cut short or answered in part at first, and asked again",
+        _OUT
+        + _faulty(1, "overloaded first=1")
+        + _faulty(2, "cut first=1")
+        + _faulty(3, "partial first=1"),
+        words=("--output-retries", "1", "--retry-base-seconds", "0.001"),
+    ),
+    "parallel": Shape(
+        "Four questions at the same time",
+        _OUT + "".join(asking(number) for number in range(1, 5)),
+        words=("--max-parallel", "4", "--engine", "api"),
+    ),
 }
