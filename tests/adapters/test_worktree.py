@@ -1,6 +1,7 @@
 """The work tree as git trees: what a step did is told exactly and taken back exactly."""
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -118,12 +119,18 @@ def test_neither_index_nor_objects_of_the_user_are_touched(root: Path) -> None:
     assert len([path for path in (root / ".git").rglob("*") if path.is_file()]) == len(before)
 
 
-def test_our_own_files_are_no_part_of_it(root: Path) -> None:
-    tree = watched(root, "pack.state.json")
+@pytest.mark.parametrize("ignored", ["", ".oraclepack/", "*.state.json", ".oraclepack*\n/[p]ack*"])
+@pytest.mark.parametrize("state", ["pack.state.json", "[p]ack *?\\.state.json"])
+def test_our_own_files_are_no_part_of_it(root: Path, ignored: str, state: str) -> None:
+    """Nor do they hinder where the user has git ignore them."""
+    (root / ".gitignore").write_text(f"{ignored}\n")
+    (root / state).write_text("before\n")
+    tree = watched(root, state)
 
     touched, _ = recorded(
         tree,
-        "echo {} >pack.state.json; echo >sub/.oraclepack-1-1.tmp; echo >.oraclepack/x; touch n",
+        f"echo {{}} >{shlex.quote(state)}; echo >sub/.oraclepack-1-1.tmp; echo >.oraclepack/x;"
+        "touch n",
     )
 
     assert touched == ("n",)

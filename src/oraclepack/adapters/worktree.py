@@ -17,7 +17,9 @@ from oraclepack.adapters import git
 from oraclepack.adapters.files import make_private
 
 _EXCLUDED = (
-    ":(exclude,top).oraclepack",
+    # A pattern from its first sign on: git refuses to add anything where a plain path, although
+    # it is one to leave out, is among those that .gitignore names.
+    ":(exclude,top,glob)[.]oraclepack",
     ":(exclude,glob)**/.oraclepack/**",
     ":(exclude,glob)**/.oraclepack-*.tmp",
 )
@@ -76,9 +78,11 @@ class Worktree(msgspec.Struct, frozen=True):
         place = self.top / own
         if place.is_file():
             shutil.copyfile(place, index)  # git then hashes only what has changed
-        left_out = (f":(exclude,top,literal){path}" for path in (*self.own, *self.repositories()))
+        ours = (f":(exclude,top,glob){_first_too(path)}" for path in self.own)
+        others = (f":(exclude,top,literal){path}" for path in self.repositories())
         # By stdin, since there may be many.
-        pathspecs = "\0".join((".", *_EXCLUDED, *left_out)).encode("utf-8", "surrogateescape")
+        listed = (".", *_EXCLUDED, *ours, *others)
+        pathspecs = "\0".join(listed).encode("utf-8", "surrogateescape")
         self._git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", said=pathspecs)
         return self._git("write-tree").decode().strip()
 
@@ -161,6 +165,12 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _literal(path: str) -> str:
     """A pattern that means nothing but this path."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path.replace("\\", "\\\\"))
+
+
+def _first_too(path: str) -> str:
+    """The same, and a pattern from its first sign on."""
+    rest = _literal(path)
+    return rest if rest.startswith(("[", "\\")) else f"\\{rest}"
 
 
 def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], said: bytes = b"") -> bytes:
