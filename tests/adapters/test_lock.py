@@ -84,6 +84,20 @@ def test_an_unreadable_note_still_means_locked(tmp_path: Path, content: bytes) -
         assert str(Holder()) == "another process"
 
 
+@pytest.mark.parametrize(
+    "note", [b"", b'{"host":"%s","pid":4190000}' % os.uname().nodename.encode()]
+)
+def test_who_has_only_just_got_it_is_given_a_moment_to_sign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, note: bytes
+) -> None:
+    with locked(tmp_path):
+        signed = (tmp_path / NAME).read_bytes()
+        (tmp_path / NAME).write_bytes(note)
+        monkeypatch.setattr("time.sleep", lambda _: (tmp_path / NAME).write_bytes(signed))
+
+        assert holder_of(tmp_path) == ME
+
+
 def test_a_holder_as_people_read_it() -> None:
     said = f"process {os.getpid()} on box since 2026-03-01T10:00:00Z (run pack.md)"
 

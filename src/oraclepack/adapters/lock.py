@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Self
 
@@ -11,6 +12,8 @@ from oraclepack.adapters import disk, files
 from oraclepack.core.digest import canonical_line
 
 NAME = "lock"
+_LOOKS, _PAUSE = 20, 0.01
+"""How often, and with how many seconds in between, one looks who holds a lock that is held."""
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,9 +105,31 @@ def _sign(lock: RunLock, descriptor: int, path: Path, holder: Holder) -> RunLock
 
 
 def _read_and_close(descriptor: int) -> Holder:
+    """Who holds it; whoever has only just got it needs a moment to sign."""
+    try:
+        for _ in range(_LOOKS):
+            holder = _read(descriptor)
+            if holder.pid is not None and _may_live(holder.pid, holder.host):
+                break
+            time.sleep(_PAUSE)
+        return holder
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int) -> Holder:
     try:
         return msgspec.json.decode(os.pread(descriptor, 65536, 0), type=Holder)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return Holder()
-    finally:
-        os.close(descriptor)
+
+
+def _may_live(pid: int, host: str) -> bool:
+    """False for the note of an earlier holder, who died on this machine."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return host != os.uname().nodename
+    except (OSError, OverflowError):
+        return True
+    return True
