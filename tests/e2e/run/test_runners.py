@@ -136,3 +136,16 @@ def test_what_a_killed_runner_hid_is_removed(
 
     assert project.run(TMPDIR=str(hidden)).code == 0
     assert list(hidden.iterdir()) == []
+
+
+@pytest.mark.parametrize("writes", [1, 2])
+def test_nothing_is_hidden_before_the_journal_names_the_place(
+    project: Project, tmp_path: Path, hidden: Path, writes: int
+) -> None:
+    fault: dict[str, object] = {"notes": str(tmp_path / "notes"), "kill": writes}
+    fault |= {"only": "write", "path": "journal.jsonl"}
+
+    killed = project.run(fault=fault, TMPDIR=str(hidden))
+
+    assert killed.code == -signal.SIGKILL
+    assert list(hidden.iterdir()) == []
