@@ -18,6 +18,7 @@ SHELL = "bash -lc true"
 MORE = 20
 """How many steps the long run has beyond the first."""
 ONE, MANY = titled("oraclepack", 1), titled("oraclepack", 1 + MORE)
+DRY = "oraclepack, dry run"
 FOUR = "oraclepack, 4 at a time"
 SEVERAL = (rivals.MAKE, rivals.PARALLEL, rivals.DOIT, rivals.SNAKEMAKE)
 """Those who can run so many at a time and no more; xargs is what all are measured against."""
@@ -95,6 +96,7 @@ def one_at_a_time(place: Place) -> Sequence[Contender]:
         *(bare, control(bare), shell, control(shell)),
         runner(ONE, where, "one.md"),
         runner(MANY, where, "many.md"),
+        runner(DRY, where, "one.md", "--dry-run"),
         *rivals.running(place, "true", 1),
         *rivals.running(place, "true", 1 + MORE),
         *floors,
@@ -123,6 +125,7 @@ def fixed_and_further(times: Times) -> list[Row]:
             control=noise,
             memory=memories(times, MANY),
         ),
+        Row("`run --dry-run` of the same step", f"`{BARE}`", ratio(times, DRY, BARE)),
         *(
             Row(what, f"`{SHELL}`", further(times, name), control=noise)
             for what, name in EXPLAINED.items()
@@ -170,11 +173,12 @@ def counts(place: Place) -> list[Row]:
     where = project(place, "true", name="one.md")
     project(place, *["true"] * (1 + MORE), name="many.md")
     one, many = (_counted(runner("", where, name), place) for name in ("one.md", "many.md"))
-    return [
-        Row(f"`{name}` per further step", "nothing", (many[name] - one[name]) / MORE, unit="calls")
-        for name in SYSCALLS
-        if name in one and name in many
-    ]
+    if not one or not many:
+        return []
+    figures = {f"`{name}` of a run of 1 step": float(one[name]) for name in SYSCALLS} | {
+        f"`{name}` per further step": (many[name] - one[name]) / MORE for name in SYSCALLS
+    }
+    return [Row(what, "nothing", count, unit="calls") for what, count in figures.items()]
 
 
 def _counted(one: Contender, place: Place) -> Mapping[str, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from bench.scene import Contender, Place, Times, control, controlled, ours, python
 from bench.table import Row, memories, present, ratio, ratios
@@ -34,7 +35,12 @@ LIBRARIES = {
 PACK = "# p\n\n```bash\n# 01) one\ntrue\n```\n"
 
 
+MODULES = 100
+SMALL = f"import of {MODULES} empty modules"
+
+
 def scene(place: Place) -> Sequence[Contender]:
+    _write_modules(place.path / "empty")
     (place.path / "pack.md").write_text(PACK, encoding="utf-8")
     bare = replace(python(BARE, "pass"), runs=2)
     return [
@@ -47,7 +53,17 @@ def scene(place: Place) -> Sequence[Contender]:
             if place.found(name)
         ),
         *(python(name, code) for name, code in LIBRARIES.items()),
+        python(SMALL, "import empty"),
     ]
+
+
+def _write_modules(package: Path) -> None:
+    """As many files as a command may load, without the work that is in them."""
+    package.mkdir()
+    names = [f"module{number}" for number in range(MODULES)]
+    for name in names:
+        (package / f"{name}.py").write_text("")
+    (package / "__init__.py").write_text(f"from empty import {', '.join(names)}\n")
 
 
 def rows(times: Times) -> list[Row]:
@@ -74,6 +90,7 @@ def rows(times: Times) -> list[Row]:
         for name in OTHERS
     ]
     floors = [
-        Row(f"`{name}`", f"`{BARE}`", ratio(times, name, BARE), control=noise) for name in LIBRARIES
+        Row(f"`{name}`", f"`{BARE}`", ratio(times, name, BARE), control=noise)
+        for name in (*LIBRARIES, SMALL)
     ]
     return [*static, *others, *floors]
