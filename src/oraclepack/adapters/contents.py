@@ -1,9 +1,11 @@
 """What stands at an output's path, judged by the jail first."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.core.content import Content
+from oraclepack.core.digest import sha256_bytes
 
 
 def content_at(root: Path, path: str) -> Content:
@@ -21,3 +23,13 @@ def read_content(place: Path) -> Content:
         return Content(trouble="missing")
     except OSError as trouble:
         return Content(trouble=trouble.strerror or str(trouble))
+
+
+def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of every path that is a readable file; others are left out."""
+    found: dict[str, str] = {}
+    for path in paths:
+        content = read_content(root / path).data
+        if content is not None:
+            found[path] = sha256_bytes(content)
+    return found

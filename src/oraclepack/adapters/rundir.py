@@ -21,6 +21,8 @@ from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 RUNS = ".oraclepack/runs"
 CACHE = ".oraclepack/cache"
 """Both under the project root."""
+BACKUPS = "backups"
+"""In a run directory."""
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -61,7 +63,7 @@ class RunDir(msgspec.Struct, frozen=True):
     @property
     def backups(self) -> Path:
         """Files that steps replaced, kept for a rollback."""
-        return self.path / "backups"
+        return self.path / BACKUPS
 
     @property
     def failed(self) -> Path:

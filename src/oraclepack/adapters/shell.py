@@ -17,7 +17,6 @@ import msgspec
 
 from oraclepack.adapters.nameless import Nameless, make_nameless
 from oraclepack.adapters.profile import SOURCE_BASH_ENV, SOURCE_PROFILE, keeps_bash_env
-from oraclepack.adapters.snapshot import LAST_PART
 from oraclepack.core.attempt import MARKER_VARIABLE, Attempt
 
 LONGEST_ARGUMENT = 120_000
@@ -120,6 +119,8 @@ def _restored(snapshot: str | None) -> tuple[bytes, bytes]:
     # Copied, not sourced: the end of a sourced file would set off a RETURN trap.
     if not snapshot:
         return b"", b""
+    from oraclepack.adapters.snapshot import LAST_PART  # noqa: PLC0415 - not every pack needs it
+
     state, _, last = Path(snapshot).read_bytes().rpartition(LAST_PART)
     return state, last
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
+import msgspec
+
 from oraclepack.core.call import ORACLE, ToolCall
 from oraclepack.core.step import Step
 
@@ -22,6 +24,13 @@ class TreePolicy(StrEnum):
     """It may change anything; what it changed is recorded."""
     UNWATCHED = "unwatched"
     """It calls no tool we know: nobody looks."""
+
+
+class Watched(msgspec.Struct):
+    """What watching a step came to: the files it should not have touched."""
+
+    policy: TreePolicy
+    strange: tuple[str, ...] = ()
 
 
 def policy_of(step: Step) -> TreePolicy:

@@ -1,49 +1,55 @@
 """The gateway of a run: what stands between its steps and the tools they call."""
 
+from __future__ import annotations
+
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.chance import draw
 from oraclepack.adapters.gateway import Gateway
-from oraclepack.adapters.limits import Limits, limits_directory
-from oraclepack.adapters.rundir import CACHE
-from oraclepack.app.calls.answer import Calls
-from oraclepack.app.calls.options import CallOptions
-from oraclepack.app.calls.world import CallWorld
 from oraclepack.app.run.session import Session
 from oraclepack.core.call import ORACLE
-from oraclepack.core.ports import Ask
-from oraclepack.core.secrets import Redactor
+from oraclepack.core.invocation import LiveCall, Shim
+
+if TYPE_CHECKING:
+    from oraclepack.app.calls.answer import Calls
 
 
-def calls_for(session: Session, options: CallOptions, ask: Ask | None = None) -> Calls:
-    """Who answers the calls of a run."""
-    return Calls(
-        CallWorld(
-            root=session.root,
-            run_dir=session.run.path,
-            run_id=session.run.run_id,
-            pack=session.pack,
-            journal=session.record,
-            cache=AnswerCache(session.root / CACHE),
-            limits=Limits(limits_directory(), session.clock),
-            clock=session.clock,
-            chance=draw,
-            options=options,
-            redactor=Redactor.of(session.environment),
-            ask=ask,
-        )
-    )
+class LateCalls:
+    """Who answers the calls of a run, put together when the first one comes.
+
+    A third of the program is loaded for it, and most steps of some packs call nothing.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._calls: Calls | None = None
+
+    def answer(self, call: LiveCall, shim: Shim) -> int:
+        """See to one call; the exit code with which it ends for the step."""
+        return self._made().answer(call, shim)
+
+    def attached(self, step: str, attempt: int) -> dict[str, str]:
+        """What the calls of an attempt attached: paths from the project root, and SHA-256."""
+        return self._calls.attached(step, attempt) if self._calls else {}
+
+    def _made(self) -> Calls:
+        with self._lock:
+            if self._calls is None:
+                from oraclepack.app.run.call_world import calls_of  # noqa: PLC0415 - the point
+
+                self._calls = calls_of(self._session)
+            return self._calls
 
 
 @contextmanager
 def standing_between(session: Session) -> Iterator[None]:
     """While this holds, every call of a tool in a step comes to us."""
     options = session.options
-    wishes = options.calls() if options.calls else CallOptions()
-    session.calls = calls_for(session, wishes, options.ask)
+    session.calls = LateCalls(session)
     programs = {ORACLE: str(Path(options.oracle_bin))} if options.oracle_bin else None
     gateway = Gateway(
         session.calls.answer,

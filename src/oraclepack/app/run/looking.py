@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from oraclepack.adapters.contents import hashes_of
 from oraclepack.adapters.programs import find_program, probe
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.app.run.outputs import hashes_of
 from oraclepack.core.call import SPELLINGS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState

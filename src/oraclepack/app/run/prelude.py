@@ -2,7 +2,6 @@
 
 from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines
-from oraclepack.adapters.prelude import exit_trap, run_prelude
 from oraclepack.adapters.rundir import log_names
 from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.interception import intercepted
@@ -27,6 +26,8 @@ def prepare(session: Session) -> StepError | None:
     prelude = session.pack.prelude
     if not needs_running(prelude, login_once=session.options.login_once):
         return None
+    from oraclepack.adapters.prelude import run_prelude  # noqa: PLC0415 - not every pack has one
+
     number = session.record.state.prelude_attempts + 1
     while any((session.run.path / name).exists() for name in log_names(NAME, number)):
         number += 1
@@ -63,7 +64,11 @@ def prepare(session: Session) -> StepError | None:
 
 def tidy_up(session: Session) -> None:
     """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
-    script = exit_trap(session.snapshot) if session.snapshot is not None else None
+    if session.snapshot is None:
+        return
+    from oraclepack.adapters.prelude import exit_trap  # noqa: PLC0415 - not every pack has one
+
+    script = exit_trap(session.snapshot)
     if script is None:
         return
     number = 1

@@ -17,7 +17,7 @@ from oraclepack.core.ports import Clock
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.adapters.gateway import Gateway
-    from oraclepack.app.calls.answer import Calls
+    from oraclepack.app.run.calling import LateCalls
 
 
 class Session(msgspec.Struct):
@@ -37,7 +37,7 @@ class Session(msgspec.Struct):
     """The quarantine."""
     snapshot: Path | None = None
     """What the prelude left, once it has run."""
-    calls: Calls | None = None
+    calls: LateCalls | None = None
     gateway: Gateway | None = None
     """What stands between the steps and the tools, while steps run."""
 

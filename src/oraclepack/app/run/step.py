@@ -1,5 +1,6 @@
 """One step, from the plan to its place in the journal."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from signal import Signals
 
@@ -22,13 +23,12 @@ from oraclepack.app.run.outputs import (
     verify_outputs,
 )
 from oraclepack.app.run.session import Session
-from oraclepack.app.run.tree import Watched, watched_tree
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, Watch
 from oraclepack.core.plan import PlannedStep
 from oraclepack.core.result import Process, Status, StepError, Verification
 from oraclepack.core.step import Step
-from oraclepack.core.tree_policy import TreePolicy
+from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 
 _SKIP = b"SKIP"
 
@@ -61,7 +61,7 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
             token=attempt.token,
         )
     )
-    tree = watched_tree(session, step, attempt.number)
+    tree = _watched(session, step, attempt.number)
     with tree as watched, intercepted(session, attempt) as guarded:
         outcome = run_attempt(guarded, session.stop, _watch(session, attempt), session.clock)
     attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
@@ -84,6 +84,15 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
         )
     )
     return judged.status
+
+
+def _watched(session: Session, step: Step, attempt: int) -> AbstractContextManager[Watched]:
+    policy = policy_of(step)
+    if policy is TreePolicy.UNWATCHED:
+        return nullcontext(Watched(policy))
+    from oraclepack.app.run.tree import watched_tree  # noqa: PLC0415 - not for most steps
+
+    return watched_tree(session, step, attempt, policy)
 
 
 def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgement:

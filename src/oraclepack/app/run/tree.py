@@ -15,25 +15,18 @@ from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import file_names
 from oraclepack.core.step import Step
-from oraclepack.core.tree_policy import TreePolicy, policy_of, strangers
+from oraclepack.core.tree_policy import TreePolicy, Watched, strangers
 
 PATCH = "changes.patch"
 
 
-class Watched(msgspec.Struct):
-    """What watching a step came to: the files it should not have touched."""
-
-    policy: TreePolicy
-    strange: tuple[str, ...] = ()
-
-
 @contextmanager
-def watched_tree(session: Session, step: Step, attempt: int) -> Iterator[Watched]:
+def watched_tree(
+    session: Session, step: Step, attempt: int, policy: TreePolicy
+) -> Iterator[Watched]:
     """Look at the work tree before and after a step, as its policy demands."""
-    watched = Watched(policy_of(step))
-    tree = None
-    if watched.policy is not TreePolicy.UNWATCHED:
-        tree = work_tree(session.root, session.run, step.id, session.record.state)
+    watched = Watched(policy)
+    tree = work_tree(session.root, session.run, step.id, session.record.state)
     if tree is None:
         if watched.policy is TreePolicy.MUTATES:
             message = "outside of git what it changes is not recorded, and cannot be taken back"

@@ -1,0 +1,32 @@
+"""Copies of files that a step may replace, kept in the run directory for a rollback."""
+
+import stat
+from pathlib import Path
+
+from oraclepack.adapters import files, relocate
+from oraclepack.adapters.rundir import BACKUPS
+from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
+
+
+def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) -> j.SetAside | None:
+    """Keep a copy of a file in the run directory; None when there is no such file."""
+    content = files.read(place) if place.is_file() else None
+    if content is None:
+        return None
+    backup = f"{BACKUPS}/{step}.{attempt}/{path}"
+    target = run_dir / backup
+    files.make_directories(target.parent, files.PRIVATE_DIRECTORY)
+    try:
+        relocate.copy(place, target)
+    except OSError as trouble:
+        raise files.cannot("keep a copy of", place, trouble) from trouble
+    return j.SetAside(
+        step=step,
+        attempt=attempt,
+        path=path,
+        backup=backup,
+        sha256=sha256_bytes(content),
+        bytes=len(content),
+        mode=stat.S_IMODE(place.stat().st_mode),
+    )
