@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oraclepack.adapters.config import named_user_file
+from oraclepack.adapters.user_dirs import config_directory
 from oraclepack.core.errors import InputError
 from oraclepack.core.setting import PREFIX
 from oraclepack.core.settings import CONFIG_VARIABLE
@@ -48,9 +49,7 @@ def user_table() -> tuple[Path, Mapping[str, object]] | None:
 
 
 def _user_config() -> Path:
-    from platformdirs import user_config_path  # noqa: PLC0415 - --version must not pay for it
-
-    return user_config_path("oraclepack", appauthor=False) / "config.toml"
+    return config_directory() / "config.toml"
 
 
 def _pyproject(path: Path) -> Mapping[str, object] | None:

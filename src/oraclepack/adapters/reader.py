@@ -3,11 +3,12 @@
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Sequence
-from typing import IO
+from contextlib import ExitStack
 
 import msgspec
+
+from oraclepack.adapters.nameless import make_nameless
 
 MOST_BYTES = 8_000_000
 """What is kept of a program's words; a checker that says more has lost its way."""
@@ -29,11 +30,11 @@ class Reader:
     def __init__(self, argv: Sequence[str], text: str, language: str = "C") -> None:
         self._trouble = ""
         self._process: subprocess.Popen[bytes] | None = None
-        with tempfile.TemporaryFile() as given:
+        with ExitStack() as stack:
             try:
                 # A file, not a pipe: nobody has to stand by and feed the text.
-                given.write(text.encode("utf-8", "surrogateescape"))
-                given.seek(0)
+                given = make_nameless(stack, text.encode("utf-8", "surrogateescape")).fd
+                os.lseek(given, 0, os.SEEK_SET)
                 self._process = _start(argv, given, language)
             except OSError as trouble:
                 self._trouble = f"it cannot be started: {trouble.strerror or trouble}"
@@ -61,7 +62,7 @@ class Reader:
         self._process.communicate()
 
 
-def _start(argv: Sequence[str], given: IO[bytes], language: str) -> "subprocess.Popen[bytes]":
+def _start(argv: Sequence[str], given: int, language: str) -> "subprocess.Popen[bytes]":
     # BASH_ENV, SHELLOPTS, SHELLCHECK_OPTS and people's own language would all change the verdict.
     return subprocess.Popen(
         argv,

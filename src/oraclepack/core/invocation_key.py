@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from oraclepack.core.digest import canonical_line, sha256_bytes
+from oraclepack.core.digest import sha256_value
 
 RECIPE = 1
 """Raised when keys are made in another way: no older answer is then found any more."""
@@ -22,7 +22,7 @@ class InvocationKey(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, parts: Parts) -> "InvocationKey":
-        return cls(sha256_bytes(canonical_line({"recipe": RECIPE, "parts": dict(parts)})), parts)
+        return cls(sha256_value({"recipe": RECIPE, "parts": dict(parts)}), parts)
 
 
 class NoKey(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import TypeAlias, TypedDict
 import msgspec
 
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_line, sha256_bytes
+from oraclepack.core.digest import sha256_value
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import RollbackStatus, Status, StepError, Usage, Verification
 from oraclepack.core.runstate import RunState, Session
@@ -157,7 +157,7 @@ def output_hash(outputs: tuple[j.OutputRecorded, ...]) -> str | None:
     if len(outputs) == 1:
         return outputs[0].sha256
     pairs = sorted((output.path, output.sha256) for output in outputs)
-    return sha256_bytes(canonical_line(pairs)) if pairs else None
+    return sha256_value(pairs) if pairs else None
 
 
 def _session(session: Session) -> SessionEntry:

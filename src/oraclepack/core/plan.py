@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.digest import canonical_line, sha256_bytes
+from oraclepack.core.digest import sha256_value
 from oraclepack.core.errors import OraclePackError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import Step, StepId
@@ -100,7 +100,7 @@ def command_hash(pack: Pack, step: Step) -> str:
     every step another one. Headers and the text around the block play no part.
     """
     prelude = pack.prelude.code if pack.prelude else ""
-    return sha256_bytes(canonical_line({"prelude": prelude, "step": step.code}))
+    return sha256_value({"prelude": prelude, "step": step.code})
 
 
 def listed(ids: Iterable[str]) -> str:
