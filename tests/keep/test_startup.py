@@ -21,6 +21,7 @@ sys.exit(code)
 HEAVY = {
     "asyncio",
     "concurrent.futures",
+    "dotenv",
     "importlib.metadata",
     "logging",
     "markdown_it",
@@ -55,6 +56,7 @@ ALLOWED = [
     pytest.param(["--help"], set(), id="--help"),
     pytest.param(["validate", "--help"], READS_PACKS, id="validate --help"),
     pytest.param(["schema"], set(), id="schema"),
+    pytest.param(["schema", "envelope"], set(), id="schema envelope"),
     pytest.param(["explain", "OP201"], {"tomllib"}, id="explain"),
     pytest.param(["config", "show"], {"tomllib"}, id="config show"),
     pytest.param(["completion", "bash"], set(), id="completion"),
@@ -72,7 +74,13 @@ def test_a_command_loads_no_more_than_it_needs(
     assert imported(tmp_path, *args) & HEAVY <= allowed
 
 
-@pytest.mark.parametrize("args", [["--version"], ["--help"]], ids=lambda args: args[0])
+def test_what_is_loaded_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
+
+    assert {"markdown_it", "tree_sitter"} <= imported(tmp_path, "list", "pack.md") & HEAVY
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["-h"]], ids=lambda args: args[0])
 def test_static_answers_load_nothing_of_ours(args: list[str], tmp_path: Path) -> None:
     ours = {name for name in imported(tmp_path, *args) if name.startswith("oraclepack")}
 

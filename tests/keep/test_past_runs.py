@@ -1,0 +1,192 @@
+"""Run directories of earlier versions load for ever: looked at, continued, rebuilt, verified."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jsonschema
+import pytest
+
+from oraclepack import __version__
+from oraclepack.adapters.journal import load
+from tests.e2e.run.project import Project, Zygote
+from tests.generate.repositories import a_repository
+from tests.keep.past_runs import HOST, KEPT, PACK, SHAPES
+from tests.keep.schemas import kept
+from tests.scripted import scripted_tool
+
+VERSIONS = sorted(path.name for path in KEPT.iterdir())
+EVERY = sorted(f"{one.parent.name}/{one.name}" for one in KEPT.glob("*/*"))
+RUNS = [one for one in EVERY if any((KEPT / one).glob("project/.oraclepack/runs/*/journal.jsonl"))]
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a shape of run is today: how it shows itself and how it goes on."""
+
+    status: str
+    done: tuple[str, ...]
+    """Steps that stay done."""
+    runs: tuple[str, ...] = ()
+    """Steps that run when it is continued; no question is ever asked again."""
+    quarantined: int = 0
+    verified: int = 0
+    """The exit code of `verify-outputs`."""
+
+
+PAST = {
+    "finished": Past("ok", ("01", "02")),
+    "failed": Past("failed", ("01",), ("02",), quarantined=1),
+    "interrupted": Past("interrupted", ("01",), ("02",)),
+    "chunked": Past("ok", ("01",)),
+    "rolled-back": Past("incomplete", (), ("01", "02"), quarantined=2, verified=4),
+    "from-the-cache": Past("ok", ("01", "02")),
+    "changed-the-work-tree": Past("failed", ("01",), ("02",)),
+}
+
+
+def test_this_version_has_left_its_runs() -> None:
+    assert __version__ in VERSIONS, "run `python -m tests.keep.past_runs` once for this version"
+    assert {one.partition("/")[2] for one in EVERY if one.startswith(__version__)} == set(SHAPES)
+
+
+def test_every_shape_is_asked_for() -> None:
+    assert {one.partition("/")[2] for one in RUNS} == set(PAST)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_kept_run_tells_of_no_machine(name: str) -> None:
+    texts = {path: path.read_bytes() for path in (KEPT / name).rglob("*") if path.is_file()}
+
+    for path, text in texts.items():
+        assert not any(word in text for word in (b"/tmp/", b"/home/", b"/root")), path
+    hosts = {
+        event.host
+        for path in texts
+        if path.name == "journal.jsonl"
+        for event in load(path).events
+        if hasattr(event, "host")
+    }
+    assert hosts <= {HOST}
+
+
+class Kept(NamedTuple):
+    """A copy of a kept run, and what it should be."""
+
+    project: Project
+    past: Past
+
+    def ask(self, *words: str, code: int = 0) -> dict[str, Any]:
+        ran = self.project.start(*words, "--json").wait()
+        assert ran.code == code, ran.out + ran.err
+        return ran.data
+
+    @property
+    def run_dir(self) -> Path:
+        """The newest one."""
+        return max(self.project.run_dirs, key=lambda path: (len(path.name), path.name))
+
+
+def a_copy(name: str, place: Path, home: Path, zygote: Zygote) -> Project:
+    """A kept project, in a repository like the one it was made in."""
+    root = place / "project"
+    committed = KEPT / name / "committed"
+    if committed.exists():
+        files = [path for path in committed.rglob("*") if path.is_file()]
+        a_repository(root, {str(one.relative_to(committed)): one.read_bytes() for one in files})
+    shutil.copytree(KEPT / name / "project", root, dirs_exist_ok=True)
+    oracle = scripted_tool(place / "tools")
+    scripted_tool(place / "tools", "codex")
+    (home / ".bash_profile").write_text("PATH=$TOOLS:$PATH\n")
+    return Project(root, zygote, oracle)
+
+
+@pytest.fixture(params=RUNS)
+def old(request: pytest.FixtureRequest, tmp_path: Path, home: Path, zygote: Zygote) -> Kept:
+    past = PAST[request.param.partition("/")[2]]
+    return Kept(a_copy(request.param, tmp_path, home, zygote), past)
+
+
+def test_it_can_be_looked_at(old: Kept) -> None:
+    listed = old.ask("runs", "list")["runs"]
+    shown = old.ask("runs", "show", old.run_dir.name)
+    told = [old.ask("why", PACK, step) for step in (*old.past.done, *old.past.runs)]
+    quarantined = old.ask("quarantine", "list")
+
+    assert [one["run_id"] for one in listed] == [one.name for one in old.project.run_dirs[::-1]]
+    assert shown["run"]["status"] == old.past.status
+    assert [one["decision"] for one in told] == (
+        ["done"] * len(old.past.done) + ["run"] * len(old.past.runs)
+    )
+    assert len(quarantined["files"]) == old.past.quarantined
+
+
+def test_its_files_are_computed_again_as_they_were(old: Kept) -> None:
+    names = ("run.json", "steps.json")
+    before = [json.loads((old.run_dir / name).read_bytes()) for name in names]
+
+    old.ask("doctor", "--rebuild")
+
+    after = [json.loads((old.run_dir / name).read_bytes()) for name in names]
+    assert after == before or old.past.status == "interrupted"
+    for name, content in zip(("run", "steps"), after, strict=True):
+        jsonschema.validate(content, kept(name, content["schema_version"]) or False)
+
+
+def test_its_outputs_are_verified(old: Kept) -> None:
+    old.ask("verify-outputs", PACK, code=old.past.verified)
+
+
+def test_it_goes_on_and_nothing_is_paid_for_again(old: Kept) -> None:
+    (old.project.root / "go").touch()
+
+    ran = old.ask("run", PACK, "--allow-dirty-rerun")
+    again = old.ask("run", PACK)
+    anew = old.ask("run", PACK, "--new-run", "--allow-dirty-rerun")
+
+    every = [*old.past.done, *old.past.runs]
+    assert (ran["done_steps"], ran["completed_steps"]) == (
+        list(old.past.done),
+        list(old.past.runs),
+    )
+    assert (again["done_steps"], again["completed_steps"]) == (every, [])
+    assert anew["completed_steps"] == every
+    assert old.project.oracle.calls == []
+
+
+def test_what_it_changed_can_be_taken_back(tmp_path: Path, home: Path, zygote: Zygote) -> None:
+    for version in VERSIONS:
+        project = a_copy(f"{version}/changed-the-work-tree", tmp_path / version, home, zygote)
+
+        ran = project.start("undo", PACK, "02", "--json").wait()
+
+        assert ran.code == 0, ran.err
+        assert (project.root / "src/b.py").read_text() == "price = 2\n"
+
+
+def test_its_backlog_and_its_tickets_stay_as_they_are(
+    tmp_path: Path, home: Path, zygote: Zygote
+) -> None:
+    for version in VERSIONS:
+        finished = a_copy(f"{version}/finished", tmp_path / version, home, zygote)
+        tickets = a_copy(f"{version}/tickets", tmp_path / f"{version}-tickets", home, zygote)
+        run_dir = finished.run_dir.relative_to(finished.root).as_posix()
+        records = finished.run_dir / "actionizer/normalized.jsonl"
+        before = records.read_bytes()
+
+        made = finished.start("actionize", "--run-dir", run_dir, "--json").wait()
+        checked = tickets.start("ticketify", "--top-n", "5", "--check", "--json").wait()
+
+        assert (made.code, checked.code) == (0, 0), made.err + checked.out
+        assert len(records.read_bytes().splitlines()) == len(before.splitlines())
+
+
+def test_a_run_that_no_longer_loads_is_noticed(tmp_path: Path, home: Path, zygote: Zygote) -> None:
+    project = a_copy(f"{VERSIONS[0]}/finished", tmp_path, home, zygote)
+    journal = project.run_dir / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"01"', b'"10"'))
+
+    with pytest.raises(AssertionError):
+        Kept(project, PAST["finished"]).ask("run", PACK)
