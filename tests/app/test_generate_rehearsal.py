@@ -1,22 +1,18 @@
 """The whole road from a repository to a backlog, without a model, a key or a network."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.program import oraclepack
 from tests.generate import repositories as repos
 
 
 def call(root: Path, *words: str) -> str:
     """A command of ours in a process of its own; it must succeed."""
-    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "LANG": "C.UTF-8"}
-    argv = [sys.executable, "-m", "oraclepack", *words]
-    ran = subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
+    ran = oraclepack(root, *words, LANG="C.UTF-8")
+    assert ran.code == 0, ran.out + ran.err
+    return ran.out
 
 
 @pytest.mark.parametrize("flags", [(), ("--chunked",)], ids=["single", "chunked"])

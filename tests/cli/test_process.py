@@ -27,58 +27,6 @@ def test_the_version_and_the_root_help_are_static_text() -> None:
     assert ran("-h").stdout.decode() == root_help()
 
 
-SPY = """
-import sys
-before = set(sys.modules)
-sys.argv[1:] = {args!r}
-from oraclepack.__main__ import main
-code = main()
-sys.stderr.write("\\n".join(sorted(set(sys.modules) - before)))
-sys.exit(code)
-"""
-
-
-def imported(*args: str) -> set[str]:
-    """What a command line imports."""
-    done = subprocess.run(
-        [sys.executable, "-c", SPY.format(args=list(args))],
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    return set(done.stderr.decode().splitlines())
-
-
-@pytest.mark.parametrize("args", [["--version"], ["--help"], ["-h"]])
-def test_static_answers_import_nothing(args: list[str]) -> None:
-    assert imported(*args) == {"oraclepack", "oraclepack.__main__"}
-
-
-HEAVY = {
-    "asyncio",
-    "dotenv",
-    "importlib.metadata",
-    "markdown_it",
-    "rapidfuzz",
-    "rich",
-    "subprocess",
-    "tree_sitter",
-}
-
-
-@pytest.mark.parametrize(
-    "args",
-    [["schema"], ["schema", "envelope"], ["config", "show"], ["completion", "bash"], ["manifest"]],
-    ids=" ".join,
-)
-def test_commands_that_run_nothing_stay_light(args: list[str], tmp_path: Path) -> None:
-    loaded = imported(*args, "--cwd", str(tmp_path))
-
-    heavy = HEAVY if args != ["manifest"] else set()
-    assert not loaded & heavy
-    assert ("oraclepack.cli.commands.doctor" in loaded) == (args == ["manifest"])
-
-
 def test_a_closed_pipe_ends_us_quietly() -> None:
     with subprocess.Popen(
         [*PROGRAM, "manifest"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -1,4 +1,4 @@
-"""Twenty questions, four at a time, a provider that fails in every way: nothing is lost or paid
+"""Twelve questions, four at a time, a provider that fails in every way: nothing is lost or paid
 for twice."""
 
 from collections import Counter
@@ -23,7 +23,7 @@ FAULTS = {
 oracle itself repeats some faults twice, so three of them are one failed call.
 """
 CAP = 3
-OPTIONS = ("--max-parallel", "4", "--keep-going", "--call-timeout", "20s")
+OPTIONS = ("--max-parallel", "4", "--keep-going", "--call-timeout", "12s")
 
 
 def question(number: int) -> str:
@@ -31,9 +31,9 @@ def question(number: int) -> str:
     return f"What is number {number:02}?{fault}"
 
 
-def twenty() -> str:
+def twelve() -> str:
     files = {9: "-f a.py", 10: "-f a.py b.py", 11: "-f b.py"}
-    return "".join(asking(n, question(n), files.get(n, "")) for n in range(1, 21))
+    return "".join(asking(n, question(n), files.get(n, "")) for n in range(1, 13))
 
 
 def counts(provider: Provider, since: int = 0) -> dict[int, int]:
@@ -42,8 +42,8 @@ def counts(provider: Provider, since: int = 0) -> dict[int, int]:
     return dict(Counter(told))
 
 
-def test_twenty_questions_in_bad_weather(project: Project, provider: Provider) -> None:
-    project.pack.write_text(pack_text(twenty()))
+def test_twelve_questions_in_bad_weather(project: Project, provider: Provider) -> None:
+    project.pack.write_text(pack_text(twelve()))
     (project.root / "oraclepack.toml").write_text(f"[providers.openai]\nmax_concurrent = {CAP}\n")
     for name in ("a.py", "b.py"):
         (project.root / name).write_text(f"# {name}\n")
@@ -56,7 +56,7 @@ def test_twenty_questions_in_bad_weather(project: Project, provider: Provider) -
     assert first.code == 3, first.err
     assert {n: one["code"] for n, one in errors.items()} == {7: "QUOTA", 8: "AUTH"}
     assert [steps[f"{n:02}"]["invocations"][0]["attempts"] for n in (7, 8)] == [1, 1]
-    assert counts(provider) == {n: FAULTS.get(n, ("", 1))[1] for n in range(1, 21)}
+    assert counts(provider) == {n: FAULTS.get(n, ("", 1))[1] for n in range(1, 13)}
     assert 1 < provider.most_at_once <= CAP
 
     seen = len(provider.requests)

@@ -1,4 +1,5 @@
 from itertools import combinations
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -157,11 +158,14 @@ def plans(draw: st.DrawFn) -> Plan:
     return a_plan(*steps)
 
 
-class Trace:
-    """A run of a plan in which steps end in an order, and in a way, that is drawn."""
+SEEDS = st.integers(0, 2**32)
 
-    def __init__(self, plan: Plan, policy: OnFailure, limit: int, data: st.DataObject) -> None:
-        self.plan, self.policy, self.limit, self.data = plan, policy, limit, data
+
+class Trace:
+    """A run of a plan in which steps end in an order, and in a way, that a seed decides."""
+
+    def __init__(self, plan: Plan, policy: OnFailure, limit: int, seed: int) -> None:
+        self.plan, self.policy, self.limit, self.dice = plan, policy, limit, Random(seed)
         self.order: list[StepId] = []
         self.beside: list[tuple[StepId, frozenset[StepId]]] = []
         """Each step with what had not ended well or badly when it started."""
@@ -180,10 +184,10 @@ class Trace:
             assert len(self.now.running) <= self.limit
             if not self.now.running:
                 return self
-            self._end(self.data.draw(st.sampled_from(sorted(self.now.running))))
+            self._end(self.dice.choice(sorted(self.now.running)))
 
     def _end(self, step_id: StepId) -> None:
-        good = self.data.draw(st.sampled_from([True, True, True, False]))
+        good = self.dice.random() < 0.75
         self.now = Progress(
             self.now.finished | ({step_id} if good else set()),
             self.now.failed | (set() if good else {step_id}),
@@ -191,11 +195,11 @@ class Trace:
         )
 
 
-@given(plans(), st.sampled_from(OnFailure), st.integers(1, 4), st.data())
+@given(plans(), st.sampled_from(OnFailure), st.integers(1, 4), SEEDS)
 def test_every_plan_drains_and_keeps_its_edges(
-    plan: Plan, policy: OnFailure, limit: int, data: st.DataObject
+    plan: Plan, policy: OnFailure, limit: int, seed: int
 ) -> None:
-    trace = Trace(plan, policy, limit, data).drain()
+    trace = Trace(plan, policy, limit, seed).drain()
 
     steps = {step.step_id: step for step in plan.to_run}
     assert len(set(trace.order)) == len(trace.order)
@@ -214,17 +218,17 @@ def test_every_plan_drains_and_keeps_its_edges(
         assert not left
 
 
-@given(plans(), st.data())
-def test_one_at_a_time_is_the_order_of_the_ids(plan: Plan, data: st.DataObject) -> None:
-    trace = Trace(plan, OnFailure.KEEP_GOING, 1, data).drain()
+@given(plans(), SEEDS)
+def test_one_at_a_time_is_the_order_of_the_ids(plan: Plan, seed: int) -> None:
+    trace = Trace(plan, OnFailure.KEEP_GOING, 1, seed).drain()
 
     assert trace.order == sorted(trace.order)
 
 
-@given(plans(), st.integers(1, 4), st.data())
-def test_the_limit_changes_no_result(plan: Plan, limit: int, data: st.DataObject) -> None:
+@given(plans(), st.integers(1, 4), SEEDS)
+def test_the_limit_changes_no_result(plan: Plan, limit: int, seed: int) -> None:
     """With the same steps failing, the same steps run, whatever the limit."""
-    trace = Trace(plan, OnFailure.KEEP_GOING, limit, data).drain()
+    trace = Trace(plan, OnFailure.KEEP_GOING, limit, seed).drain()
 
     now, order = Progress(), list[StepId]()
     while starting := ready(plan, now, 1, OnFailure.KEEP_GOING):

@@ -5,11 +5,13 @@ import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from oraclepack.app.ticketify import Wish, ticketify
+from oraclepack.core.pack import Pack
 from oraclepack.parse.pack import parse_pack
 from oraclepack.ticketify.pack import pack_text
 from tests.ticketify import agents
@@ -29,6 +31,11 @@ NEXT = {
 GOOD_TASKS = {"master": {"tasks": [{"id": 1, "title": "T-1: Limit", "status": "pending"}]}}
 
 
+@cache
+def the_pack() -> Pack:
+    return parse_pack(pack_text(OPTIONS), "pack.md")
+
+
 @dataclass(frozen=True)
 class Bench:
     """A project with tickets, tools and a pack, whose steps are run one by one."""
@@ -43,7 +50,7 @@ class Bench:
         place.write_text(content if isinstance(content, str) else json.dumps(content))
 
     def step(self, number: str, fault: str = "") -> subprocess.CompletedProcess[str]:
-        step = parse_pack(pack_text(OPTIONS), "pack.md").step(number)
+        step = the_pack().step(number)
         assert step is not None
         env = os.environ | {"PATH": f"{self.tools}:/usr/bin:/bin", "TOOL_FAULT": fault}
         return subprocess.run(

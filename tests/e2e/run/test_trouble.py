@@ -2,8 +2,10 @@
 
 import errno
 import json
+import shutil
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,29 @@ from tests.e2e.run.project import Project, Zygote, a_project, asking
 @pytest.fixture
 def project(tmp_path: Path, zygote: Zygote) -> Project:
     """Three questions; the last one fails until it is let go."""
+    return three(tmp_path, zygote)
+
+
+@pytest.fixture(scope="module")
+def stopped_once(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Project:
+    """The same, after a run that ended at the last one."""
+    made = three(tmp_path_factory.mktemp("stopped"), zygote)
+    assert made.run().code == 3
+    return made
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, home: Path, stopped_once: Project) -> Project:
+    """A copy of that, to do harm to."""
+    root = tmp_path / "project"
+    shutil.copytree(stopped_once.root, root, symlinks=True)
+    (home / ".bash_profile").write_text("PATH=$TOOLS:$PATH\n")
+    return replace(stopped_once, root=root)
+
+
+def three(place: Path, zygote: Zygote) -> Project:
     last = asking(3, before="[[ -e go ]] || exit 1\n")
-    return a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1) + asking(2) + last)
+    return a_project(place, zygote, "mkdir -p out\n" + asking(1) + asking(2) + last)
 
 
 def lines_of(project: Project) -> list[bytes]:
@@ -48,72 +71,68 @@ def newer(lines: list[bytes]) -> list[bytes]:
     ],
 )
 def test_a_damaged_journal_is_told_and_left_alone(
-    project: Project, damage: object, message: str
+    stopped: Project, damage: object, message: str
 ) -> None:
-    project.run()
     assert callable(damage)
-    journal = project.run_dir / "journal.jsonl"
-    journal.write_bytes(b"".join(damage(lines_of(project))))
-    (project.root / "go").touch()
-    before = tree(project.root)
+    journal = stopped.run_dir / "journal.jsonl"
+    journal.write_bytes(b"".join(damage(lines_of(stopped))))
+    (stopped.root / "go").touch()
+    before = tree(stopped.root)
 
-    ran = project.run()
+    ran = stopped.run()
     told = ran.envelope["error"]
 
     assert (ran.code, told["code"]) == (2, "INVALID_INPUT")
     assert message in told["message"]
-    assert str(journal.relative_to(project.root)) in told["message"]
+    assert str(journal.relative_to(stopped.root)) in told["message"]
     assert "--new-run" in told["suggestion"]
-    assert tree(project.root) == before
-    assert project.run("--new-run").code == 0
-    assert tree(project.run_dirs[0]) == {
-        path: content for path, content in before.items() if str(project.run_dirs[0]) + "/" in path
+    assert tree(stopped.root) == before
+    assert stopped.run("--new-run").code == 0
+    assert tree(stopped.run_dirs[0]) == {
+        path: content for path, content in before.items() if str(stopped.run_dirs[0]) + "/" in path
     }
 
 
 @pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")])
 def test_a_lost_journal_is_told_and_nothing_overwritten(
-    project: Project, lost: Callable[[Path], object]
+    stopped: Project, lost: Callable[[Path], object]
 ) -> None:
-    project.run()
-    lost(project.run_dir / "journal.jsonl")
-    before = tree(project.root)
+    lost(stopped.run_dir / "journal.jsonl")
+    before = tree(stopped.root)
 
-    ran = project.run()
+    ran = stopped.run()
 
     assert (ran.code, ran.envelope["error"]["code"]) == (2, "INVALID_INPUT")
     assert "journal.jsonl is empty or gone" in ran.envelope["error"]["message"]
-    assert tree(project.root) == before
+    assert tree(stopped.root) == before
 
 
 @pytest.mark.parametrize("cut", [1, 40, 200])
-def test_a_torn_journal_goes_on(project: Project, cut: int) -> None:
-    project.run()
-    journal = project.run_dir / "journal.jsonl"
+def test_a_torn_journal_goes_on(stopped: Project, cut: int) -> None:
+    journal = stopped.run_dir / "journal.jsonl"
     whole = journal.read_bytes()
     journal.write_bytes(whole[:-cut])
-    (project.root / "go").touch()
+    (stopped.root / "go").touch()
 
-    ran = project.run()
+    ran = stopped.run()
 
     assert ran.code == 0
     assert ran.data["done_steps"] == ["01", "02"]
-    assert project.journal.damage is None
-    torn = next(project.run_dir.glob("journal.jsonl.torn-1"))
+    assert stopped.journal.damage is None
+    torn = next(stopped.run_dir.glob("journal.jsonl.torn-1"))
     assert whole[:-cut].endswith(torn.read_bytes())
 
 
 @pytest.mark.parametrize("name", ["run.json", "steps.json", "../../../pack.state.json"])
 @pytest.mark.parametrize("content", [b"", b"{", b'{"steps": []}'])
-def test_manifests_are_folds_and_come_back(project: Project, name: str, content: bytes) -> None:
-    project.run()
-    file = project.run_dir / name
+def test_manifests_are_folds_and_come_back(stopped: Project, name: str, content: bytes) -> None:
+    file = stopped.run_dir / name
     file.write_bytes(content)
-    (project.root / "go").touch()
+    (stopped.root / "go").touch()
 
-    assert project.run().code == 0
+    assert stopped.run().code == 0
     assert len(file.read_bytes()) > 100
-    assert broken_files(project.root) == []
+    assert broken_files(stopped.root) == []
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS], ids=["full", "read-only"])
@@ -123,7 +142,7 @@ def test_a_disk_that_takes_no_more(tmp_path: Path, project: Project, code: int) 
     assert counted.run(fault={"notes": str(tmp_path / "count")}).code == 0
     total = len((tmp_path / "count").read_text().splitlines())
     first = 1 if code == errno.ENOSPC else 5
-    for number in range(first, total, total // 7):
+    for number in range(first, total, total // 4):
         again, notes = copy_of(project, f"at-{number}"), tmp_path / f"notes-{number}"
 
         full = again.run(fault={"notes": str(notes), "fail": number, "code": code})
