@@ -176,4 +176,5 @@ def _summary(run: RunDir, reading: Reading, state: RunState) -> RunSummary:
         mutating=created.mutating,
         rehearsal=is_rehearsal(created.engine),
         damage=damage,
+        number=created.number,
     )

@@ -45,6 +45,8 @@ class RunCreated(Event, frozen=True, kw_only=True, tag="run_created"):
     steps: tuple[str, ...] = ()
     mutating: bool = False
     """Some step changes the work tree, and may move HEAD itself."""
+    number: int = 0
+    """Which of the pack's runs in this project, from 1: a clock may have been set back."""
 
 
 class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):

@@ -80,12 +80,14 @@ class RunSummary(msgspec.Struct, frozen=True):
     """Its answers are oraclepack's own: nothing in it counts as done for a real run."""
     damage: str | None = None
     """Why its journal cannot be read to the end."""
+    number: int = 0
+    """Which of the pack's runs it is; 0 where nobody counted."""
 
     @property
-    def age(self) -> tuple[str, int, str]:
-        """Sorts runs from the oldest to the newest."""
+    def age(self) -> tuple[int, str, int, str]:
+        """Sorts the runs of a pack from the oldest to the newest, whatever the clock was."""
         found = _RUN_ID.fullmatch(self.run_id)
-        return (self.created_at, int(found[3] or 1) if found else 0, self.run_id)
+        return (self.number, self.created_at, int(found[3] or 1) if found else 0, self.run_id)
 
     def saw(self, head: str | None) -> bool:
         """The run was created at this commit, or has seen it since."""

@@ -10,7 +10,7 @@ from oraclepack import __version__
 from oraclepack.adapters import surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.quarantine import failed_folder
-from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.rundir import RunDir, summaries
 from oraclepack.adapters.signals import Caught, stopping_on_signals
 from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.looking import look
@@ -191,6 +191,7 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
             pack_path=_relative(request.pack.path, request.root),
             pack_hash=request.pack.pack_hash,
             git_sha=found.tree.sha,
+    known = (run.number for run in summaries(request.root, request.pack.pack_hash))
             git_dirty=found.tree.dirty,
             oraclepack_version=__version__,
             oracle_version=_oracle_version(request),
@@ -205,6 +206,7 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
 def _oracle_version(request: RunRequest) -> str | None:
     """Which oracle answers; not asked for where none is called, or we answer ourselves."""
     called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
+            number=1 + max(known, default=0),
     if not called or ORACLE in request.options.answered:
         return None
     from oraclepack.adapters.oracle_version import version_of_oracle  # noqa: PLC0415 - once a run
