@@ -255,6 +255,8 @@ class Warned(Event, frozen=True, kw_only=True, tag="warning"):
 class SessionFinished(Event, frozen=True, kw_only=True, tag="session_finished"):
     exit_code: int
     rollback: RollbackStatus = RollbackStatus.NOT_ATTEMPTED
+    duration_ms: int | None = None
+    """By a clock that never goes back."""
 
 
 class RunFinished(Event, frozen=True, kw_only=True, tag="run_finished"):

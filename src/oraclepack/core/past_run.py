@@ -1,6 +1,7 @@
 """What `runs` tells about runs of the past, and of the present."""
 
 from datetime import datetime
+from itertools import zip_longest
 
 import msgspec
 
@@ -65,7 +66,7 @@ def listed(run_id: str, state: RunState, holder: str | None, damage: str | None)
         total=len(statuses),
         created_at=created.at if created else None,
         finished_at=state.finished_at,
-        duration_ms=sum(worked_ms(session, state.last_at) for session in state.sessions),
+        duration_ms=worked_ms(state),
         holder=holder,
         damage=damage,
     )
@@ -93,15 +94,41 @@ def step_word(state: RunState, step_id: str, *, held: bool) -> str:
     return "interrupted" if status is Status.RUNNING and not held else status.value
 
 
-def worked_ms(session: Session, last_at: str | None) -> int:
-    """From the start of a command to its end, or to the last that was heard of it."""
-    end = session.finished.at if session.finished else last_at
+def worked_ms(state: RunState) -> int:
+    """How long commands have worked on a run: a killed one until the last that was heard of it."""
+    return sum(
+        _took(session, _last_heard(state, later.started.at if later else None))
+        for session, later in zip_longest(state.sessions, state.sessions[1:])
+    )
+
+
+def _took(session: Session, last_at: str | None) -> int:
+    ended = session.finished
+    if ended is not None and ended.duration_ms is not None:
+        return ended.duration_ms
+    began = session.started.at
+    return _between(began, ended.at if ended else last_at or began)
+
+
+def _last_heard(state: RunState, before: str | None) -> str | None:
+    """The last time that anything was told, or that a step told before the next command."""
+    if before is None:
+        return state.last_at
+    calls = (call for step in state.steps.values() for call in step.invocations)
+    told = [told.at for call in calls for told in (call.intent, call.outcome) if told]
+    told += [
+        at for step in state.steps.values() for at in (step.started_at, step.finished_at) if at
+    ]
+    return max((at for at in told if at < before), default=None)
+
+
+def _between(began: str, ended: str) -> int:
     try:
-        began, ended = map(datetime.fromisoformat, (session.started.at, end or session.started.at))
+        span = datetime.fromisoformat(ended) - datetime.fromisoformat(began)
     except ValueError:
         return 0
     # The clock of a machine may have been set back in between.
-    return max(0, round((ended - began).total_seconds() * 1000))
+    return max(0, round(span.total_seconds() * 1000))
 
 
 def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepShown:

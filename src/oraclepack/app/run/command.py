@@ -139,6 +139,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             stop=stop,
             clock=clock,
             options=request.options,
+            began=clock.monotonic_ns(),
             private=private,
             environment=_environment(request.options),
             failed=folder,
@@ -281,7 +282,9 @@ def _end(
     code = after.exit_code
     if caught.number is not None or told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
         code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
-    record.append(j.SessionFinished(exit_code=code, rollback=told.rollback_status))
+    took = (session.clock.monotonic_ns() - session.began) // 1_000_000
+    ended = j.SessionFinished(exit_code=code, rollback=told.rollback_status, duration_ms=took)
+    record.append(ended)
     return RunResult(found, planned, record.state, told, figures, code)
 
 

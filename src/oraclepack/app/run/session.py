@@ -35,6 +35,8 @@ class Session(msgspec.Struct):
     environment: Mapping[str, str]
     failed: Path
     """The quarantine."""
+    began: int
+    """By the steady clock, in nanoseconds."""
     snapshot: Path | None = None
     """What the prelude left, once it has run."""
     calls: LateCalls | None = None
