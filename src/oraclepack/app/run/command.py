@@ -123,10 +123,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         untouched = record.state.last_seq == found.state.last_seq
         _begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
-        if planned.to_run and not request.options.allow_dirty_rerun:
-            from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - only to run
-
-            refuse_dirty_rerun(request.root, request.pack, found.run, record, planned)
+        _refuse_dirty_rerun(request, found, record, planned)
         name = surroundings.private_name()
         _enter(request, found, record, name)
         # Only now that the journal names it: whoever continues can remove it.
@@ -173,6 +170,15 @@ def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path
     from oraclepack.app.run.recovery import recover  # noqa: PLC0415 - seldom
 
     return recover(request.root, found.run, record, folder)
+
+
+def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, plan: Plan) -> None:
+    changed = any(record.state.step(one.step_id).change for one in plan.to_run)
+    if not changed or request.options.allow_dirty_rerun:
+        return
+    from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - seldom
+
+    refuse_dirty_rerun(request.root, request.pack, found.run, record, plan)
 
 
 def _environment(options: RunOptions) -> dict[str, str]:
