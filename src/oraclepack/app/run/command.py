@@ -136,10 +136,10 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             stop=stop,
             clock=clock,
             options=request.options,
-            began=clock.monotonic_ns(),
             private=private,
             environment=_environment(request.options),
             failed=folder,
+            began=clock.monotonic_ns(),
         )
         if older is not None:
             older(session)
@@ -191,6 +191,7 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
     """The first event of a run; a run killed before it gets it now."""
     if record.state.created is not None:
         return
+    known = (run.number for run in summaries(request.root, request.pack.pack_hash))
     record.append(
         j.RunCreated(
             schema_version=j.SCHEMA_VERSION,
@@ -198,7 +199,6 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
             pack_path=_relative(request.pack.path, request.root),
             pack_hash=request.pack.pack_hash,
             git_sha=found.tree.sha,
-    known = (run.number for run in summaries(request.root, request.pack.pack_hash))
             git_dirty=found.tree.dirty,
             oraclepack_version=__version__,
             oracle_version=_oracle_version(request),
@@ -206,6 +206,7 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
             settings=dict(request.settings),
             steps=tuple(step.id for step in request.pack.steps),
             mutating=mutates(request.pack),
+            number=1 + max(known, default=0),
         )
     )
 
@@ -213,7 +214,6 @@ def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
 def _oracle_version(request: RunRequest) -> str | None:
     """Which oracle answers; not asked for where none is called, or we answer ourselves."""
     called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
-            number=1 + max(known, default=0),
     if not called or ORACLE in request.options.answered:
         return None
     from oraclepack.adapters.oracle_version import version_of_oracle  # noqa: PLC0415 - once a run
