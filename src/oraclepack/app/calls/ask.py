@@ -1,5 +1,7 @@
 """Asking: a call is tried until there is a true answer, or no hope of one."""
 
+from msgspec.structs import replace
+
 from oraclepack.adapters import files as disk_files
 from oraclepack.adapters.asking import Claim
 from oraclepack.adapters.oracle_home import oracle_home
@@ -16,7 +18,7 @@ from oraclepack.core.result import Cache, StepError
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, waiting_note
 from oraclepack.intercept.session import answer_in_log
-from oraclepack.intercept.truth import WRITE_FALLBACK
+from oraclepack.intercept.truth import COMPLETED, WRITE_FALLBACK
 
 STOPPED = StepError(code="INTERRUPTED", message="stopped before its end", transient=True)
 STOPPED_EXIT = 130
@@ -46,6 +48,7 @@ class Asking:
             )
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
+            tried = self._harvested(tried)
             if tried.failure is None:
                 return self._succeeded(tried)
             if tried.end.stopped:
@@ -57,6 +60,21 @@ class Asking:
             # What was ended by force is still marked running, and would block its own repetition.
             killed = tried.end.timed_out or tried.end.exit_code > _SIGNALLED
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
+
+    def _harvested(self, tried: Tried) -> Tried:
+        """A tool that came to grief after its session was completed has the answer all the same."""
+        record, outputs = tried.record, self._prepared.outputs
+        if record is None or record.status != COMPLETED or len(outputs) != 1:
+            return tried
+        if tried.failure is None or tried.end.exit_code == 0:
+            return tried
+        for data in (tried.answer, self._elsewhere(tried)):
+            if data is not None and is_true(self._world, self._prepared, data, record):
+                files.publish(outputs[0], data)
+                return replace(
+                    tried, end=replace(tried.end, exit_code=0), answers=(data,), failure=None
+                )
+        return tried
 
     def _after(self, tried: Tried, failure: Failure, *, forced: bool) -> int | None:
         """The exit code when nothing more can be done; None when another try is due."""
