@@ -19,6 +19,8 @@ def calls(body: str, prelude: str = "") -> tuple[ToolCall, ...]:
         ("echo a | xargs -I{} oracle -p {}", ["oracle"]),
         ("sh -c 'oracle -p x'", ["oracle"]),
         ("bash -lc 'oracle -p x; codex exec y'", ["oracle", "codex"]),
+        ('bash -c "oracle -p $x"', ["oracle"]),
+        ('bash -c "$(oracle -p x)"', ["oracle"]),
         ("npx -y @steipete/oracle -p x", ["oracle"]),
         ("tm list; task-master next", ["task-master", "task-master"]),
         ("x=$(oracle -p x)", ["oracle"]),
@@ -37,6 +39,33 @@ def calls(body: str, prelude: str = "") -> tuple[ToolCall, ...]:
 )
 def test_calls_are_found(body: str, tools: list[str]) -> None:
     assert [call.tool for call in calls(body)] == tools
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("echo a | xargs -I{} oracle -p {} x", ["-p", None, "x"]),
+        ("echo a | xargs -I % oracle -p a%.md", ["-p", None]),
+        ("echo a | xargs -I{} sh -c 'oracle -p {} x'", ["-p", None, "x"]),
+        ("echo a | xargs oracle -p {}", ["-p", "{}"]),
+        ("bash -c \"oracle -p '$unknown' x\"", ["-p", None, "x"]),
+        ('x=1; bash -c "oracle -p $x$unknown"', ["-p", None]),
+        ('x=1; bash -c "oracle -p $x"', ["-p", "1"]),
+    ],
+)
+def test_what_another_program_puts_into_a_call_is_not_guessed(
+    body: str, words: list[str | None]
+) -> None:
+    (call,) = calls(body)
+
+    assert [word.value for word in call.argv] == words
+
+
+def test_a_function_that_may_not_run_makes_no_certain_call() -> None:
+    certain, perhaps = calls("f() { codex exec x; }\nf\nif true; then f & fi")
+
+    assert certain.places == {Place.FUNCTION}
+    assert perhaps.places == {Place.FUNCTION, Place.CONDITION, Place.BACKGROUND}
 
 
 def test_functions_that_double_each_other_come_to_an_end() -> None:

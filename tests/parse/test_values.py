@@ -72,6 +72,7 @@ UNKNOWN = [
     'x=1; unset x; show "$x"',
     "show ~/x",
     'x=a:~/b; show "$x"',
+    r"x=`show \$HOME`",
     'x=; : "${x:=default}"; show "$x"',
     'x=; f() { : "${x=default}"; }; f; show "$x"',
     "show $((1+1))",

@@ -59,6 +59,7 @@ class _Reader(msgspec.Struct):
     functions: dict[str, None] = msgspec.field(default_factory=dict)
     misread: list[Span] = msgspec.field(default_factory=list)
     function: str = ""
+    backquoted: bool = False
 
     def visit(self, node: "Node", places: frozenset[Place]) -> None:  # noqa: C901, PLR0912 - a table of node kinds
         match node.type:
@@ -87,7 +88,10 @@ class _Reader(msgspec.Struct):
             case "subshell":
                 self._apart(node, places | {Place.SUBSHELL})
             case kind if kind in _SUBSTITUTIONS:
+                outer = self.backquoted
+                self.backquoted = outer or text_of(node).startswith("`")
                 self._apart(node, places | {Place.SUBSTITUTION})
+                self.backquoted = outer
             case kind if kind not in _SKIPPED:
                 self._children(node, places)
 
@@ -212,6 +216,9 @@ class _Reader(msgspec.Struct):
             if part.type in _REDIRECTS:
                 continue
             word = word_of(part, self.variables, self.place)
+            if self.backquoted and "\\" in word.source:
+                # Between backquotes bash reads backslashes twice.
+                word = replace(word, value=None, template=word.source)
             pending = word if pending is None else joined(pending, word)
             after = ordered[index + 1] if index + 1 < len(ordered) else None
             gap = self._between(part, after) if after is not None else b" "

@@ -27,6 +27,7 @@ from oraclepack.parse.variables import Variables
 
 _GLOB_SIGNS = frozenset("*?[{")
 _UNTOLD = re.compile(r"[$`<>]")
+_RUNS_MORE = re.compile(r"`|\$\(")
 _MOST_CALLS = 500
 """What one function stands for at most: functions that use each other twice double each time."""
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
@@ -72,7 +73,12 @@ def _calls_of(
     if command.name is not None and command.name in functions:
         via = f"function {command.name}"
         return [
-            replace(call, span=command.span, wrappers=(via, *call.wrappers))
+            replace(
+                call,
+                span=command.span,
+                wrappers=(via, *call.wrappers),
+                places=call.places | command.places,
+            )
             for call in functions[command.name]
         ]
     found = unwrap([_as_told(word) for word in command.words])
@@ -90,14 +96,18 @@ def _inner_calls(
     guarded: set[str],
 ) -> list[ToolCall]:
     """The calls of `sh -c '…'`, all placed at the outer command."""
-    text = command.words[found.script_at].value if found.script_at is not None else None
-    if text is None:
+    word = command.words[found.script_at] if found.script_at is not None else None
+    if word is None or (word.value is None and _RUNS_MORE.search(word.template)):
         return []
-    lines = text.split("\n")
+    lines = word.shown.split("\n")
     place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
     script, _ = read_script(place, Variables())
     inner: list[ToolCall] = []
-    for nested in script.commands:
+    signs = [_mark_of_xargs(command, found), "$" if word.value is None else None]
+    for told in script.commands:
+        nested = told
+        for sign in filter(None, signs):
+            nested = replace(nested, words=_doubted(nested.words, sign, splits=True))
         guarded.update(_asked_for(nested))
         inner.extend(_calls_of(nested, functions, guarded))
     return [
@@ -112,8 +122,28 @@ def _inner_calls(
     ]
 
 
+def _doubted(words: Sequence[Word], sign: str, *, splits: bool) -> tuple[Word, ...]:
+    """The words, those with a certain sign unknown: something else is put in its place."""
+    return tuple(
+        replace(word, value=None, splits=word.splits or splits) if sign in word.source else word
+        for word in words
+    )
+
+
+def _mark_of_xargs(command: Command, found: Unwrapped) -> str | None:
+    """What `xargs -I{}` replaces by what it reads."""
+    at = found.at if found.script_at is None else found.script_at
+    own = [word.value or "" for word in command.words[:at]] if "xargs" in found.wrappers else []
+    flag = next((index for index, word in enumerate(own) if word.startswith("-I")), None)
+    if flag is None:
+        return None
+    return own[flag].removeprefix("-I") or "".join(own[flag + 1 : flag + 2])
+
+
 def _call(command: Command, tool: str, at: int, found: Unwrapped, guarded: set[str]) -> ToolCall:
-    argv = command.words[at + 1 :]
+    argv, mark = command.words[at + 1 :], _mark_of_xargs(command, found)
+    if mark is not None:
+        argv = _doubted(argv, mark, splits=False)
     loose = [index for index, word in enumerate(argv) if word.splits]
     parsed = parse_argv(table_of(tool), [_as_told(word) for word in argv], loose)
     operands = tuple(argv[index] for index in parsed.operands)
