@@ -1,10 +1,11 @@
 """The attacks, by name. A module that has some adds its table here."""
 
-from tests.torture import damaged_files, damaged_runs, journal_damage, kills
+from tests.torture import damaged_files, damaged_runs, journal_damage, kills, victims
 from tests.torture.tally import Attack
 
 ATTACKS: dict[str, Attack] = {
     **kills.ATTACKS,
+    **victims.ATTACKS,
     **journal_damage.ATTACKS,
     **damaged_runs.ATTACKS,
     **damaged_files.ATTACKS,

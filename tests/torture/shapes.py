@@ -44,8 +44,8 @@ def _faulty(number: int, fault: str) -> str:
 
 SHAPES: dict[str, Shape] = {
     "asking": Shape(
-        "Three questions in turn; one answer replaces a file, another is changed by its step",
-        _OUT + asking(1) + asking(2) + asking(3, after='echo more >>"out/03-topic-3.md"\n'),
+        "Two questions in turn; one answer replaces a file and is changed by its step",
+        _OUT + asking(1, after=":\n") + asking(2, after='echo more >>"out/02-topic-2.md"\n'),
     ),
     "chunked": Shape(
         "A question in four calls, whose attachments only the running shell knows",
@@ -74,11 +74,8 @@ SHAPES: dict[str, Shape] = {
         finished=True,
     ),
     "retrying": Shape(
-        "Questions that are refused, cut short or answered in part at first, and asked again",
-        _OUT
-        + _faulty(1, "overloaded first=1")
-        + _faulty(2, "cut first=1")
-        + _faulty(3, "partial first=1"),
+        "Questions whose answers are at first cut short or lack a part, and that are asked again",
+        _OUT + _faulty(1, "cut first=1") + _faulty(2, "partial first=1"),
         words=("--output-retries", "1", "--retry-base-seconds", "0.001"),
     ),
     "parallel": Shape(

@@ -1,0 +1,169 @@
+"""Kills whoever takes part in a call, at each moment of it, and lets the next command end it."""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+
+from oraclepack.adapters.processes import Process, all_processes, family
+from tests.e2e.run.project import Program
+from tests.torture.checker import alive, check, paid_twice
+from tests.torture.ground import Ground
+from tests.torture.kills import Site, last_words, placed
+from tests.torture.shapes import SHAPES
+from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
+
+MOMENTS = ("started", "asking", "billed", "logged", "completed", "written")
+"""Of the scripted provider: it has just started, asks, was billed, and so on."""
+WINDOW = frozenset({"billed", "logged"})
+"""The answer is billed, and the tool has told nobody yet: if it dies now, nobody ever will."""
+_PATIENCE = 30.0
+_ENDED_BY_FORCE = "second payments after the tool itself died in its submit window"
+
+Choose = Callable[[Ground, Program, int], list[int]]
+"""Whom to kill, given the runner and the process id of the tool."""
+
+
+def _runner(_ground: Ground, program: Program, _tool: int) -> list[int]:
+    return [program.pid]
+
+
+def _tool(_ground: Ground, _program: Program, tool: int) -> list[int]:
+    return [tool]
+
+
+def _shim(_ground: Ground, program: Program, _tool: int) -> list[int]:
+    return [one.pid for one in _step(program) if _is_shim(one)]
+
+
+def _shell(_ground: Ground, program: Program, _tool: int) -> list[int]:
+    return [one.pid for one in _step(program) if not _is_shim(one)]
+
+
+def _whole_step(_ground: Ground, program: Program, _tool: int) -> list[int]:
+    return [one.pid for one in _step(program)]
+
+
+def _everything(ground: Ground, program: Program, _tool: int) -> list[int]:
+    return [program.pid, *alive(ground)]
+
+
+def _all_but_the_tool(_ground: Ground, program: Program, _tool: int) -> list[int]:
+    return [program.pid, *(one.pid for one in _step(program))]
+
+
+VICTIMS: dict[str, tuple[str, Choose]] = {
+    "runner": ("The runner, with its gateway, dies", _runner),
+    "shim": ("The stand-in that the step called dies", _shim),
+    "shell": ("The shell of the step dies", _shell),
+    "step": ("All processes of the step die", _whole_step),
+    "tool": ("The tool dies", _tool),
+    "group": ("The runner and the step die, the tool lives", _all_but_the_tool),
+    "everything": ("Everything dies", _everything),
+}
+
+
+def kill_victims(scene: Scene, choose: Choose) -> Tally:
+    names = [name for name in ("asking", "chunked", "parallel") if scene.share >= 1] or ["asking"]
+    broken: list[Broken] = []
+    where: Counter[str] = Counter()
+    again = 0
+    for name in names:
+        place = scene.folder / name
+        place.mkdir()
+        site = Site.of(Scene(place, scene.zygote, scene.seed, scene.share), SHAPES[name])
+        for index in site.moments(len(MOMENTS), len(MOMENTS)):
+            moment = MOMENTS[index - 1]
+            found, paid_again = _trial(site, choose, moment)
+            again += paid_again
+            where[moment] += 1
+            broken += [placed(one, f"{name}, {moment}") for one in found]
+    return Tally(where.total(), where.total(), tuple(broken), {_ENDED_BY_FORCE: again}, where)
+
+
+def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int]:
+    """What is wrong after all, and how many payments the submit window cost."""
+    ground = site.template.copy(site.scene.folder / "k").knowing(PROVIDER_HOLD=moment)
+    os.mkfifo(ground.provider / "gate")
+    words = ("run", "pack.md", "--json", *site.shape.words)
+    program = ground.project.start(*words)
+    tool = _held(ground)
+    killed = choose(ground, program, tool)
+    assert killed, f"nobody to kill at {moment}"
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    opener = Thread(target=_open, args=(ground, tool))
+    opener.start()
+    program.wait()
+    ran = ground.project.run(*last_words(site.shape))
+    opener.join()
+    found = check(ground, site.before, ran=ran, wanted=site.wanted)
+    died = tool in killed and moment in WINDOW
+    again = len(paid_twice(ground)) if died else 0
+    found = [one for one in found if not (died and one.promise is Promise.PAID_TWICE)]
+    if found:
+        ground.folder.rename(ground.folder.with_name(f"broken-{moment}"))
+    else:
+        ground.remove()
+    return found, again
+
+
+def _held(ground: Ground) -> int:
+    """Wait until the first call has come to its moment; the process id of its tool."""
+    mark = ground.provider / "held"
+    deadline = monotonic() + _PATIENCE
+    while not mark.is_symlink():
+        assert monotonic() < deadline, "the tool was never called"
+        sleep(0.005)
+    return int(str(mark.readlink()))
+
+
+def _open(ground: Ground, tool: int) -> None:
+    """Let the tool go on, if it still lives."""
+    gate = ground.provider / "gate"
+    while True:
+        try:
+            os.close(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            if not Path(f"/proc/{tool}").exists():
+                return
+            sleep(0.005)
+        else:
+            return
+
+
+def _step(program: Program) -> list[Process]:
+    """The processes of the steps: what descends from the runner, but for the tools."""
+    everyone = list(all_processes())
+    tools = [one.pid for one in everyone if _called(one).endswith("-tools/oracle")]
+    ours = family([program.pid], everyone) - family(tools, everyone) - {program.pid}
+    return [one for one in everyone if one.pid in ours]
+
+
+def _is_shim(process: Process) -> bool:
+    return _called(process).endswith("/bin/oracle")
+
+
+def _called(process: Process) -> str:
+    """The script that an interpreter runs with its options; empty for other programs."""
+    try:
+        words = Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return ""
+    return words[2] if len(words) > 2 else ""
+
+
+def _attack(choose: Choose, what: str) -> Attack:
+    def attack(scene: Scene) -> Tally:
+        return kill_victims(scene, choose)
+
+    attack.__doc__ = f"{what}, at each of {len(MOMENTS)} moments of a call."
+    return attack
+
+
+ATTACKS: dict[str, Attack] = {
+    f"victim-{name}": _attack(choose, what) for name, (what, choose) in VICTIMS.items()
+}
