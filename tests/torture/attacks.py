@@ -1,6 +1,14 @@
 """The attacks, by name. A module that has some adds its table here."""
 
-from tests.torture import damaged_files, damaged_runs, journal_damage, kills, victims
+from tests.torture import (
+    clocks,
+    crowds,
+    damaged_files,
+    damaged_runs,
+    journal_damage,
+    kills,
+    victims,
+)
 from tests.torture.tally import Attack
 
 ATTACKS: dict[str, Attack] = {
@@ -9,4 +17,6 @@ ATTACKS: dict[str, Attack] = {
     **journal_damage.ATTACKS,
     **damaged_runs.ATTACKS,
     **damaged_files.ATTACKS,
+    **crowds.ATTACKS,
+    **clocks.ATTACKS,
 }
