@@ -9,11 +9,12 @@ from oraclepack.adapters.contents import read_content
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
 from oraclepack.core.evidence import AskedFile
+from oraclepack.core.regex import regex
 
 WORDS = (".md", ".markdown", ".txt", "")
 """Endings of files that hold an answer in words."""
 
-_ANSWER = re.compile(r"(?P<step>\d\d)(?:[-_ .].*)?\.(?:md|markdown|txt)", re.IGNORECASE)
+_ANSWER = regex(r"(?P<step>\d\d)(?:[-_ .].*)?\.(?:md|markdown|txt)", re.IGNORECASE)
 
 
 def find_answers(directory: Path) -> dict[str, tuple[Path, ...]]:

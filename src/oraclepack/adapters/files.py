@@ -3,17 +3,17 @@
 import errno
 import itertools
 import os
-import re
 import stat
 from pathlib import Path
 
 from oraclepack.adapters import disk
 from oraclepack.core.errors import InputError, WorldError
+from oraclepack.core.regex import regex
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 
-_TEMPORARY = re.compile(r"\.oraclepack-(\d+)-\d+\.tmp")
+_TEMPORARY = regex(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
 
 _HINTS = {

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oraclepack.core.errors import InputError
+from oraclepack.core.regex import regex
 
 LARGEST = 4 * 1024 * 1024
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""
@@ -13,8 +14,8 @@ MOST_LINES = 10_000
 """The longest packs of the field have less than half of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
-_OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
-_OPENS_STEP = re.compile(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
+_OPENS_BASH = regex(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
+_OPENS_STEP = regex(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
 
 
 def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:

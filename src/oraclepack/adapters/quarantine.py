@@ -8,7 +8,6 @@ next one is `<attempt>-2`, `<attempt>-3` and so on.
 """
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -17,12 +16,13 @@ import msgspec
 from oraclepack.adapters import files, relocate
 from oraclepack.adapters.jail import Refused, jail, stays_inside
 from oraclepack.core.errors import WorldError
+from oraclepack.core.regex import regex
 from oraclepack.core.result import Move
 
 FOLDER = "_failed"
 
-_STEP = re.compile(r"step-(\d\d)")
-_ATTEMPT = re.compile(r"\d+(?:-\d+)?")
+_STEP = regex(r"step-(\d\d)")
+_ATTEMPT = regex(r"\d+(?:-\d+)?")
 
 
 class Kept(msgspec.Struct, frozen=True):

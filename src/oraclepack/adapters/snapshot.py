@@ -4,10 +4,11 @@ Only what the prelude changed is in it. What it found (the environment may hold 
 compared in memory and goes nowhere.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
+
+from oraclepack.core.regex import regex
 
 LAST_PART = b"# oraclepack: last\n"
 """The line of a snapshot after which options and traps begin to show."""
@@ -25,7 +26,7 @@ VOLATILE = frozenset(
 )
 """Variables that bash changes by itself, or that belong to one process only."""
 
-_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = regex(rb"[A-Za-z_][A-Za-z0-9_]*")
 _FIXED_OPTIONS = frozenset((b"", b"login_shell", b"restricted_shell", b"interactive"))
 _TRAPS_LAST = (b"tERR", b"tRETURN", b"tDEBUG")
 

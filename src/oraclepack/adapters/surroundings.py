@@ -1,14 +1,14 @@
 """The process we are: its environment, its name, its private directory."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from oraclepack.core.errors import WorldError
+from oraclepack.core.regex import regex
 
-_PRIVATE = re.compile(r"op-[0-9a-f]{12}")
+_PRIVATE = regex(r"op-[0-9a-f]{12}")
 _LONGEST = 75
 """Bytes: a socket lies in the directory, and the system takes no more than 103 in all."""
 

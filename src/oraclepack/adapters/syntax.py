@@ -10,11 +10,12 @@ from oraclepack.adapters.programs import find_program
 from oraclepack.adapters.reader import Reader, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Pack
+from oraclepack.core.regex import regex
 
 NAME = "bash -n"
 PATIENCE = 10.0
-_COMPLAINT = re.compile(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
-_HEREDOC = re.compile(
+_COMPLAINT = regex(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
+_HEREDOC = regex(
     r"warning: here-document at line (?P<line>\d+)"
     r" delimited by end-of-file \(wanted `(?P<word>.*)'\)"
 )

@@ -23,11 +23,12 @@ from oraclepack.core.errors import UsageError
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.ports import Clock
+from oraclepack.core.regex import regex
 from oraclepack.core.result import Cache
 from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.intercept.provider import REHEARSAL
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 

@@ -1,7 +1,6 @@
 """The use case behind `generate`: read the repository, choose, compose, check, write."""
 
 import posixpath
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from oraclepack.core.errors import UsageError
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Generated, GeneratedStep
+from oraclepack.core.regex import regex
 from oraclepack.core.repository import Repository
 from oraclepack.generate.choose import MOST_FILES, choose
 from oraclepack.generate.compose import ORACLE_FLAGS, Asked, Style, compose, ordered, outputs_of
@@ -31,7 +31,7 @@ from oraclepack.lint.rules.attachments import LARGEST
 from oraclepack.lint.secret_names import looks_secret
 from oraclepack.parse.pack import parse_pack
 
-_OPERATORS = re.compile(r"[;&|<>`\n\r()]|\$")
+_OPERATORS = regex(r"[;&|<>`\n\r()]|\$")
 _SHORT_SHA = 12
 
 

@@ -12,8 +12,9 @@ from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedAr
 from oraclepack.core.call import FlagFault
 from oraclepack.core.flag_tables import Command, FlagSpec
 from oraclepack.core.nearest import nearest
+from oraclepack.core.regex import regex
 
-_NUMBER = re.compile(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = regex(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _LONGEST_SUGGESTED = 60
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
+from oraclepack.core.regex import regex
 from oraclepack.core.sections import Section, mentions, normalise, sections_named
 
 ANSWER_FORMAT = "answer format"
@@ -36,7 +37,7 @@ class Phrasing(msgspec.Struct, frozen=True):
 
 
 def _phrasing(example: str, pattern: str) -> Phrasing:
-    return Phrasing(example, re.compile(pattern, re.IGNORECASE))
+    return Phrasing(example, regex(pattern, re.IGNORECASE))
 
 
 PHRASINGS = (
@@ -53,12 +54,12 @@ PHRASINGS = (
 """Words followed by the one section they ask for. "Direct answer only" is found besides."""
 
 _LONGEST_LIST = 12
-_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
-_ASIDE = re.compile(r"\([^()]*\)")
-_REFUSED = re.compile(r"\b(?:no|not|without)\b")
-_LEAD = re.compile(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
+_SENTENCE_END = regex(r"[.;!?](?=\s|$)")
+_ASIDE = regex(r"\([^()]*\)")
+_REFUSED = regex(r"\b(?:no|not|without)\b")
+_LEAD = regex(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
 _NEGATIONS = frozenset(("no", "not", "never", "t"))
-_NEGATED = re.compile(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
+_NEGATED = regex(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from oraclepack.core.regex import regex
 from oraclepack.core.skills import SkillFound
 
 SLOW_LOGIN_MS = 100
@@ -131,7 +132,7 @@ NEEDS = (
     ),
 )
 
-_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?")
+_VERSION = regex(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?")
 
 
 def version_in(answer: str) -> str | None:

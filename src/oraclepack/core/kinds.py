@@ -1,10 +1,11 @@
 """The kinds of value a setting may have: how each is read from text or TOML."""
 
 import math
-import re
 from typing import Protocol, TypeVar
 
 import msgspec
+
+from oraclepack.core.regex import regex
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -21,7 +22,7 @@ BOOLEANS = {
 """How a truth value may be spelled after `--flag=` and in variables."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = regex(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
 class Kind(Protocol[T_co]):

@@ -4,19 +4,19 @@ Nobody ever fixed their shape, so ours is a schema of its own, and reading takes
 whatever names a step and says how it went.
 """
 
-import re
 from pathlib import PurePosixPath
 
 import msgspec
 
 from oraclepack.core.errors import InputError
 from oraclepack.core.manifest import StepEntry, StepsManifest
+from oraclepack.core.regex import regex
 from oraclepack.core.result import Status, StepError, Verification
 from oraclepack.core.runstate import RunState
 
 SCHEMA_VERSION = 1
 
-_ID = re.compile(r"0*[1-9][0-9]?")
+_ID = regex(r"0*[1-9][0-9]?")
 _WORDS = {
     Status.PENDING: "pending",
     Status.RUNNING: "running",

@@ -8,11 +8,10 @@ import msgspec
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import questions_of
+from oraclepack.core.regex import regex
 from oraclepack.core.step import Step
 
-_QUESTION = re.compile(
-    r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE
-)
+_QUESTION = regex(r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE)
 _LONGEST_TITLE = 100
 
 

@@ -1,7 +1,6 @@
 """How many questions a pack asks."""
 
 import functools
-import re
 
 import msgspec
 
@@ -9,10 +8,11 @@ from oraclepack.core.call import ORACLE, ToolCall
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.flag_tables import Effect, Role, table_of
 from oraclepack.core.pack import Pack
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Word
 from oraclepack.core.step import Step
 
-_ARGUMENT = re.compile(r"\$\{?[0-9@*]")
+_ARGUMENT = regex(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""
 
 

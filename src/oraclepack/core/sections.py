@@ -1,9 +1,10 @@
 """The four parts of an answer, and how to see whether a text has them."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+
+from oraclepack.core.regex import regex
 
 
 class Section(StrEnum):
@@ -39,12 +40,12 @@ _WORDINGS = {
 }
 ALL_SECTIONS = tuple(Section)
 
-_FOLDED = re.compile(r"[\W_]+")
-_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
-_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
-_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
+_FOLDED = regex(r"[\W_]+")
+_FENCE = regex(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
+_ATX = regex(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
+_UNDERLINE = regex(r" {0,3}(?:=+|-{2,})[ \t]*$")
+_BOLD = regex(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
+_NUMBERED = regex(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
 
 
 def normalise(text: str) -> str:

@@ -1,16 +1,17 @@
 """Which files a call attaches: told by its words alone, or only by the tool itself."""
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from oraclepack.core.regex import regex
+
 RENDER = ("--render", "--render-plain")
 """With these oracle prints what it would send, for nothing: no key, no network, no session."""
 
-_DYNAMIC = re.compile(r"[*?\[\]{}\\]|[@!+]\(|\([^(]*\|")
+_DYNAMIC = regex(r"[*?\[\]{}\\]|[@!+]\(|\([^(]*\|")
 _HEADER = "### File: "
-_BLANKS = re.compile(r"\n{3,}")
+_BLANKS = regex(r"\n{3,}")
 
 
 class Rendering(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.readable import readable
+from oraclepack.core.regex import regex
 from oraclepack.core.result import StepError
 
 LONGEST_MESSAGE = 300
@@ -85,10 +86,8 @@ def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure
     return Failure("UNKNOWN", FailureClass.UNKNOWN, message)
 
 
-_HINT = re.compile(
-    r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smh]))+)", re.IGNORECASE
-)
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
+_HINT = regex(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smh]))+)", re.IGNORECASE)
+_AMOUNT = regex(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -100,8 +99,8 @@ def wait_hint(text: str) -> float | None:
     return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT.findall(found[1]))
 
 
-_ERROR = re.compile(r"^ERROR: ", re.MULTILINE)
-_REASON = re.compile(r"^Transport: (\S+)", re.MULTILINE)
+_ERROR = regex(r"^ERROR: ", re.MULTILINE)
+_REASON = regex(r"^Transport: (\S+)", re.MULTILINE)
 
 
 def _words(out: str, err: str, record: SessionRecord | None) -> str:

@@ -10,6 +10,7 @@ from posixpath import basename, normpath
 import msgspec
 
 from oraclepack.core.attached import Listing
+from oraclepack.core.regex import regex
 from oraclepack.intercept.attachments import is_plain
 
 IGNORED_DIRECTORIES = frozenset(
@@ -106,7 +107,7 @@ def glob(pattern: str) -> re.Pattern[str]:
     return re.compile(_translated(pattern))
 
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"(?P<deep>\*\*/)|(?P<rest>\*\*)|(?P<star>\*)|(?P<one>\?)"
     r"|\[(?P<not>[!^]?)(?P<set>[^\]]+)\]|\{(?P<choice>[^{}]*)\}|\\?(?P<plain>.)",
     re.DOTALL,

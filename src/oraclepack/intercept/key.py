@@ -1,17 +1,17 @@
 """The key of a call of oracle: everything that decides its answer, and nothing else."""
 
-import re
 from collections.abc import Iterable
 
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.invocation_key import InvocationKey, NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
+from oraclepack.core.regex import regex
 from oraclepack.intercept.provider import config_part, engine_of, model_of
 from oraclepack.intercept.question import Question
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
-_LOGIN = re.compile(r"//[^/@]*@")
+_LOGIN = regex(r"//[^/@]*@")
 
 
 def unkeyed(question: Question) -> NoKey | None:

@@ -1,6 +1,5 @@
 """Who answers a call: the provider, from engine, model and address."""
 
-import re
 from typing import Any
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
+from oraclepack.core.regex import regex
 from oraclepack.intercept.question import Question
 
 PROVIDERS = ("openai", "anthropic", "google", "xai", "openrouter", "browser")
@@ -19,10 +19,10 @@ _NEUTRAL = frozenset(
     ("background", "filesReport", "heartbeatSeconds", "notify", "sessionRetentionHours")
 )
 _FAMILIES = (
-    ("anthropic", re.compile(r"claude|sonnet|opus|haiku")),
-    ("google", re.compile(r"gemini")),
-    ("xai", re.compile(r"grok")),
-    ("openai", re.compile(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
+    ("anthropic", regex(r"claude|sonnet|opus|haiku")),
+    ("google", regex(r"gemini")),
+    ("xai", regex(r"grok")),
+    ("openai", regex(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
 )
 
 

@@ -9,6 +9,7 @@ from oraclepack.core.argv import ArgvProblem
 from oraclepack.core.call import FlagFault
 from oraclepack.core.flag_tables import FlagSpec, FlagTable
 from oraclepack.core.flags import ParsedArgv
+from oraclepack.core.regex import regex
 from oraclepack.core.sections import Section
 from oraclepack.intercept.question import Question
 
@@ -16,7 +17,7 @@ LARGEST_FILE = 1_048_576
 _MOST_CITED = 4
 _LETTERS_PER_TOKEN = 4
 _SLUG_WORDS = (3, 5)
-_TELLING = re.compile(
+_TELLING = regex(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
 )
 

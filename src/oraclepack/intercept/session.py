@@ -7,10 +7,11 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.regex import regex
 
-_SESSION_LINE = re.compile(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
-_COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
-_DUPLICATE = re.compile(r"same prompt is already running \((?P<id>[^)]+)\)")
+_SESSION_LINE = regex(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
+_COST_LINE = regex(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
+_DUPLICATE = regex(r"same prompt is already running \((?P<id>[^)]+)\)")
 
 
 class OnUnknown(StrEnum):

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.regex import regex
 from oraclepack.intercept.classify import Failure, FailureClass, classify
 
 COMPLETED = "completed"
-WRITE_FALLBACK = re.compile(
-    r"^write-output fallback to (?P<path>.+?) \(original failed: ", re.MULTILINE
-)
-_WRITE_FAILED = re.compile(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
-_WRITE_SKIPPED = re.compile(r"^write-output skipped: no assistant content", re.MULTILINE)
-_NO_TEXT = re.compile(r"^\(no text output\)$", re.MULTILINE)
-_NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
-_DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
+WRITE_FALLBACK = regex(r"^write-output fallback to (?P<path>.+?) \(original failed: ", re.MULTILINE)
+_WRITE_FAILED = regex(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
+_WRITE_SKIPPED = regex(r"^write-output skipped: no assistant content", re.MULTILINE)
+_NO_TEXT = regex(r"^\(no text output\)$", re.MULTILINE)
+_NO_TOKENS = regex(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
+_DETACHED = regex(r"^Detach: yes", re.MULTILINE)
 
 
 class Proof(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import msgspec
 from oraclepack.core.call import Prompt, ToolCall
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import question_groups
+from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
 from oraclepack.core.step import HEADER_FIELDS, Step
 
@@ -22,12 +23,12 @@ _EXACT = 1e-9
 _FEWEST_PROMPTS = 3
 """With fewer prompts nothing can be said about what most of them share."""
 
-_META = re.compile(r"\[oraclepack-meta\].*?\[/oraclepack-meta\]", re.DOTALL)
-_FIELD = re.compile(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
-_TOKEN = re.compile(r"[\w./:#-]*\w")
-_NAME = re.compile(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
+_META = regex(r"\[oraclepack-meta\].*?\[/oraclepack-meta\]", re.DOTALL)
+_FIELD = regex(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
+_TOKEN = regex(r"[\w./:#-]*\w")
+_NAME = regex(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
 """What makes a token a name from the code: a path, a symbol, a version."""
-_DIGITS = re.compile(r"\d+")
+_DIGITS = regex(r"\d+")
 _SMALL_WORDS = frozenset(
     [
         "a",

@@ -1,16 +1,15 @@
 """The step headers of a pack in the order of the text, with those that have a slip."""
 
-import re
-
 import msgspec
 
 from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
 from oraclepack.core.source import Span
 
-_DIGITS = re.compile(r"#\s*(\d+)")
-_STEP_NAMED = re.compile(r"\d")
+_DIGITS = regex(r"#\s*(\d+)")
+_STEP_NAMED = regex(r"\d")
 MOST_STEPS = 99
 """A step's name has two digits."""
 

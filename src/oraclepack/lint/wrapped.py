@@ -1,6 +1,5 @@
 """Calls written over several lines, and where the wrapping breaks."""
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -11,12 +10,13 @@ from msgspec.structs import replace
 from oraclepack.core.call import SPELLINGS, ToolCall
 from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Comment, Script
 from oraclepack.core.source import Span
 
-_FLAG = re.compile(r"--?[A-Za-z]")
-_NO_CONTINUATION = re.compile(r"[ \t]*\\[ \t]+(?=$|#)")
-_BLANK = re.compile(r"[ \t]*(?:\\[ \t]+)?$")
+_FLAG = regex(r"--?[A-Za-z]")
+_NO_CONTINUATION = regex(r"[ \t]*\\[ \t]+(?=$|#)")
+_BLANK = regex(r"[ \t]*(?:\\[ \t]+)?$")
 
 Place = tuple[int, int]
 """Line and column."""

@@ -1,11 +1,11 @@
 """How a script sets its variables."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Word
 from oraclepack.parse.grammar import descend, text_of
 from oraclepack.parse.locate import Locator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SETTERS = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "let", "printf"})
 _SETS_ANYTHING = frozenset({"source", ".", "eval"})
-_DEFAULT = re.compile(r"\$\{(\w+):?=")
+_DEFAULT = regex(r"\$\{(\w+):?=")
 """`${name:=value}` sets a variable that is empty."""
 
 

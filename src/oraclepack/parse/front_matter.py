@@ -4,12 +4,13 @@ Not all of YAML: `key: value`, quoted or not, lists in brackets or one item per 
 is not understood is left out, since a ticket may carry anything for other programs.
 """
 
-import re
 from dataclasses import dataclass
 
-_KEY = re.compile(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
-_ITEM = re.compile(r"^\s*-\s+(?P<value>.*?)\s*$")
-_COMMENT = re.compile(r"\s+#.*$")
+from oraclepack.core.regex import regex
+
+_KEY = regex(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
+_ITEM = regex(r"^\s*-\s+(?P<value>.*?)\s*$")
+_COMMENT = regex(r"\s+#.*$")
 
 _LONGEST_LINE = 2000
 """No key of ours is that long, and the patterns above take the square of a line's length."""

@@ -3,21 +3,22 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
 from oraclepack.core.source import Span
 from oraclepack.core.step import HEADER_FIELDS, Attribute, Directive, Header, StepId
 
-HEADER = re.compile(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+HEADER = regex(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """`# 01) …`, also `# 01 — …` and `# 01 - …`."""
 
-NUMBERED = re.compile(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+NUMBERED = regex(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """The same with any number of digits: what a header with a slip looks like."""
 
-_FIELD = re.compile(rf"(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})\s*=\s*", re.IGNORECASE)
-_OLD_FIELD = re.compile(
+_FIELD = regex(rf"(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})\s*=\s*", re.IGNORECASE)
+_OLD_FIELD = regex(
     rf"#\s*(?P<key>{'|'.join(HEADER_FIELDS)})\s*:\s*(?P<value>\S.*?)\s*$", re.IGNORECASE
 )
-_DIRECTIVE = re.compile(r"#\s*oraclepack:\s*(?P<name>[a-z][a-z-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$")
+_DIRECTIVE = regex(r"#\s*oraclepack:\s*(?P<name>[A-Za-z][A-Za-z_-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$")
 _SPELLING = {field.lower(): field for field in HEADER_FIELDS}
 
 

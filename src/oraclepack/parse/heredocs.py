@@ -4,10 +4,11 @@ import re
 
 from msgspec.structs import replace
 
+from oraclepack.core.regex import regex
 from oraclepack.parse.grammar import syntax_tree
 from oraclepack.parse.locate import Locator
 
-_OPENING = re.compile(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
+_OPENING = regex(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
 
 
 def readable(place: Locator) -> Locator:

@@ -1,12 +1,12 @@
 """A Markdown file to the `Pack` that everything else stands on."""
 
-import re
 from itertools import takewhile
 from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
 from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude, plain_text
+from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
 from oraclepack.parse.bash import read_script
@@ -21,7 +21,7 @@ from oraclepack.parse.prompt import meta_of
 from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
 from oraclepack.parse.variables import Variables
 
-_ENTRY = re.compile(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
+_ENTRY = regex(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
 
 def parse_pack(raw: str, path: str, complete: Complete | None = None) -> Pack:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable
 
 from oraclepack.core.call import Prompt, ToolCall
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Heredoc, Word
 from oraclepack.core.step import PromptMeta
 
-_META = re.compile(r"\[oraclepack-meta\](?P<body>.*?)\[/oraclepack-meta\]", re.DOTALL)
-_PAIR = re.compile(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
-_ITEM = re.compile(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
+_META = regex(r"\[oraclepack-meta\](?P<body>.*?)\[/oraclepack-meta\]", re.DOTALL)
+_PAIR = regex(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
+_ITEM = regex(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
 
 
 def prompt_of(

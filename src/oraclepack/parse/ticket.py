@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from oraclepack.core.regex import regex
 from oraclepack.core.ticket import ActionKind, Item, Mention, Ticket
 from oraclepack.parse.front_matter import FrontMatter, read_front_matter
 
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
 
 LONGEST_SUMMARY = 280
 _LONGEST_LABEL = 80
-_CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\](?:\s+|$)")
-_ACCEPTANCE = re.compile(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
-_LABEL = re.compile(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
-_CLAIM = re.compile(
+_CHECKBOX = regex(r"\[(?P<mark>[ xX])\](?:\s+|$)")
+_ACCEPTANCE = regex(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
+_LABEL = regex(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
+_CLAIM = regex(
     r"^\W*(?P<word>depends?\s+(?:up)?on|dependenc(?:y|ies)|blocked\s+by|requires|blocks)(?P<after>\W+)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[\w./#-]+")
+_NAME = regex(r"[\w./#-]+")
 _NEED_KEYS = ("depends_on", "depends", "dependencies", "blocked_by", "requires")
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
+_UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 
 
 @cache

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Word
 from oraclepack.core.source import Span
 from oraclepack.parse.grammar import text_of
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
 )
-_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_GLOB = re.compile(r"(?<!\\)[*?\[]")
-_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
-_QUOTED_ESCAPE = re.compile(r'\\(\n|["\\$`])')
-_DOCUMENT_ESCAPE = re.compile(r"\\(\n|[\\$`])")
-_DASH = re.compile(r"[0-9]*<<-")
-_MARGIN = re.compile(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
+_BRACES = regex(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_GLOB = regex(r"(?<!\\)[*?\[]")
+_ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE = regex(r'\\(\n|["\\$`])')
+_DOCUMENT_ESCAPE = regex(r"\\(\n|[\\$`])")
+_DASH = regex(r"[0-9]*<<-")
+_MARGIN = regex(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
 """The tabs that `<<-` drops; a line that continues the one before keeps its own."""
-_ANSI_ESCAPE = re.compile(
+_ANSI_ESCAPE = regex(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

@@ -11,10 +11,11 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.core.call import ORACLE
+from oraclepack.core.regex import regex
 from oraclepack.core.step import Step, StepId
 
-_EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\})")
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
+_EXPANSION = regex(r"\$(?:\w+|\{[^}]*\})")
+_GLOB = regex(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
 _SIGNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

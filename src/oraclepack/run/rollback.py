@@ -6,7 +6,6 @@ interrupted is finished from the same list. The next command does that before it
 `SessionStarted`, which begins a new list, and without a second `RollbackStarted`.
 """
 
-import re
 from collections.abc import Iterable
 from posixpath import normpath
 from typing import TypeAlias
@@ -15,12 +14,13 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import file_names
+from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.runstate import RunState
 
 FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
 
-_PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
+_PRD = regex(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
 
 class Undo(msgspec.Struct, frozen=True):

@@ -9,9 +9,10 @@ import msgspec
 
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.plan import Refusal, listed
+from oraclepack.core.regex import regex
 from oraclepack.core.step import Step
 
-_NUMBER = re.compile(r"\d{1,2}", re.ASCII)
+_NUMBER = regex(r"\d{1,2}", re.ASCII)
 
 
 class Rerun(StrEnum):

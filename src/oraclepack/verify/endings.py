@@ -1,19 +1,19 @@
 """Signs that an answer stops before its end."""
 
-import re
 from collections.abc import Iterator, Sequence
 
+from oraclepack.core.regex import regex
 from oraclepack.verify.outline import FENCE, numbered
 from oraclepack.verify.suspicion import Suspicion
 
-_BARE_MARKER = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s*$")
-_DANGLING = re.compile(
+_BARE_MARKER = regex(r"^\s*(?:[-*+]|\d+[.)])\s*$")
+_DANGLING = regex(
     r"(?:[,:;(\[{—–&]|\b(?:and|or|but|the|a|an|of|to|in|with|for|from|that|because|which|if|is))$"
 )
-_CODE = re.compile(r"`[^`]*`")
-_OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[^\s*])(?!.*\S\*\*)")
-_CLOSED = re.compile(r"[.!?:;…。！？)\]}\"'”’»`*_|>]$")
-_ITEM = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+")
+_CODE = regex(r"`[^`]*`")
+_OPEN_BOLD = regex(r"(?:^|[\s(])\*\*(?=[^\s*])(?!.*\S\*\*)")
+_CLOSED = regex(r"[.!?:;…。！？)\]}\"'”’»`*_|>]$")
+_ITEM = regex(r"^\s*(?:[-*+>]|\d+[.)])\s+")
 _SENTENCE = 4
 """From so many words on a line is read as a sentence."""
 _ENOUGH = 3

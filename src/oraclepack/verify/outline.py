@@ -1,16 +1,16 @@
 """An answer in parts: each heading with the lines below it."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from oraclepack.core.regex import regex
 from oraclepack.core.sections import Section, normalise
 
-FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
-_ATX = re.compile(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
-_UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})\s*$")
-_NUMBER = re.compile(r"^\d{1,2} ")
+FENCE = regex(r"^ {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
+_ATX = regex(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
+_UNDERLINE = regex(r"^ {0,3}(?:={3,}|-{3,})\s*$")
+_NUMBER = regex(r"^\d{1,2} ")
 _NAMES = frozenset(wording for section in Section for wording in section.wordings)
 
 

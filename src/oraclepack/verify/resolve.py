@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from oraclepack.core.regex import regex
 from oraclepack.core.step import Output, Step
 
-_EXPANSION = re.compile(
-    r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL
-)
+_EXPANSION = regex(r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL)
 
 
 class NamedOutput(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from oraclepack.core.regex import regex
 from oraclepack.core.sections import normalise, sections_named
 from oraclepack.verify.outline import Part
 from oraclepack.verify.suspicion import Suspicion
@@ -39,11 +40,11 @@ PAGE_WORDS = (
 )
 """How a chat page begins when it has no answer to show, folded."""
 
-_REFUSAL = re.compile(
+_REFUSAL = regex(
     r"(?:i m|i am|sorry|unfortunately)?\b.{0,20}\bi?\s?(?:can t|cannot|can not|won t|am unable to"
     r"|m unable to)\s(?:\w+ )?(?:help|assist|give|provide|answer|access|open|read|comply)\b"
 )
-_TEMPLATE = re.compile(
+_TEMPLATE = regex(
     r"^\W*[\[<{][^\]>}]*\b(?:here|your|insert|todo|tbd|fill)\b[^\]>}]*[\]>}]\W*$", re.IGNORECASE
 )
 _SHORT = 600

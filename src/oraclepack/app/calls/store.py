@@ -12,9 +12,10 @@ from oraclepack.core.invocation import Shim
 from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.regex import regex
 from oraclepack.intercept.truth import Proof, judge
 
-_VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
+_VERSION = regex(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
 def answers_of(world: CallWorld) -> AnswerCache:

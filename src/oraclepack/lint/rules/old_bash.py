@@ -4,17 +4,16 @@ import re
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Heredoc
 from oraclepack.core.source import Span
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.wrapped import Stretch, end_of, stretches
 
-_BALANCED = re.compile(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
+_BALANCED = regex(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
-_CASE = re.compile(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
-_MAP = re.compile(
-    r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
-)
+_CASE = regex(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
+_MAP = regex(r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)")
 
 
 def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:

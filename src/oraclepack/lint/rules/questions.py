@@ -7,13 +7,14 @@ from oraclepack.core.finding import Severity
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.pack import Coverage, CoverageLine
 from oraclepack.core.questions import question_groups, questions_of
+from oraclepack.core.regex import regex
 from oraclepack.core.step import CATEGORIES, Step
 from oraclepack.lint.duplicates import duplicates
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules import headers
 
-_VERDICT = re.compile(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
-_STEP_ID = re.compile(r"\b\d{2}\b")
+_VERDICT = regex(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
+_STEP_ID = regex(r"\b\d{2}\b")
 
 
 def duplicate_question(subject: Subject) -> Iterator[Problem]:

@@ -1,6 +1,5 @@
 """OP6xx: how the tools are called."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -8,6 +7,7 @@ from oraclepack.core.call import ORACLE, FlagFault, FlagProblem, ToolCall
 from oraclepack.core.finding import Severity
 from oraclepack.core.flag_tables import table_of
 from oraclepack.core.questions import asking_calls
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Place
 from oraclepack.core.source import Span
 from oraclepack.core.wrappers import PACKAGE_RUNNERS
@@ -16,9 +16,9 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 
 _EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
 """Programs that stop reading before the end, and the flags that make them do so."""
-_PIPE = re.compile(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
-_PLACEHOLDER = re.compile(r"\{\{\s*[\w.-]+\s*\}\}")
-_OPENED = re.compile(r"[\w.-]+\s*\}\}")
+_PIPE = regex(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
+_PLACEHOLDER = regex(r"\{\{\s*[\w.-]+\s*\}\}")
+_OPENED = regex(r"[\w.-]+\s*\}\}")
 
 
 def unguarded_tool(subject: Subject) -> Iterator[Problem]:
