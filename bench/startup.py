@@ -23,14 +23,12 @@ SLOW = ("snakemake", "inspect")
 LIBRARIES = {
     "import click": "import click",
     "import msgspec": "import msgspec",
-    "import markdown_it": "import markdown_it",
     "import tree_sitter, tree_sitter_bash": "import tree_sitter, tree_sitter_bash",
+    "import of all three": "import click, msgspec, tree_sitter, tree_sitter_bash",
+    "import markdown_it": "import markdown_it",
     "import subprocess": "import subprocess",
-    "import all of these": (
-        "import click, msgspec, markdown_it, tree_sitter, tree_sitter_bash, subprocess"
-    ),
 }
-"""What a command that reads a pack cannot do without."""
+"""What commands are built on, as it comes: they may know how to load less of it."""
 
 PACK = "# p\n\n```bash\n# 01) one\ntrue\n```\n"
 

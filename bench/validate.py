@@ -8,14 +8,22 @@ from pathlib import Path
 
 from bench.big_pack import big_pack
 from bench.scene import BIN, Contender, Place, Times, control, controlled, ours, python
-from bench.startup import LIBRARIES
+from bench.startup import BARE, LIBRARIES
 from bench.table import Row, memories, ratio
 
 BASH = "bash -n"
 PLAIN = "validate, no shellcheck"
 FULL = "validate, with shellcheck"
 ALONE = "shellcheck alone"
-PARSERS = "import all of these"
+ALL = "import of all three"
+TREE = "tree-sitter alone"
+PARSE = """
+import tree_sitter
+import tree_sitter_bash
+language = tree_sitter.Language(tree_sitter_bash.language())
+with open("block.sh", "rb") as block:
+    tree_sitter.Parser(language).parse(block.read())
+"""
 
 
 def scene(place: Place) -> Sequence[Contender]:
@@ -30,7 +38,9 @@ def scene(place: Place) -> Sequence[Contender]:
         bash,
         control(bash),
         Contender(PLAIN, [*_bare_program(place.path), "validate", "pack.md"], env=without),
-        python(PARSERS, LIBRARIES[PARSERS]),
+        python(BARE, "pass"),
+        python(ALL, LIBRARIES[ALL]),
+        python(TREE, PARSE),
         *([ours(FULL, "validate", "pack.md"), _shellcheck()] if place.found("shellcheck") else []),
     ]
 
@@ -55,7 +65,9 @@ def rows(times: Times) -> list[Row]:
     pack = big_pack()
     size = f"{pack.count(chr(10)):,}-line, {pack.count('oracle ' + chr(92))}-call"
     floors = {
-        f"`{LIBRARIES[PARSERS]}`": PARSERS,
+        f"`{BARE}`": BARE,
+        f"`{LIBRARIES[ALL]}`": ALL,
+        "a Python that only parses the block of the long pack with tree-sitter": TREE,
         "`validate` of the long pack, with shellcheck": FULL,
         "shellcheck alone, of the long pack": ALONE,
     }
