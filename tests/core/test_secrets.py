@@ -34,6 +34,15 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
         pytest.param(['a"b\\c\nd'], '{"k":"a\\"b\\\\c\\nd"}', f'{{"k":"{BLOT}"}}', id="in JSON"),
         pytest.param(["a.c.e.g"], "abcdefg a.c.e.g", f"abcdefg {BLOT}", id="no pattern"),
         pytest.param([], "anything", "anything", id="nothing secret"),
+        pytest.param(["first-1\nsecond-2\n"], "a second-2", f"a {BLOT}", id="a line of it"),
+        pytest.param(["a\tb\r\nc d"], "is a b c d", f"is {BLOT}", id="with other blanks"),
+        pytest.param(["k/9+a=b"], "?k=k%2F9%2Ba%3Db", f"?k={BLOT}", id="in a URL"),
+        pytest.param(["a\\b'c\"d"], repr("a\\b'c\"d"), f"'{BLOT}'", id="as Python quotes it"),
+        pytest.param(
+            ["bytes\udcff!"], "bytes\ufffd! bytes\\udcff!", f"{BLOT} {BLOT}", id="no UTF-8"
+        ),
+        pytest.param(["oracle"], "oracle", "oracle", id="a name that records are about"),
+        pytest.param([" " * 8], " " * 9, " " * 9, id="nothing but blanks"),
     ],
 )
 def test_texts_are_cleaned(values: list[str], text: str, expected: str) -> None:
@@ -48,13 +57,13 @@ def test_an_environment_names_its_secrets() -> None:
 
 def test_every_text_of_a_record_is_cleaned() -> None:
     event = j.SessionStarted(
-        pid=1, host="box", argv=("run", "--x=hunter22"), settings={"a": ["hunter22"], "b": 1}
+        pid=1, host="box", argv=("run", "--x=hunter22"), settings={"a": ["hunter22"], "hunter22": 1}
     )
 
     clean = Redactor(["hunter22"]).clean_record(event)
 
     assert clean.argv == ("run", f"--x={BLOT}")
-    assert clean.settings == {"a": [BLOT], "b": 1}
+    assert clean.settings == {"a": [BLOT], BLOT: 1}
 
 
 def test_words_of_ours_and_unchanged_records_stay() -> None:

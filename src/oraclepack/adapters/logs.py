@@ -39,5 +39,6 @@ def line_that_begins(path: Path, word: bytes) -> str | None:
         if start == 0:
             return None
     end = head.find(b"\n", start)
-    line = head[start:] if end < 0 else head[start:end]
-    return line[:500].decode("utf-8", "replace").strip()
+    line = (head[start:] if end < 0 else head[start:end])[:_WINDOW].decode("utf-8", "replace")
+    # Before it is cut: what is left of a secret would not be known for one.
+    return Redactor.of(environment()).clean(line)[:500].strip()

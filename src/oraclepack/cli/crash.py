@@ -6,15 +6,18 @@ import traceback
 
 from oraclepack import __version__
 from oraclepack.adapters.crash_log import write_crash_log
+from oraclepack.adapters.surroundings import environment
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
+from oraclepack.core.secrets import Redactor
 
 
 def crashed(error: BaseException, command: str) -> Reply:
     """The reply to a fault of our own. Never a traceback on the screen."""
-    path = write_crash_log(_story(error, command))
-    told = f"{type(error).__name__}: {error}".splitlines()[0]
+    redactor = Redactor.of(environment())
+    path = write_crash_log(redactor.clean(_story(error, command)))
+    told = redactor.clean(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,
         error=Failure(

@@ -141,7 +141,18 @@ def _completed(reply: Reply, request: Request) -> Reply:
     error = reply.error
     if reply.exit_code and error is None and (request.wants_json or reply.wants_json):
         error = Failure(reply.exit_code.name, reply.exit_code.meaning)
-    return msgspec.structs.replace(reply, warnings=request.warnings + reply.warnings, error=error)
+    warnings = request.warnings + reply.warnings
+    if error is not None:
+        error = _without_secrets(error)
+    return msgspec.structs.replace(reply, warnings=warnings, error=error)
+
+
+def _without_secrets(error: Failure) -> Failure:
+    """An error repeats what it was given, and that may be a key."""
+    from oraclepack.adapters.surroundings import environment  # noqa: PLC0415 - only for an error
+    from oraclepack.core.secrets import Redactor  # noqa: PLC0415 - only for an error
+
+    return Redactor.of(environment()).clean_record(error)
 
 
 def _printed(reply: Reply, request: Request, elapsed_ns: int) -> render.Printed:

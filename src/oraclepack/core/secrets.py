@@ -11,6 +11,11 @@ NAMES = ("*_KEY", "*_TOKEN", "*_SECRET", "*PASSWORD*")
 """Variables whose values are secret, whatever the case of their names."""
 SHORTEST = 6
 """Shorter values are left alone: `1` or `test` as a password would blot out every text."""
+OUR_WORDS = frozenset(
+    {"oracle", "gemini", "task-master", "oraclepack", "rehearsal", "prelude"}
+    | {"openai", "anthropic", "google", "openrouter", "browser", "pending"}
+)
+"""Nor are the names that records are about: without them none could be understood again."""
 BLOT = "[redacted]"
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -24,7 +29,7 @@ class Redactor:
     """Replaces every known secret in a text, also where JSON has escaped it."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._values = frozenset(value for value in values if len(value) >= SHORTEST)
+        self._values = frozenset(value for value in values if _is_telling(value))
         spelled = {form for value in self._values for form in _forms(value)}
         # The longest first: a secret that begins with another one is blotted out as a whole.
         ordered = sorted(spelled, key=lambda form: (-len(form), form))
@@ -44,7 +49,7 @@ class Redactor:
         return self._pattern.sub(BLOT, text) if self._pattern else text
 
     def clean_record(self, record: Record) -> Record:
-        """The record with every string in it clean; keys of mappings and all shapes stay."""
+        """The record with every string in it clean, keys of mappings too; all shapes stay."""
         return cast("Record", self._cleaned(record)) if self._pattern else record
 
     def _cleaned(self, value: object) -> object:
@@ -57,7 +62,7 @@ class Redactor:
             case tuple() | list():
                 return type(value)(self._cleaned(item) for item in value)
             case dict():
-                return {key: self._cleaned(item) for key, item in value.items()}
+                return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
             case _:
                 return value
 
@@ -67,8 +72,38 @@ class Redactor:
         return record if after == before else msgspec.structs.replace(record, **after)
 
 
-def _forms(value: str) -> tuple[str, str]:
-    return (value, msgspec.json.encode(value).decode()[1:-1])
+def _is_telling(value: str) -> bool:
+    return len(value) >= SHORTEST and not value.isspace() and value.lower() not in OUR_WORDS
 
 
+def _forms(value: str) -> set[str]:
+    """How a secret may stand in a text: plain, as JSON or Python quote it, in a URL, by lines.
+
+    Messages are made of single lines with single blanks, so a secret of several lines is one in
+    each of its lines.
+    """
+    shown = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    forms = {value, shown, value.encode("utf-8", "backslashreplace").decode()}
+    parts = {part for form in forms for part in (*form.splitlines(), form.strip())}
+    forms |= {part for part in parts if len(part) >= SHORTEST}
+    forms |= {" ".join(form.split()) for form in forms}
+    forms |= {quoted for form in forms for quoted in _quoted(form)}
+    return {form for form in forms if len(form) >= SHORTEST and not form.isspace()}
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    if text.isascii() and text.replace("-", "").replace("_", "").isalnum():
+        return ()
+    told = text.encode("utf-8", "surrogateescape")
+    in_url = "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in told)
+    return (
+        msgspec.json.encode(told.decode("utf-8", "replace")).decode()[1:-1],
+        text.encode("unicode_escape", "backslashreplace").decode(),
+        repr(text)[1:-1],
+        in_url,
+        in_url.replace("%2F", "/"),
+    )
+
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 NOTHING_SECRET = Redactor()

@@ -74,7 +74,8 @@ def _call(
     call = prepared.call
     aside = files.set_aside(world, call, prepared.outputs)
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
-    order = ToolRun(call.tool, argv, call.cwd, call.env, world.options.call_timeout)
+    limit = world.options.call_timeout
+    order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
     # Sessions tell their times in whole milliseconds, by the same clock.
     since = rfc3339(world.clock.now() - timedelta(seconds=1))
     end = shim.run(order, lambda process: notes.intend(world, prepared, argv, process, claim=claim))
@@ -92,11 +93,13 @@ def look(world: CallWorld, prepared: Prepared, end: ToolEnd, record: SessionReco
     missing = files.lacking(
         prepared.contracts, answers, require_headings=world.options.require_headings
     )
+    # Before messages are cut from it: what is left of a secret would not be known for one.
+    clean = world.redactor
     proof = Proof(
         exit_code=end.exit_code,
-        out=end.out,
-        err=end.err,
-        record=record,
+        out=clean.clean(end.out),
+        err=clean.clean(end.err),
+        record=record and clean.clean_record(record),
         promised=bool(prepared.outputs),
         answer_bytes=min(sizes) if sizes and len(sizes) == len(answers) else None,
         missing_sections=missing if world.options.verify else (),
