@@ -1,7 +1,6 @@
 """Sends damaged packs through `validate`: `python -m tests.fuzz.packs --count 10000 --seed 1`."""
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from oraclepack.core.settings import CWD, STRICT, Given, Settings
 from oraclepack.report.annotations import annotations
 from oraclepack.report.sarif import sarif
 from tests.fuzz.mutate import mutate
+from tests.fuzz.target import cpu_seconds
 from tests.packs import strict_text
 
 ROOT = Path(__file__).parent.parent.parent
@@ -77,20 +77,16 @@ def passages(count: int, seed: int, folder: Path) -> Iterator[Passage]:
     for number in range(seed, seed + count):
         text = mutate(number, packs)
         file.write_bytes(text)
-        started, worked = time.perf_counter(), _cpu()
+        started, worked = time.perf_counter(), cpu_seconds()
         checked, crash, seconds, cpu = None, "", 0.0, 0.0
         try:
             checked = validate(file)
-            seconds, cpu = time.perf_counter() - started, _cpu() - worked
+            seconds, cpu = time.perf_counter() - started, cpu_seconds() - worked
             if checked:
                 use(file, checked)
         except Exception:  # noqa: BLE001 - whatever it is, it is what we look for
             crash = traceback.format_exc()
         yield Passage(number, text, seconds, cpu, crash, readable=checked is not None)
-
-
-def _cpu() -> float:
-    return sum(os.times()[:4])
 
 
 def without_shellcheck() -> None:
@@ -107,31 +103,42 @@ def main() -> int:
     asked = parser.parse_args()
     if not asked.shellcheck:
         without_shellcheck()
+    return int(judge(asked.count, asked.seed, asked.keep))
+
+
+def judge(count: int, seed: int, keep: Path | None = None) -> bool:
+    """Send that many packs through and print the figures; whether any crashed or took long."""
+    bad: list[Passage] = []
+    slowest: list[Passage] = []
+    texts, total, work, longest = 0, 0.0, 0.0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        bad: list[Passage] = []
-        slowest: list[Passage] = []
-        texts, total = 0, 0.0
-        for passage in passages(asked.count, asked.seed, Path(folder)):
+        for passage in passages(count, seed, Path(folder)):
             texts += passage.readable
             total += passage.seconds
-            slowest = sorted((passage, *slowest), key=lambda one: -one.seconds)[:5]
-            if passage.crash or passage.seconds > 1:
+            work += passage.cpu
+            slowest = sorted((passage, *slowest), key=lambda one: -one.cpu)[:5]
+            longest = max(longest, passage.seconds)
+            if passage.crash or passage.cpu > 1:
                 bad.append(passage)
     for one in bad:
-        sys.stdout.write(
-            f"seed {one.seed}: {one.seconds:.2f} s, {one.cpu:.2f} s of work\n{one.crash}\n"
-        )
-        if asked.keep:
-            asked.keep.mkdir(parents=True, exist_ok=True)
-            (asked.keep / f"{one.seed}.md").write_bytes(one.text)
+        _show(one, keep)
     crashes = sum(bool(one.crash) for one in bad)
-    sys.stdout.write(f"{asked.count} packs, {texts} of them text, {total:.0f} s\n")
-    sys.stdout.write(f"{crashes} crashes, {len(bad) - crashes} over a second\n")
-    worst = "; ".join(
-        f"{one.seconds:.2f} s, {one.cpu:.2f} s of work (seed {one.seed})" for one in slowest
+    worst = ", ".join(f"{one.cpu:.2f} s (seed {one.seed})" for one in slowest)
+    sys.stdout.write(
+        f"{count} packs, {texts} of them text, {total:.0f} s, {work:.0f} s of work\n"
+        f"{crashes} crashes, {len(bad) - crashes} over a second of work; slowest {worst}; "
+        f"longest by the clock {longest:.2f} s\n"
     )
-    sys.stdout.write(f"slowest: {worst}\n")
-    return 1 if bad else 0
+    return bool(bad)
+
+
+def _show(one: Passage, keep: Path | None) -> None:
+    sys.stdout.write(
+        f"seed {one.seed}: {one.seconds:.2f} s, {one.cpu:.2f} s of work\n{one.crash}\n"
+    )
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        (keep / f"{one.seed}.md").write_bytes(one.text)
 
 
 if __name__ == "__main__":
