@@ -29,6 +29,7 @@ WEIGHTS = {
     "unknown-allow": NEVER,
     "useless-allow": NEVER,
     "reasonless-allow": NEVER,
+    "unheard-directive": NEVER,
     # bash
     "orphaned-flag": ALWAYS,
     "comment-in-wrapped-call": NEVER,

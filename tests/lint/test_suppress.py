@@ -5,9 +5,10 @@ import pytest
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, Facts
 from tests.packs import BLOCK_LINE, findings_of, pack_text, places
 
-ORPHAN = "oracle -p why --write-output a.md\n-f b"
+UNKEPT = "true\noracle -p why"
+"""A question whose answer goes to no file."""
 ALLOWS = ("OP112", "OP113", "OP114")
-SELECTED = (*ALLOWS, "OP201", "OP105")
+SELECTED = (*ALLOWS, "OP105", "OP201", "OP501")
 
 
 def _found(bash: str) -> list[tuple[int, str]]:
@@ -18,42 +19,44 @@ def _found(bash: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("bash", "expected"),
     [
-        pytest.param(f"# 01) a\n{ORPHAN}", [(3, "OP201")], id="without an allow it is found"),
-        pytest.param(f"# 01) a\n# oraclepack: allow OP201 because\n{ORPHAN}", [], id="by id"),
-        pytest.param(f"# 01) a\n# oraclepack: allow op201 because\n{ORPHAN}", [], id="in any case"),
+        pytest.param(f"# 01) a\n{UNKEPT}", [(3, "OP501")], id="without an allow it is found"),
+        pytest.param(f"# 01) a\n# oraclepack: allow OP501 because\n{UNKEPT}", [], id="by id"),
+        pytest.param(f"# 01) a\n# oraclepack: allow op501 because\n{UNKEPT}", [], id="in any case"),
         pytest.param(
-            f"# 01) a\n# oraclepack: allow orphaned-flag: because\n{ORPHAN}", [], id="by name"
+            f"# 01) a\n# oraclepack: allow no-write-output: because\n{UNKEPT}",
+            [],
+            id="by name",
         ),
         pytest.param(
-            f"# 01) a\n# oraclepack: allow=OP201 because\n{ORPHAN}", [], id="with an equals sign"
+            f"# 01) a\n# oraclepack: allow=OP501 because\n{UNKEPT}", [], id="with an equals sign"
         ),
         pytest.param(
-            f"# oraclepack: allow OP201 because\n# 01) a\n{ORPHAN}\n# 02) b\n{ORPHAN}",
+            f"# oraclepack: allow OP501 because\n# 01) a\n{UNKEPT}\n# 02) b\n{UNKEPT}",
             [],
             id="before the first step it speaks for all",
         ),
         pytest.param(
-            f"# 01) a\n# oraclepack: allow OP201 because\n{ORPHAN}\n# 02) b\n{ORPHAN}",
-            [(7, "OP201")],
+            f"# 01) a\n# oraclepack: allow OP501 because\n{UNKEPT}\n# 02) b\n{UNKEPT}",
+            [(7, "OP501")],
             id="in a step it speaks for that step alone",
         ),
         pytest.param(
-            f"# 01) a\n# oraclepack: allow OP201\n{ORPHAN}",
+            f"# 01) a\n# oraclepack: allow OP501\n{UNKEPT}",
             [(2, "OP114")],
             id="without a reason it works and is mentioned",
         ),
         pytest.param(
-            "# 01) a\n# oraclepack: allow OP201 because\ntrue",
+            "# 01) a\n# oraclepack: allow OP501 because\ntrue",
             [(2, "OP113")],
             id="what takes nothing away is useless",
         ),
         pytest.param(
-            f"# 01) a\n# oraclepack: allow OP299, OP201 because\n{ORPHAN}",
+            f"# 01) a\n# oraclepack: allow OP299, OP501 because\n{UNKEPT}",
             [(2, "OP112")],
             id="one of a list may be unknown",
         ),
         pytest.param(
-            f"# 01) a\n# oraclepack: allow OP201 OP299 because\n{ORPHAN}",
+            f"# 01) a\n# oraclepack: allow OP501 OP299 because\n{UNKEPT}",
             [(2, "OP112")],
             id="ids may be separated by blanks",
         ),
@@ -64,8 +67,13 @@ def _found(bash: str) -> list[tuple[int, str]]:
             id="what keeps a pack from running cannot be allowed",
         ),
         pytest.param(
-            f"# 01) a\ncat <<X\n# oraclepack: allow OP201 because\nX\n{ORPHAN}",
-            [(6, "OP201")],
+            "# 01) a\n# oraclepack: allow OP201 because\noracle -p a --write-output b\n-f c",
+            [(2, "OP113"), (4, "OP201")],
+            id="nor can what would pay for half a question",
+        ),
+        pytest.param(
+            f"# 01) a\ncat <<X\n# oraclepack: allow OP501 because\nX\n{UNKEPT}",
+            [(6, "OP501")],
             id="in a heredoc it is text",
         ),
     ],
@@ -75,18 +83,18 @@ def test_allow(bash: str, expected: list[tuple[int, str]]) -> None:
 
 
 def test_an_unknown_rule_comes_with_the_nearest_one() -> None:
-    text = pack_text("# 01) a\n# oraclepack: allow orphan-flag because\ntrue")
+    text = pack_text("# 01) a\n# oraclepack: allow no-write-ouput because\ntrue")
 
     (finding,) = findings_of(text, select=("OP112",))
 
     assert (finding.message, finding.hint) == (
-        "there is no rule orphan-flag",
-        "did you mean orphaned-flag?",
+        "there is no rule no-write-ouput",
+        "did you mean no-write-output?",
     )
 
 
 def test_what_was_not_asked_is_not_called_useless() -> None:
-    text = pack_text("# 01) a\n# oraclepack: allow OP201 because\ntrue")
+    text = pack_text("# 01) a\n# oraclepack: allow OP501 because\ntrue")
 
     assert findings_of(text, select=ALLOWS) == ()
 
@@ -94,7 +102,7 @@ def test_what_was_not_asked_is_not_called_useless() -> None:
 def test_complaints_about_allows_can_be_left_out_too() -> None:
     text = pack_text("# 01) a\n# oraclepack: allow OP999\ntrue")
 
-    assert findings_of(text, select=("OP201",)) == ()
+    assert findings_of(text, select=("OP501",)) == ()
 
 
 @pytest.mark.parametrize("rule", ["OP205", "OP209", "OP403"])

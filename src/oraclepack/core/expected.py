@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from oraclepack.core.contract import ChunkMode, ContractMode, Declared, OutputContract, infer
-from oraclepack.core.step import Output, Step
+from oraclepack.core.step import CONTRACT, Output, Step
 
 
 def contracts_of(
@@ -17,7 +17,7 @@ def contracts_of(
 
     `named` are the outputs with their paths, where more is known of them than the text tells.
     """
-    markers = [directive for directive in step.directives if directive.name == "contract"]
+    markers = [directive for directive in step.directives if directive.name == CONTRACT]
     told = [(output, output.path.shown) for output in step.outputs] if named is None else named
     return infer(
         [_declared(step, output, path) for output, path in told],

@@ -31,6 +31,14 @@ CATEGORIES = (
 """The fixed categories, in the order of the coverage check."""
 
 
+ALLOW = "allow"
+CONTRACT = "contract"
+OUTPUTS = "outputs"
+POLICY = "policy"
+DIRECTIVES = (ALLOW, CONTRACT, OUTPUTS, POLICY)
+"""What a comment `# oraclepack: …` may begin with."""
+
+
 class Attribute(msgspec.Struct, frozen=True):
     """A header attribute: its text, and its number where it is one."""
 

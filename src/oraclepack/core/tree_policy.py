@@ -7,9 +7,8 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from oraclepack.core.call import ORACLE, ToolCall
-from oraclepack.core.step import Step
+from oraclepack.core.step import POLICY, Step
 
-DIRECTIVE = "policy"
 _EDITING = frozenset({"auto_edit", "yolo"})
 
 
@@ -35,7 +34,7 @@ class Watched(msgspec.Struct):
 
 def policy_of(step: Step) -> TreePolicy:
     """The author's word, else: codex and editing gemini mutate, a step of oracle calls reads."""
-    said = [directive.value for directive in step.directives if directive.name == DIRECTIVE]
+    said = [directive.value for directive in step.directives if directive.name == POLICY]
     if said and said[-1] in set(TreePolicy):
         return TreePolicy(said[-1])
     if any(_edits(call) for call in step.calls):

@@ -1,7 +1,7 @@
 """What the answer to one call must hold, now that its prompt and its path are known."""
 
 from oraclepack.core.contract import ChunkMode, ContractMode, Declared, OutputContract, infer
-from oraclepack.core.step import Step
+from oraclepack.core.step import CONTRACT, Step
 
 
 def contract_of_call(
@@ -20,7 +20,7 @@ def contract_of_call(
     if step is None:
         return infer([Declared(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
     others = [Declared(output.path.shown) for output in step.outputs[1:]]
-    markers = [directive.value for directive in step.directives if directive.name == "contract"]
+    markers = [directive.value for directive in step.directives if directive.name == CONTRACT]
     found = infer(
         [Declared(path, prompt), *others],
         step.code,

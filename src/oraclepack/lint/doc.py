@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 
 from oraclepack.core.explained import ExampleKind, RuleDoc
+from oraclepack.core.regex import regex
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.suppress import is_binding
 
-_PART = re.compile(
-    r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE
-)
+_PART = regex(r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE)
 
 
 def doc_of(rule: Rule) -> RuleDoc:
@@ -89,7 +88,7 @@ def _indented(text: str) -> str:
 
 def _allowing(doc: RuleDoc) -> str:
     if not doc.can_be_allowed:
-        return "Cannot be allowed by a comment: the pack would not run as written."
+        return "Cannot be allowed by a comment: nothing runs while it is there."
     return f"To accept it in a step: # oraclepack: allow {doc.rule} <reason>"
 
 
@@ -101,10 +100,10 @@ made from the program itself by `make docs`; do not edit.
 
 A finding is an *error* (exit code 2), a *warning* or *advice*. `--strict` makes errors of some
 warnings. To accept a finding, write `# oraclepack: allow OP402 <reason>` as a comment into the
-step, or before the first step for the whole pack; several rules are separated by commas, and
-names do as well as ids. The settings `select` and `ignore` of `[lint]` choose rules for a whole
-project, by id, name or the beginning of an id (`OP4`). In the examples `␍` stands for a carriage
-return and `␠` for a blank.
+step, or before the first step for the whole pack; several rules are separated by commas, and names
+do as well as ids. What is an error without `--strict` cannot be accepted that way. The settings
+`select` and `ignore` of `[lint]` choose rules for a whole project, by id, name or the beginning of
+an id (`OP4`). In the examples `␍` stands for a carriage return and `␠` for a blank.
 """
 
 FAMILIES = {

@@ -5,6 +5,7 @@ from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules import (
     attachments,
     bash,
+    directives,
     numbering,
     old_bash,
     outputs,
@@ -13,7 +14,7 @@ from oraclepack.lint.rules import (
     tools,
 )
 
-_STRUCTURE = (*structure.RULES, *numbering.RULES, *suppress.RULES)
+_STRUCTURE = (*structure.RULES, *numbering.RULES, *suppress.RULES, *directives.RULES)
 _BASH = (*bash.RULES, *old_bash.RULES)
 
 RULES: tuple[Rule, ...] = tuple(

@@ -8,17 +8,16 @@ import msgspec
 from oraclepack.core.finding import Finding, Severity
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.pack import Pack
+from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
-from oraclepack.core.step import Directive, Step
+from oraclepack.core.step import ALLOW, Directive, Step
 from oraclepack.lint.rule import Problem, Rule, Subject
 
-_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
-_NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
+_TARGET = regex(r"[A-Za-z][A-Za-z0-9-]*")
+_NEXT_ID = regex(r"OP\d+\b", re.IGNORECASE)
 
 Use = tuple[str, Span | None]
 """A rule and the lines for which it is allowed; None means the whole pack."""
-
-_SYNTAX = frozenset({"OP203", "OP204"})
 
 CHANGING = frozenset(f"OP{number}" for number in (203, 205, 209, 402, 403, 405, 406, 407, 503, 507))
 """Rules that ask the machine, not only the text: on another machine their answer may differ, so
@@ -46,16 +45,18 @@ class Allowance(msgspec.Struct, frozen=True):
 
 
 def is_binding(rule: Rule) -> bool:
-    """Without this the pack cannot run as written, so that no comment can allow it."""
-    is_structure = rule.id.startswith("OP1") or rule.id in _SYNTAX
-    return is_structure and rule.severity is Severity.ERROR
+    """Nothing runs while it finds something, so that no comment can allow it.
+
+    The one way around an error is `--no-validate`, which the run records.
+    """
+    return rule.severity is Severity.ERROR
 
 
 def allowances(pack: Pack) -> tuple[Allowance, ...]:
     """The allow comments of a pack, in the order of the text."""
-    found = [_read(directive, None) for directive in pack.directives if directive.name == "allow"]
+    found = [_read(directive, None) for directive in pack.directives if directive.name == ALLOW]
     for step in pack.steps:
-        found += [_read(each, step) for each in step.directives if each.name == "allow"]
+        found += [_read(each, step) for each in step.directives if each.name == ALLOW]
     return tuple(found)
 
 
@@ -163,7 +164,7 @@ def useless_allow(_subject: Subject) -> Iterator[Problem]:
     """An allow comment takes away at least one finding.
 
     Why: a comment left behind hides the next, real fault of the same kind.
-    Mend: remove it. What keeps a pack from running at all cannot be allowed.
+    Mend: remove it. What is an error without `--strict` cannot be allowed at all.
 
     Bad::
         # 01) one question

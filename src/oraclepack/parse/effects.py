@@ -6,7 +6,7 @@ from oraclepack.core.call import ToolCall
 from oraclepack.core.flag_tables import Role
 from oraclepack.core.script import Command, Script, Word
 from oraclepack.core.source import Span
-from oraclepack.core.step import Directive, Output
+from oraclepack.core.step import OUTPUTS, Directive, Output
 
 _WRITERS = frozenset({"tee", "touch", "cp", "mv", "install", "ln", "rm", "truncate", "dd", "sed"})
 _READ_NOTHING = frozenset({"mkdir", "echo", "printf"})
@@ -23,7 +23,7 @@ def outputs_of(calls: Iterable[ToolCall], directives: Iterable[Directive]) -> tu
         for output in _of_call(number, call):
             found.setdefault(output.path.shown, output)
     for directive in directives:
-        if directive.name == "outputs":
+        if directive.name == OUTPUTS:
             for path in directive.value.split(","):
                 word = _word(path.strip(), directive.span)
                 if word.template:

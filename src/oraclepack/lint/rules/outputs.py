@@ -15,7 +15,7 @@ from oraclepack.core.outpath import fault_of, guarded_place, inside
 from oraclepack.core.questions import asking_calls, destinations
 from oraclepack.core.script import Place, Word
 from oraclepack.core.source import Span
-from oraclepack.core.step import Step
+from oraclepack.core.step import CONTRACT, Step
 from oraclepack.lint.destinations import known_outputs
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.whereabouts import stays_put
@@ -166,7 +166,7 @@ def contradicted_contract(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why? Return only: Direct answer" --write-output a-direct-answer.md
     """
     for step in subject.pack.steps:
-        marker = next((d for d in step.directives if d.name == "contract"), None)
+        marker = next((d for d in step.directives if d.name == CONTRACT), None)
         if marker is not None and marker.value.lower() not in MARKERS:
             hint = did_you_mean(marker.value, MARKERS) or f"one of: {', '.join(MARKERS)}"
             yield Problem(marker.span, f"unknown contract: {marker.value}", hint)

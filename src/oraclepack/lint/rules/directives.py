@@ -1,0 +1,50 @@
+"""Comments that speak to oraclepack, and are not understood."""
+
+from collections.abc import Iterator
+
+from oraclepack.core.finding import Severity
+from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.step import ALLOW, DIRECTIVES, POLICY, Directive
+from oraclepack.core.tree_policy import TreePolicy
+from oraclepack.lint.rule import Problem, Rule, Subject
+
+
+def unheard_directive(subject: Subject) -> Iterator[Problem]:
+    """A comment `# oraclepack: …` says something that is understood.
+
+    Why: a mistyped word is a comment like any other: nothing happens, and the author believes
+    otherwise.
+    Mend: begin with `allow`, `contract=`, `outputs=` or `policy=`, in lower case. Only `allow` is
+    heard before the first step, where it speaks for the whole pack.
+
+    Bad::
+        # 01) one question
+        # oraclepack: alow OP404 the keys in it are made up
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
+
+    Good::
+        # 01) one question
+        # oraclepack: allow OP404 the keys in it are made up
+        oracle -p "Why?" -f tests/credentials.json --write-output a.md
+    """
+    for directive in subject.pack.directives:
+        yield from _unknown(directive)
+        if directive.name in DIRECTIVES and directive.name != ALLOW:
+            message = f"{directive.name} is not heard before the first step"
+            yield Problem(directive.span, message, "move it into the step it speaks of")
+    for step in subject.pack.steps:
+        for directive in step.directives:
+            yield from _unknown(directive)
+            if directive.name == POLICY and directive.value not in set(TreePolicy):
+                known = [policy.value for policy in TreePolicy]
+                hint = did_you_mean(directive.value, known) or f"one of: {', '.join(known)}"
+                yield Problem(directive.span, f"unknown policy: {directive.value}", hint)
+
+
+def _unknown(directive: Directive) -> Iterator[Problem]:
+    if directive.name not in DIRECTIVES:
+        hint = did_you_mean(directive.name, DIRECTIVES) or f"one of: {', '.join(DIRECTIVES)}"
+        yield Problem(directive.span, f"unknown directive: {directive.name}", hint)
+
+
+RULES = (Rule("OP115", "unheard-directive", Severity.WARNING, Severity.WARNING, unheard_directive),)
