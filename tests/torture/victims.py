@@ -150,7 +150,7 @@ def _is_shim(process: Process) -> bool:
 def _called(process: Process) -> str:
     """The script that an interpreter runs with its options; empty for other programs."""
     try:
-        words = Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
+        words = Path(f"/proc/{process.pid}/cmdline").read_text("utf-8", "replace").split("\0")
     except OSError:
         return ""
     return words[2] if len(words) > 2 else ""

@@ -57,6 +57,8 @@ def run_attempt(
             watch.on_started(running.started)
         ending = _wait(running, attempt, stop, watch, clock)
         message = "" if ending is Ending.EXITED else _end_shell(running, attempt, stop)
+        if ending is Ending.EXITED and watch.on_exited:
+            watch.on_exited()
         left = _end_leftovers(running, attempt, stop, watch, ending)
         code = _exit_code(running.process)
     return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)

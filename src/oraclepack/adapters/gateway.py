@@ -4,8 +4,8 @@ import os
 import select
 import socket
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -18,8 +18,8 @@ from oraclepack.adapters.real_tool import Toolbox
 from oraclepack.adapters.shim_call import ShimCall, World
 from oraclepack.adapters.shim_dir import ShimDir
 from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import MARKER_VARIABLE, Attempt, Grace
-from oraclepack.core.call import SPELLINGS
+from oraclepack.core.attempt import MARKER_VARIABLE, Attempt, Grace, StopLevel
+from oraclepack.core.call import ORACLE, SPELLINGS
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.wrappers import unwrap
 
@@ -34,6 +34,7 @@ REFUSED = 125
 
 _MOST_AT_ONCE = 256
 """Calls beyond that wait their turn."""
+_LOOK_AGAIN = 0.1
 _HANDSHAKE = 30.0
 """A shim says everything at once; one that does not is not one."""
 
@@ -44,6 +45,8 @@ class _Expected(msgspec.Struct):
     step: str
     attempt: int
     calls: int = 0
+    asking: int = 0
+    """How many of them ask oracle just now."""
 
 
 class Gateway:
@@ -71,6 +74,7 @@ class Gateway:
         self._world = World(tools, stop, grace or Grace(), spools or folder)
         self._answer = answer
         self._lock = threading.Lock()
+        self._answered = threading.Condition(self._lock)
         self._expected: dict[str, _Expected] = {}
         self._calls: set[socket.socket] = set()
         self.faults: list[BaseException] = []
@@ -111,6 +115,17 @@ class Gateway:
         """From now on calls with this attempt's token are its own. To be said before it starts."""
         with self._lock:
             self._expected[attempt.token] = _Expected(attempt.step, attempt.number)
+
+    def await_answers(self, attempt: Attempt) -> None:
+        """Wait for the questions an attempt still asks: they are paid for. Ends with the run."""
+        expected = self._expected.get(attempt.token)
+        with self._answered:
+            while (
+                expected is not None
+                and expected.asking
+                and self._world.stop.level is StopLevel.NONE
+            ):
+                self._answered.wait(_LOOK_AGAIN)
 
     def forget(self, attempt: Attempt) -> None:
         """The attempt is over: what still calls in its name is refused."""
@@ -168,7 +183,8 @@ class Gateway:
             if call is None:
                 shim.tell(f"{program}: oraclepack knows of no step that is running and calls it\n")
                 return _exit(REFUSED)
-            return _exit(self._answer(call, shim))
+            with self._counted(message, call):
+                return _exit(self._answer(call, shim))
         except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
             self.faults.append(fault)
             said = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
@@ -186,6 +202,22 @@ class Gateway:
             expected.calls += 1
             where = (expected.step, expected.attempt, expected.calls)
         return LiveCall(tool, argv, message.cwd, message.env, *where)
+
+    @contextmanager
+    def _counted(self, message: CallMessage, call: LiveCall) -> Iterator[None]:
+        """While it lasts, the attempt is asking."""
+        expected = self._expected.get(message.env.get(MARKER_VARIABLE, ""))
+        if expected is None or call.tool != ORACLE:
+            yield
+            return
+        with self._lock:
+            expected.asking += 1
+        try:
+            yield
+        finally:
+            with self._answered:
+                expected.asking -= 1
+                self._answered.notify_all()
 
     def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
         """Npx runs more than our tools; the shim becomes the real one for those."""

@@ -66,6 +66,7 @@ class ShimCall:
                 stdout=out,
                 stderr=err,
                 timeout=order.timeout,
+                outlives_caller=order.outlives_caller,
             )
             try:
                 ended = run_process(

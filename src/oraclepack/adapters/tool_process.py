@@ -36,6 +36,7 @@ class Launch(msgspec.Struct, frozen=True):
     stdout: Spool
     stderr: Spool
     timeout: float | None = None
+    outlives_caller: bool = False
 
     @property
     def spools(self) -> frozenset[Spool]:
@@ -62,7 +63,7 @@ def run_process(
 
     It has a session of its own and is our child, not the step's: if the step, its shell or we
     are killed, a paid call goes on and can be adopted. Only a signal that reaches its caller,
-    the caller's death, a stop of the run or its own time limit end it.
+    a stop of the run or its own time limit end it, and the caller's death unless it outlives that.
     """
     with ExitStack() as stack:
         with orphans.starting():
@@ -142,7 +143,9 @@ def _watch(tool: _Tool, launch: Launch, caller: Caller, stop: Stop, grace: Grace
             ended.stopped = True
             if ending.due is None:
                 tool.signal(number)
-        if caller.is_gone or stop.level is not StopLevel.NONE:
+        # A caller that was asked to end has passed the signal on; one that was killed has not.
+        abandoned = caller.is_gone and not (launch.outlives_caller and not caller.signals)
+        if abandoned or stop.level is not StopLevel.NONE:
             ended.stopped = True
             ending.begin()
         elif deadline is not None and time.monotonic() >= deadline:

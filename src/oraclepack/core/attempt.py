@@ -136,6 +136,8 @@ class Watch(msgspec.Struct, frozen=True):
     """Bash runs; the time to write it into the journal."""
     on_idle: Callable[[float], None] | None = None
     """No output for that many seconds (once per silence)."""
+    on_exited: Callable[[], None] | None = None
+    """The shell has ended by itself; the time to wait for what must not be ended with it."""
     spared: Callable[[], frozenset[int]] = frozenset
     """Processes to leave alone at the end: detached workers that someone else answers for."""
 

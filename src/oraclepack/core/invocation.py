@@ -42,6 +42,8 @@ class ToolRun(msgspec.Struct, frozen=True):
     """Its words are for us alone: the step does not see them."""
     keep: int = TAIL_BYTES
     """How many bytes at the end of each stream are kept in memory."""
+    outlives_caller: bool = False
+    """It may be paid for already: it goes on when its caller dies without a word."""
 
 
 class ToolEnd(msgspec.Struct, frozen=True):

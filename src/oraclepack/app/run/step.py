@@ -156,7 +156,11 @@ def _watch(session: Session, attempt: Attempt) -> Watch:
         message = f"no output for {seconds:.0f} s; it may be thinking"
         session.record.append(j.Warned(step=attempt.step, code="idle", message=message))
 
-    return Watch(on_started=started, on_idle=idle)
+    def exited() -> None:
+        if session.gateway is not None:
+            session.gateway.await_answers(attempt)
+
+    return Watch(on_started=started, on_idle=idle, on_exited=exited)
 
 
 def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> Judgement:
