@@ -56,6 +56,10 @@ KNOWN = [
     "x=outer\n(x=inner)\nshow $x",
     "x=a; show 1 2>&1 >/dev/stdout $x",
     "show \"{a,b}\" '{1..3}'",
+    "show a <<'E' b\n\\begin here $x\nE",
+    "cat /dev/null <<'E' | show a\n\\begin here\nE",
+    "show \"$(cat <<'E'\n\n \\begin 'here\n\\end\nE\n)\"",
+    'show "$(cat <<E\n\\\\begin here\nE\n)"',
     r"show 'glued'\$x \"so\"\ too",
     "show a\\\n>/dev/stdout b",
 ]
@@ -73,6 +77,7 @@ UNKNOWN = [
     "show ~/x",
     'x=a:~/b; show "$x"',
     r"x=`show \$HOME`",
+    'show "$(cat <<E\n\\\\begin $here\nE\n)"',
     'x=; : "${x:=default}"; show "$x"',
     'x=; f() { : "${x=default}"; }; f; show "$x"',
     "show $((1+1))",

@@ -12,7 +12,7 @@ from oraclepack.parse.assign import Assignments
 from oraclepack.parse.grammar import descend, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.redirects import file_redirect
-from oraclepack.parse.values import heredoc_text, is_quoted, joined, word_of
+from oraclepack.parse.values import heredoc_text, is_quoted, joined, opening_parts, word_of
 from oraclepack.parse.variables import Variables
 
 if TYPE_CHECKING:
@@ -187,6 +187,8 @@ class _Reader(msgspec.Struct):
             elif child.type in _REDIRECTS:
                 redirects.append(child)
             elif child.type != "comment":
+                if (child.text or b"").startswith(b"\n"):
+                    break  # the tree ran on into a heredoc that begins with a backslash
                 parts.append(child)
         slot = len(self.commands)
         self._substitutions(node, places)
@@ -282,7 +284,7 @@ class _Reader(msgspec.Struct):
         )
         heredocs.append(heredoc)
         self.heredocs.append(heredoc)
-        for child in node.named_children:
+        for child in opening_parts(node):
             if child.type == "file_redirect":
                 redirects.extend(file_redirect(child, self.variables, self.place, extra))
             elif child.type in {"word", "string", "raw_string", "concatenation", "number"}:

@@ -105,13 +105,28 @@ def heredoc_text(redirect: "Node", variables: Variables, place: Locator) -> Valu
     before, literal = (lost.lstrip("\t"), _dashed) if dashed else (lost, _undocument)
     ends = body.start_byte, body.end_byte
     value = _expanded(body, *ends, variables, place, literal=literal, before=before)
-    return Value(value.text, value.known, origin=origin)
+    return Value(value.text, value.known and not set("$`") & set(lost), origin=origin)
+
+
+def opening_parts(redirect: "Node") -> "list[Node]":
+    """The parts of a heredoc, without words of its first line that the tree takes for arguments.
+
+    It does so where the line begins with a backslash: a word that begins with a line end.
+    """
+    strays = (part for part in redirect.named_children if (part.text or b"").startswith(b"\n"))
+    first = next((part.start_byte for part in strays), redirect.end_byte)
+    return [
+        part
+        for part in redirect.named_children
+        if part.start_byte < first or part.type in {"heredoc_body", "heredoc_end"}
+    ]
 
 
 def _lost_before(redirect: "Node", body: "Node") -> str:
-    """The white space at the beginning of a heredoc, which the tree leaves out."""
-    ahead = (redirect.text or b"")[: body.start_byte - redirect.start_byte]
-    return ahead[len(ahead.rstrip()) :].partition(b"\n")[2].decode()
+    """The beginning of a heredoc as far as the tree leaves it out: white space, backslashes."""
+    opening = (part.end_byte for part in opening_parts(redirect) if part.end_byte < body.start_byte)
+    start, end = max(opening) - redirect.start_byte, body.start_byte - redirect.start_byte
+    return (redirect.text or b"")[start:end].partition(b"\n")[2].decode("utf-8", "replace")
 
 
 def _bare(text: str) -> Value:
@@ -213,7 +228,7 @@ def _substitution(node: "Node", variables: Variables, place: Locator) -> Value:
     if body is None or text_of(body).strip() != "cat" or len(redirects) != 1:
         return unknown
     heredoc = redirects[0]
-    parts = {child.type: child for child in heredoc.named_children}
+    parts = {child.type: child for child in opening_parts(heredoc)}
     if set(parts) - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
         return unknown
     value = heredoc_text(heredoc, variables, place)
