@@ -54,14 +54,14 @@ def test_a_failed_change_is_recorded_stops_the_rerun_and_is_taken_back(tmp_path:
     before = contents(root)
 
     first = run(root, "run", "pack.md")
-    again = run(root, "run", "pack.md")
-    undone = run(root, "undo", "pack.md", "01")
+    again = run(root, "run", "pack.md", "--cwd", ".")
+    undone = run(root, "undo", "pack.md", "01", "--cwd", ".")
 
     assert first.code == 3
     assert again.code == 2
     assert again.envelope["error"]["code"] == "DIRTY_RERUN"
     assert "steps/01/changes.patch" in again.envelope["error"]["message"]
-    assert "undo pack.md 01" in again.envelope["error"]["suggestion"]
+    assert "oraclepack undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
     assert undone.code == 0
     assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
     assert contents(root) == before
@@ -209,9 +209,12 @@ def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
     runner.wait()
     (root / "started").unlink()
 
+    early = run(root, "undo", "pack.md", "01")
     again = run(root, "run", "pack.md")
     undone = run(root, "undo", "pack.md", "01")
 
+    assert early.code == 2
+    assert "oraclepack run pack.md records what it left" in early.envelope["error"]["suggestion"]
     assert again.envelope["error"]["code"] == "DIRTY_RERUN"
     assert "left over from a killed command and ended: codex" in again.err
     assert undone.code == 0

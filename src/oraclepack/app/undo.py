@@ -1,5 +1,6 @@
 """Take back what a step changed in the work tree, because the user asks."""
 
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,8 @@ from oraclepack.app.run.leftovers import leftover, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, UsageError
-from oraclepack.core.settings import Settings
+from oraclepack.core.result import Status
+from oraclepack.core.settings import CWD, Settings
 from oraclepack.core.undone import Undone
 
 
@@ -34,9 +36,11 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
             hint="`oraclepack runs list` shows the runs; --run-id names one",
         )
     if change is None or change.patch is None:
+        hint = "`oraclepack runs show` tells what each step left; --run-id names another run"
+        if found.state.step(step_id).status is Status.RUNNING:
+            hint = _after_a_kill(pack_path, step_id, settings[CWD])
         raise UsageError(
-            f"step {step_id} left no recorded change in run {found.run.run_id}",
-            hint="`oraclepack runs show` tells what each step left; --run-id names another run",
+            f"step {step_id} left no recorded change in run {found.run.run_id}", hint=hint
         )
     wish = msgspec.structs.replace(wish, legacy_files=found.state.has_legacy_files)
     with opened(found, pack, wish, clock, "undo") as record:
@@ -58,3 +62,12 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
             raise InputError(f"git would not take it back: {trouble}") from None
         record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
     return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=left.files)
+
+
+def _after_a_kill(pack: str, step_id: str, cwd: str) -> str:
+    """What was not recorded when the step was cut off is recorded by the next run."""
+    run = shlex.join(["oraclepack", "run", pack, *(["--cwd", cwd] if cwd else [])])
+    return (
+        f"its attempt was cut off before that was recorded: {run} records what it left, and if "
+        f"that is anything stops before step {step_id}; then undo takes it back"
+    )

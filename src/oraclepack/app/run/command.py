@@ -178,7 +178,7 @@ def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, pla
         return
     from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - seldom
 
-    refuse_dirty_rerun(request.root, request.pack, found.run, record, plan)
+    refuse_dirty_rerun(request.root, request.pack, found.run, record, plan, request.argv)
 
 
 def _environment(options: RunOptions) -> dict[str, str]:

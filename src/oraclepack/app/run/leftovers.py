@@ -1,5 +1,8 @@
 """What failed attempts left in the work tree: found again, and not run over unasked."""
 
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -69,7 +72,7 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
 
 
 def refuse_dirty_rerun(
-    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan
+    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan, argv: Sequence[str] = ()
 ) -> None:
     """A step must not run over what its failed attempt left in the tree."""
     for one in planned.to_run:
@@ -81,9 +84,15 @@ def refuse_dirty_rerun(
         left = leftover(tree, run, step, state) if tree is not None else None
         # Mere outputs are set aside before the step runs again.
         if left is not None and set(left.files) - set(left.outputs):
+            undo = shlex.join(["oraclepack", "undo", pack.path, one.step_id, *_root_in(argv)])
             raise DirtyRerunError(
                 f"changes of an earlier attempt at step {one.step_id} are still in the work tree: "
                 f"{run.relative}/{state.change.patch}",
-                hint=f"oraclepack undo {pack.path} {one.step_id} takes them back, "
-                "--allow-dirty-rerun runs the step over them",
+                hint=f"{undo} takes them back, --allow-dirty-rerun runs the step over them",
             )
+
+
+def _root_in(argv: Sequence[str]) -> list[str]:
+    """The words that name the project root: what we propose must find the same one."""
+    joined = [word for word in argv if word.startswith("--cwd=")]
+    return joined[-1:] or [word for pair in pairwise(argv) if pair[0] == "--cwd" for word in pair]
