@@ -105,6 +105,24 @@ def test_check_tells_absent_stale_edited_and_foreign(
     assert states(tmp_path)["claude"] == "foreign"
 
 
+def test_check_looks_at_the_agents_and_the_place_that_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "my skills"
+    skills.install(tmp_path, ["claude"], str(elsewhere))
+    (copy,) = elsewhere.rglob("*.md")
+    copy.write_text(copy.read_text() + "mine\n")
+    there = ("--cwd", str(tmp_path), "--dir", str(elsewhere), "--json")
+
+    got = answer(capsys, "skills", "check", "claude", *there)
+    other = answer(capsys, "skills", "check", "gemini", *there)
+
+    assert (got.code, other.code) == (2, 0)
+    assert [skill["agent"] for skill in got.envelope["data"]["skills"]] == ["claude"]
+    hint = got.envelope["error"]["suggestion"]
+    assert f"skills install claude --dir '{elsewhere}'" in hint
+
+
 def test_stale_copies_are_replaced_but_edits_only_by_force(tmp_path: Path) -> None:
     skills.install(tmp_path, ALL)
     (tmp_path / PLACES["codex"]).write_text(render(AGENTS["codex"], "Older.\n", "0.0.1"))

@@ -17,6 +17,8 @@ from oraclepack.core.skills import (
 )
 from oraclepack.generate.skill import AGENTS, Agent, judge, render
 
+EVERYBODY = tuple(AGENTS)
+
 
 def show(agent: str) -> SkillShown:
     """What `install` would write, and where in a project."""
@@ -24,9 +26,11 @@ def show(agent: str) -> SkillShown:
     return SkillShown(agent, chosen.path, __version__, _text(chosen))
 
 
-def check(root: Path, directory: str = "", agents: Iterable[str] = tuple(AGENTS)) -> SkillsChecked:
+def check(root: Path, directory: str = "", agents: Iterable[str] = EVERYBODY) -> SkillsChecked:
     """Which copies there are, and whether they are as this version would write them."""
-    return SkillsChecked(__version__, tuple(_found(root, directory, AGENTS[a]) for a in agents))
+    return SkillsChecked(
+        __version__, tuple(_found(root, directory, AGENTS[a]) for a in dict.fromkeys(agents))
+    )
 
 
 def install(

@@ -1,5 +1,6 @@
 """`skills`: the one prompt for agents that write packs."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -87,25 +88,33 @@ def install(agents: tuple[str, ...], directory: str, *, force: bool, settings: S
 @command(
     "check",
     data="skills-checked",
-    examples=("oraclepack skills check", "oraclepack skills check --dir ~/.claude/skills"),
+    examples=(
+        "oraclepack skills check",
+        "oraclepack skills check claude --dir ~/.claude/skills",
+    ),
 )
+@click.argument("agents", type=NAMES, nargs=-1)
 @_directory
-def check(directory: str, *, settings: Settings) -> Reply:
+def check(agents: tuple[str, ...], directory: str, *, settings: Settings) -> Reply:
     """Find copies of the skills that are stale or edited.
 
-    Exit code 2 when there are any. A skill that is not installed is no fault.
+    Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
+    not installed is no fault.
     """
-    told = use_case.check(Path(settings.root), directory)
+    told = use_case.check(Path(settings.root), directory, agents or use_case.EVERYBODY)
     rows = [
         (skill.agent, skill.state.value, skill.version or "-", skill.path) for skill in told.skills
     ]
     text = columns(("agent", "state", "made by", "path"), rows)
     if not told.outdated:
         return Reply(data=told, text=text)
-    names = " ".join(skill.agent for skill in told.outdated)
+    words = [
+        *(skill.agent for skill in told.outdated),
+        *(["--dir", directory] if directory else []),
+    ]
     failure = Failure(
         "OUTDATED_SKILL",
         f"stale or edited: {', '.join(skill.path for skill in told.outdated)}",
-        suggestion=f"oraclepack skills install {names} (with --force to drop edits)",
+        suggestion=f"oraclepack skills install {shlex.join(words)} (with --force to drop edits)",
     )
     return Reply(data=told, text=text, exit_code=ExitCode.INVALID, error=failure)
