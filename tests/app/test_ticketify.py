@@ -251,3 +251,35 @@ def test_an_edited_ticket_is_stale_but_not_against_determinism(
 
     assert result.ok is ok
     assert (tmp_path / OUT / f"{report}.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        pytest.param({"prd_path": "../docs/x"}, "--prd-path ../docs/x: it leads out", id="a PRD"),
+        pytest.param({"prd_path": "a,b/x"}, "--prd-path a,b/x: the path must not", id="a comma"),
+        pytest.param({"out_dir": "../out"}, "--out-dir ../out: it leads out", id="an out dir"),
+        pytest.param({"out_dir": "."}, "--out-dir .: a directory of its own", id="the root"),
+    ],
+)
+def test_a_bad_path_is_told_as_it_was_given(
+    tmp_path: Path, wish: dict[str, str], told: str
+) -> None:
+    put(tmp_path, TWO)
+
+    with pytest.raises(UsageError) as error:
+        ticketify(Wish(tmp_path, **wish))  # type: ignore[arg-type]
+
+    assert str(error.value).startswith(told)
+
+
+def test_a_dependency_that_names_no_ticket_is_told(tmp_path: Path) -> None:
+    put(tmp_path, {"a.md": "---\nid: A\ndepends_on: [B, GONE-7]\nblocks: LOST\n---\n# a\n"})
+    put(tmp_path, {"b.md": "---\nid: B\n---\n# b\n\nDepends on: nothing at all\n"})
+
+    made = ticketify(Wish(tmp_path))
+
+    assert made.warnings == (
+        ".tickets/a.md:3 names GONE-7, which is no chosen ticket",
+        ".tickets/a.md:4 names LOST, which is no chosen ticket",
+    )

@@ -11,7 +11,7 @@ from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticke
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core import ticket_files as names
 from oraclepack.core.carried import Carried
-from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.ticket import Mode, TicketManifest, TicketOptions
 from oraclepack.core.ticketified import Ticketified
 from oraclepack.parse.ticket import parse_ticket
@@ -97,6 +97,11 @@ def read_tickets(wish: Wish, *, backwards: bool = False) -> Read:
         warnings.append(f"{left} of {len(paths)} tickets are left out by --top-n {options.top_n}")
     if circle := circles(known):
         warnings.append(f"tickets wait for each other in a circle: {', '.join(circle)}")
+    warnings += [
+        f"{one.path}:{mention.line} names {mention.name}, which is no chosen ticket"
+        for one in known
+        for mention in one.unknown
+    ]
     return Read(options, len(paths), build(known, options), tuple(warnings))
 
 
@@ -146,22 +151,29 @@ def _options(wish: Wish) -> TicketOptions:
         include=wish.include,
         exclude=wish.exclude,
         top_n=wish.top_n,
-        out_dir=_plain(wish.root, "--out-dir", f"{wish.out_dir}/x").removesuffix("/x"),
-        prd_path=_plain(wish.root, "--prd-path", wish.prd_path),
+        out_dir=_folder(wish.root, wish.out_dir),
+        prd_path=_plain(wish.root, wish.prd_path, f"--prd-path {wish.prd_path}"),
         mode=Mode(wish.mode),
     )
 
 
-def _plain(root: Path, flag: str, path: str) -> str:
+def _folder(root: Path, path: str) -> str:
+    """The out dir: files must be allowed in it, and it may not be the root itself."""
+    said = f"--out-dir {path}"
+    folder, _, _ = _plain(root, f"{path}/x", said).rpartition("/")
+    if not folder:
+        raise UsageError(f"{said}: a directory of its own is needed")
+    return folder
+
+
+def _plain(root: Path, path: str, said: str) -> str:
     """The path as the project sees it: POSIX, relative to its root."""
     verdict = jail(root, path)
     if isinstance(verdict, Refused):
-        raise UsageError(f"{flag} {path.removesuffix('/x')}: {verdict.reason}")
-    if flag == "--out-dir" and "/" not in verdict.relative:
-        raise UsageError(f"{flag} {path.removesuffix('/x')}: a directory of its own is needed")
+        raise UsageError(f"{said}: {verdict.reason}")
     # A list of outputs has commas between its paths; a path is no option.
     if "," in verdict.relative or verdict.relative.startswith("-"):
-        raise UsageError(f"{flag} {path}: the path must not hold a comma or begin with a dash")
+        raise UsageError(f"{said}: the path must not hold a comma or begin with a dash")
     return verdict.relative
 
 
@@ -241,30 +253,14 @@ def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
 
 
 def _write(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> Carried:
-    prd = _place(wish.root, options.prd_path)
-    last = [piece for piece in pieces if piece.path == prd]
-    others = [piece for piece in pieces if piece.path != prd]
+    """All of them: the PRD late, and the manifest, which tells what it should be, last.
+
+    Killed in between, the PRD is what is wanted anyway; the other way round it would look edited.
+    """
+    late = [options.prd_path, f"{options.out_dir}/{names.MANIFEST}"]
+    places = [_place(wish.root, path) for path in late]
+    ordered = sorted(
+        pieces, key=lambda piece: places.index(piece.path) + 1 if piece.path in places else 0
+    )
     transaction = Transaction(wish.root, "ticketify")
-    carried = transaction.carry_out(others, rollback_on_failure=wish.rollback_on_failure)
-    if not carried.ok:
-        skipped = (*carried.skipped_steps, *(piece.step for piece in last))
-        return _with(carried, skipped_steps=skipped)
-    for piece in last:
-        try:
-            files.make_directories(piece.path.parent)
-            files.write_atomic(piece.path, piece.content)
-        except OraclePackError as trouble:
-            end = transaction.roll_back() if wish.rollback_on_failure else carried
-            return _with(
-                end,
-                failed_step=piece.step,
-                resume_from=(others or last)[0].step if wish.rollback_on_failure else piece.step,
-                error=trouble.message,
-                suggestion=trouble.hint,
-            )
-    return _with(carried, completed_steps=tuple(piece.step for piece in (*others, *last)))
-
-
-def _with(carried: Carried, **changes: object) -> Carried:
-    facts = {name: getattr(carried, name) for name in carried.__struct_fields__}
-    return Carried(**(facts | changes))
+    return transaction.carry_out(ordered, rollback_on_failure=wish.rollback_on_failure)

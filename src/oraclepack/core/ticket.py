@@ -57,6 +57,8 @@ class Mention:
     """It stands where only tickets stand: behind "Depends on" or "Blocks"."""
     blocks: bool = False
     """The other ticket waits for this one, not the other way round."""
+    in_front: bool = False
+    """It stands in the front matter, where nothing but a ticket can be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class KnownTicket:
     """POSIX, relative to the project root."""
     depends_on: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
+    unknown: tuple[Mention, ...] = ()
+    """What its front matter names, and no ticket is called."""
 
 
 class TicketOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -129,7 +129,8 @@ def _claimed(front: FrontMatter) -> Iterator[Mention]:
         for value in front.values.get(key, ()):
             for name in value.split(","):
                 line = front.lines[key]
-                yield Mention(name.strip(), line, is_claim=True, blocks=key == "blocks")
+                blocks = key == "blocks"
+                yield Mention(name.strip(), line, is_claim=True, blocks=blocks, in_front=True)
 
 
 def _mentions(body: str, tokens: Sequence["Token"], offset: int) -> Iterator[Mention]:

@@ -61,13 +61,18 @@ def _known(
     own = ids[ticket.path]
     needs: set[str] = set()
     blocks: set[str] = set()
+    unknown: list[Mention] = []
     for mention in ticket.mentions:
         meant = _meant(mention, names)
         if meant is not None and meant != own:
             (blocks if mention.blocks else needs).add(meant)
+        elif meant is None and mention.in_front and mention.name:
+            unknown.append(mention)
     path = (PurePosixPath(tickets_dir) / ticket.path).as_posix()
     # What it says it blocks cannot also be what it needs: the plainer word wins.
-    return KnownTicket(own, ticket, path, tuple(sorted(needs - blocks)), tuple(sorted(blocks)))
+    return KnownTicket(
+        own, ticket, path, tuple(sorted(needs - blocks)), tuple(sorted(blocks)), tuple(unknown)
+    )
 
 
 def _meant(mention: Mention, names: Mapping[str, str]) -> str | None:
