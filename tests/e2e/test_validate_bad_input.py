@@ -1,5 +1,6 @@
 """Bad input gets a clear message and exit code 2; nothing is written."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,12 @@ def test_an_unknown_config_key_is_named_with_its_neighbour(tmp_path: Path, home:
     assert "oraclepack.toml: strikt: unknown setting" in ran.err
     assert "did you mean strict?" in ran.err
     assert tree(tmp_path, home) == before
+
+
+def test_a_named_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pack.md")
+
+    ran = oraclepack(tmp_path, "validate", "pack.md")
+
+    assert ran.code == 2
+    assert "pack.md is a named pipe" in ran.err

@@ -71,6 +71,9 @@ def read_pack_text(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     try:
+        # A named pipe would keep us until somebody writes into it; /dev/stdin has its writer.
+        if not path.is_relative_to("/dev") and path.is_fifo():
+            raise InputError(f"{path} is a named pipe", hint="save the pack to a file first")
         with path.open("rb") as file:
             return file.read(LARGEST + 1)
     except FileNotFoundError:
