@@ -5,6 +5,7 @@ from tests.torture import (
     crowds,
     damaged_files,
     damaged_runs,
+    disk_faults,
     journal_damage,
     kills,
     victims,
@@ -14,6 +15,7 @@ from tests.torture.tally import Attack
 ATTACKS: dict[str, Attack] = {
     **kills.ATTACKS,
     **victims.ATTACKS,
+    **disk_faults.ATTACKS,
     **journal_damage.ATTACKS,
     **damaged_runs.ATTACKS,
     **damaged_files.ATTACKS,

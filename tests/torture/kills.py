@@ -44,7 +44,7 @@ class Site:
         wanted = outcome(undisturbed)
         found = check(undisturbed, before, ran=ran)
         assert not found, found
-        return cls(scene, shape, template, before, wanted, len(_noted(seen)))
+        return cls(scene, shape, template, before, wanted, len(noted(seen)))
 
     def moments(self, full: int, of: int) -> list[int]:
         """Which of the operations 1 to `of`; as many as the share of `full`, evenly spread."""
@@ -65,7 +65,7 @@ def killed_at(ground: Ground, words: tuple[str, ...], number: int) -> tuple[Ran,
     notes.unlink(missing_ok=True)
     fault = {"notes": str(notes), "kill": number, "torn": TEARS[number % len(TEARS)]}
     ran = ground.project.run(*words, fault=fault)
-    seen = _noted(notes)
+    seen = noted(notes)
     return ran, named(seen[number - 1]) if ran.code == -signal.SIGKILL else ""
 
 
@@ -90,7 +90,7 @@ def kill_everywhere(scene: Scene, shape: Shape) -> Tally:
         found += site.judged(ground, ground.project.run(*last_words(shape)))
         where[place] += bool(place)
         broken += [placed(one, f"killed at {number} ({place})") for one in found]
-        _clear(ground, found, number)
+        clear(ground, found, f"{number}")
     facts = {"operations": site.operations}
     return Tally(len(moments), where.total(), tuple(broken), facts, +where)
 
@@ -111,7 +111,7 @@ def kill_the_recovery(scene: Scene, shape: Shape) -> Tally:
             where[place] += bool(place)
             told = f"killed at {first}, then at {second} ({place})"
             broken += [placed(one, told) for one in found]
-            _clear(ground, found, first * 1000 + second)
+            clear(ground, found, f"{first}-{second}")
     return Tally(trials, kills, tuple(broken), {}, +where)
 
 
@@ -126,7 +126,7 @@ def _recovery(site: Site, first: int) -> int:
     ground = _killed(site, first)
     seen = ground.folder / "recovery"
     ground.project.run(*last_words(site.shape), fault={"notes": str(seen)})
-    operations = len(_noted(seen))
+    operations = len(noted(seen))
     ground.remove()
     return operations
 
@@ -147,14 +147,14 @@ def placed(one: Broken, where: str) -> Broken:
     return Broken(one.promise, f"{where}: {one.what}")
 
 
-def _noted(path: Path) -> list[str]:
+def noted(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def _clear(ground: Ground, found: list[Broken], number: int) -> None:
+def clear(ground: Ground, found: list[Broken], name: str) -> None:
     """What went wrong stays to be looked at."""
     if found:
-        ground.folder.rename(ground.folder.with_name(f"broken-{number}"))
+        ground.folder.rename(ground.folder.with_name(f"broken-{name}"))
     else:
         ground.remove()
 

@@ -86,6 +86,7 @@ class Fault:
         kill: int = 0,
         torn: int | None = None,
         fail: int = 0,
+        once: bool = False,
         code: int = errno.ENOSPC,
         only: str = "",
         path: str = "",
@@ -95,6 +96,7 @@ class Fault:
         self._kill = kill
         self._torn = torn
         self._fail = fail
+        self._once = once
         self._code = code
         self._only = only
         self._path = path
@@ -114,7 +116,7 @@ class Fault:
             return self._torn
         if self._kill and number >= self._kill:
             os.kill(os.getpid(), signal.SIGKILL)
-        if self._fail and number >= self._fail:
+        if self._fail and (number == self._fail or (number > self._fail and not self._once)):
             raise OSError(self._code, os.strerror(self._code), path)
         return None
 

@@ -1,0 +1,101 @@
+"""Lets the disk refuse an operation, or all from one on, and then lets the next command go on."""
+
+import errno
+import json
+import resource
+from collections import Counter
+
+from tests.e2e.program import Ran
+from tests.torture.checker import corrupt, paid_twice
+from tests.torture.kills import Site, clear, last_words, named, noted, placed
+from tests.torture.shapes import SHAPES
+from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
+
+CODES = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EMFILE)
+CLEAR = frozenset({0, 2, 3})
+"""Done in spite of it, refused before anything was changed, or a step failed."""
+FEWEST, MOST = 5, 44
+"""Descriptors: from too few to start with up to enough for a whole run."""
+
+
+def refuse(scene: Scene, *, once: bool) -> Tally:
+    site = Site.of(scene, SHAPES["asking"])
+    ends: Counter[str] = Counter()
+    where: Counter[str] = Counter()
+    broken: list[Broken] = []
+    moments = site.moments(site.operations, site.operations)
+    for number in moments:
+        code = CODES[(number + scene.seed) % len(CODES)]
+        ground = site.template.copy(scene.folder / "k")
+        notes = ground.folder / "notes"
+        fault = {"notes": str(notes), "fail": number, "once": once, "code": code}
+        ran = ground.project.run(*site.shape.words, fault=fault)
+        found = unclear(ran) + corrupt(ground, settled=False) + paid_twice(ground)
+        found += site.judged(ground, ground.project.run(*last_words(site.shape)))
+        seen = noted(notes)
+        place = named(seen[number - 1]) if len(seen) >= number else "(it had ended before)"
+        where[place] += 1
+        ends[f"ended with {ran.code}"] += 1
+        what = f"{errno.errorcode[code]} at {number} ({place})"
+        broken += [placed(one, what) for one in found]
+        clear(ground, found, f"{number}")
+    return Tally(len(moments), 0, tuple(broken), dict(sorted(ends.items())), where)
+
+
+def run_out_of_descriptors(scene: Scene) -> Tally:
+    """The kernel lets the runner open only so few files; then it may open as many as ever."""
+    site = Site.of(scene, SHAPES["asking"])
+    ends: Counter[str] = Counter()
+    broken: list[Broken] = []
+    limits = [FEWEST - 1 + one for one in site.moments(MOST - FEWEST + 1, MOST - FEWEST + 1)]
+    for limit in limits:
+        ground = site.template.copy(scene.folder / "k")
+        inside: dict[str, dict[str, object]] = {f"{__name__}:limit_descriptors": {"limit": limit}}
+        ran = ground.project.run(*site.shape.words, inside=inside)
+        found = unclear(ran) + corrupt(ground, settled=False) + paid_twice(ground)
+        found += site.judged(ground, ground.project.run(*last_words(site.shape)))
+        ends[f"ended with {ran.code}"] += 1
+        broken += [placed(one, f"{limit} descriptors") for one in found]
+        clear(ground, found, f"{limit}")
+    return Tally(len(limits), 0, tuple(broken), dict(sorted(ends.items())))
+
+
+def limit_descriptors(limit: int) -> None:
+    """To be called in the process that becomes the program."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+
+def unclear(ran: Ran) -> list[Broken]:
+    """An end that does not say what happened: another exit code, a traceback, no one reply."""
+    wrong = [] if ran.code in CLEAR else [f"it ended with {ran.code}: {ran.out}{ran.err}"]
+    if "Traceback" in ran.err:
+        wrong.append(f"a traceback: {ran.err}")
+    try:
+        reply = json.loads(ran.out)
+    except ValueError:
+        wrong.append(f"no reply: {ran.out!r} {ran.err!r}")
+    else:
+        error = reply["error"] or {}
+        if ran.code and not error.get("message"):
+            wrong.append(f"no error told: {ran.out}")
+    return [Broken(Promise.ENDING, one) for one in wrong]
+
+
+def refuse_once(scene: Scene) -> Tally:
+    """One operation of the disk fails: no space, input/output error, read-only, or too many files.
+
+    In turn, at every operation of a run; it may end in spite of it, or with a clear error.
+    """
+    return refuse(scene, once=True)
+
+
+def refuse_from_then_on(scene: Scene) -> Tally:
+    """From an operation on, every one fails in the same way, until the next command."""
+    return refuse(scene, once=False)
+
+
+ATTACKS: dict[str, Attack] = {
+    "disk-once": refuse_once,
+    "disk-from-then-on": refuse_from_then_on,
+    "descriptors": run_out_of_descriptors,
+}
