@@ -1,4 +1,4 @@
-"""Every setting, rule, exit code, event, schema and variable stands on its page.
+"""Every setting, rule, exit code, event, schema, directive and variable stands on its page.
 
 The names are gathered from the declarations themselves, not from the tables that the pages are made
 from: what somebody forgot to put into a table is noticed too.
@@ -20,6 +20,7 @@ from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.core.event import Event
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.setting import Setting
+from oraclepack.core.step import DIRECTIVES
 from oraclepack.lint.rule import Rule
 
 ROOT = Path(__file__).parent.parent.parent
@@ -67,6 +68,10 @@ def events(kind: type[Event] = Event) -> set[str]:
     return tags.union(*(events(each) for each in kind.__subclasses__()))
 
 
+def directives() -> set[str]:
+    return set(DIRECTIVES)
+
+
 def schemas() -> set[str]:
     return set(SCHEMAS)
 
@@ -93,6 +98,7 @@ KINDS = {
     "exit code": Told(exit_codes, "cli.md", r"^\| NAME \|.*$"),
     "event": Told(events, "formats.md", r"^\| `NAME` \|.*$"),
     "schema": Told(schemas, "cli.md", r"^\| `oraclepack schema NAME` \|.*$"),
+    "directive": Told(directives, "writing-packs.md", r"^\| `NAME` \|.*$"),
     "variable": Told(variables, "settings.md", r"`NAME`"),
 }
 
@@ -135,6 +141,7 @@ def test_what_is_missing_is_noticed(kind: str) -> None:
         ("exit code", 9),
         ("event", 25),
         ("schema", 40),
+        ("directive", 4),
         ("variable", 3),
     ],
 )
