@@ -30,6 +30,11 @@ class Tally:
         self.waited_ns += self.now() - start
 
 
+def _shown(world: CallWorld, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
+    # Cleaned before it is cut: what is left of a secret would not be known for one.
+    return shown_argv(parsed, tuple(map(world.redactor.clean, argv)))
+
+
 def intend(
     world: CallWorld,
     prepared: Prepared,
@@ -52,7 +57,7 @@ def intend(
             provider=provider or prepared.provider,
             model=prepared.model,
             output_path=prepared.output_path,
-            argv=shown_argv(parse_argv(table_of(call.tool), argv), argv),
+            argv=_shown(world, parse_argv(table_of(call.tool), argv), argv),
             process=process,
         )
     )
@@ -138,7 +143,7 @@ def intend_other(
             call=call.number,
             tool=call.tool,
             provider=provider,
-            argv=shown_argv(parsed, call.argv),
+            argv=_shown(world, parsed, call.argv),
             process=process,
         )
     )

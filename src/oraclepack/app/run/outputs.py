@@ -19,6 +19,7 @@ from oraclepack.core.expected import contracts_of
 from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
 from oraclepack.core.result import Cache, Status, Verification
+from oraclepack.core.secrets import BLOT
 from oraclepack.core.step import Step
 
 
@@ -56,7 +57,9 @@ def produced_paths(session: Session, step: Step, attempt: int) -> tuple[str, ...
     declared = declared_paths(step)
     # The same file may be spelled in several ways; the text's own spelling is the one to keep.
     named = {place_of(session, path) for path in declared}
-    return tuple(dict.fromkeys((*declared, *(path for path in told if path and path not in named))))
+    # A path that holds a secret was not written down; only the text still tells it.
+    others = (path for path in told if path and path not in named and BLOT not in path)
+    return tuple(dict.fromkeys((*declared, *others)))
 
 
 def place_of(session: Session, path: str) -> str:
