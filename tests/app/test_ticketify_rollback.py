@@ -39,7 +39,8 @@ def test_rollback_brings_everything_back(tmp_path: Path, at: int, fresh: bool) -
         assert after == before
     assert made.data.failed_step is not None
     assert made.data.rollback_status in {RollbackStatus.COMPLETED, RollbackStatus.FAILED}
-    assert after.get(PRD) == before.get(PRD)
+    # Only the manifest is written after the PRD, and only a disk that fails twice keeps it away.
+    assert after.get(PRD) == before.get(PRD) or PRD in (made.data.rollback_error or "")
 
 
 def test_a_directory_in_the_way_is_found_before_anything_is_written(tmp_path: Path) -> None:
@@ -61,4 +62,4 @@ def test_without_the_flag_no_rollback_is_attempted(tmp_path: Path) -> None:
     assert made.data.rollback_status is RollbackStatus.NOT_ATTEMPTED
     assert made.data.failed_step == "_actions.md"
     assert made.data.completed_steps == ("_tickets_index.json", "_actions.json")
-    assert made.data.skipped_steps[-1] == "tickets_prd.md"
+    assert made.data.skipped_steps[-2:] == ("tickets_prd.md", "manifest.json")

@@ -18,5 +18,6 @@ def new_pack(path: str, template: str, *, force: bool = False) -> NewPack:
     title = target.stem.replace("-", " ").replace("_", " ").strip().capitalize() or "Oracle pack"
     shown = "PACK" if set(path) & set("`\n") else path
     files.make_directories(target.absolute().parent)
+    files.sweep(target.parent)
     files.write_atomic(target, blank(template, shown, " ".join(title.split())).encode())
     return NewPack(target.as_posix(), template)

@@ -43,6 +43,7 @@ class Transaction:
         # Remembered before it happens: a write that fails halfway is taken back as well.
         self._changes.append(_Change(path, changes.look(path), changes.missing_directories(path)))
         files.make_directories(path.parent)
+        files.sweep(path.parent)  # a command that was killed here may have left half a file
         files.write_atomic(path, content)
 
     def carry_out(self, pieces: Sequence[Piece], *, rollback_on_failure: bool) -> Carried:

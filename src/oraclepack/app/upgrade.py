@@ -4,7 +4,7 @@ import difflib
 from pathlib import Path
 
 from oraclepack.adapters.checks import facts_for
-from oraclepack.adapters.files import write_atomic
+from oraclepack.adapters.files import sweep, write_atomic
 from oraclepack.adapters.packs import read_pack_text
 from oraclepack.adapters.project import project_root
 from oraclepack.adapters.syntax import complete
@@ -48,6 +48,7 @@ def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> Upgra
     if reasons:
         return _refused(path, *reasons, notes=proposal.notes, proof=proof)
     if write:
+        sweep(file.parent)
         write_atomic(file, proposal.text.encode())
     return Upgraded(
         path=path,

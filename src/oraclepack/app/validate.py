@@ -107,8 +107,9 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
 
 def _write(file: Path, text: str) -> None:
     # Only --fix writes; every other validation starts without this.
-    from oraclepack.adapters.files import write_atomic  # noqa: PLC0415
+    from oraclepack.adapters.files import sweep, write_atomic  # noqa: PLC0415
 
+    sweep(file.resolve().parent)
     write_atomic(file, text.encode(), follow=True)
 
 
