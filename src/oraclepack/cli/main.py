@@ -73,6 +73,8 @@ def _ended(ending: BaseException, request: Request) -> Reply:
             reply = _misused(ending, request)
         case OraclePackError():
             reply = Reply(exit_code=for_error(ending), error=_told(ending, request))
+        case OSError() if (world := _exhausted(ending)) is not None:
+            reply = Reply(exit_code=for_error(world), error=_told(world, request))
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():
@@ -129,6 +131,12 @@ def _told(error: OraclePackError, request: Request) -> Failure:
         phase=request.phase,
         suggestion=error.hint,
     )
+
+
+def _exhausted(trouble: OSError) -> OraclePackError | None:
+    from oraclepack.adapters.exhausted import exhausted  # noqa: PLC0415 - only in trouble
+
+    return exhausted(trouble)
 
 
 def _stopped(code: ExitCode, request: Request) -> Reply:

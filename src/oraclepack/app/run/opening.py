@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
+from oraclepack.adapters.exhausted import exhausted
 from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
@@ -125,10 +126,11 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
         try:
             with Recorder(file, found.run, pack, legacy=legacy, observers=observers) as recorder:
                 yield recorder
-        except WorldError as trouble:
-            raise BrokenOffError(
-                trouble.message, hint=trouble.hint, detail=trouble.detail
-            ) from trouble
+        except (WorldError, OSError) as trouble:
+            world = trouble if isinstance(trouble, WorldError) else exhausted(trouble)
+            if world is None:
+                raise
+            raise BrokenOffError(world.message, hint=world.hint, detail=world.detail) from trouble
 
 
 def _written_to(root: Path, pack: Pack) -> set[Path]:

@@ -1,0 +1,28 @@
+"""What the machine has run out of, wherever that was noticed."""
+
+import errno
+
+from oraclepack.core.errors import WorldError
+
+_HINTS = {
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n) or run fewer at once",
+    errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "there is no memory left; end something else, or run fewer at once",
+    errno.ENOSPC: "free some space on the disk; nothing was lost, the same command continues",
+    errno.EDQUOT: "your disk quota is used up; nothing was lost, the same command continues",
+    errno.EIO: "the disk fails; look after it before you go on",
+    errno.EROFS: "the file system is read-only; mount it writable or choose another directory",
+}
+
+
+def exhausted(trouble: OSError) -> WorldError | None:
+    """The error for a machine that cannot go on; None where it may be a fault of ours."""
+    hint = _HINTS.get(trouble.errno or 0)
+    if hint is None:
+        return None
+    where = f" ({trouble.filename})" if trouble.filename else ""
+    return WorldError(
+        f"this machine cannot go on: {trouble.strerror}{where}",
+        hint=hint,
+        detail=errno.errorcode[trouble.errno or 0],
+    )
