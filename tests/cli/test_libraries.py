@@ -1,28 +1,11 @@
 """What stands in for functions of the standard library does as these do."""
 
 import gettext
-import inspect
 import platform
 
 import pytest
 
 from oraclepack.cli import libraries
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "one line",
-        "  indented",
-        "tab\there ",
-        "\ttab",
-        "two\n    lines\n      more\n",
-        "\n a\n\n",
-    ],
-)
-def test_help_texts_are_cleaned_as_by_inspect(text: str) -> None:
-    assert libraries._cleaned(text) == inspect.cleandoc(text)
 
 
 def test_messages_are_those_of_a_machine_without_translations() -> None:

@@ -53,6 +53,15 @@ def test_what_it_was_given_it_answers_by_itself() -> None:
     assert _UNUSED not in sys.modules
 
 
+def test_a_lasting_one_stays_until_it_is_used() -> None:
+    with imported_late({_UNUSED: {}}, lasting={_UNUSED}):
+        pass
+    kept = importlib.import_module(_UNUSED)
+
+    assert kept.s == sys.modules[_UNUSED].s
+    assert sys.modules[_UNUSED] is not kept
+
+
 def test_a_module_that_is_loaded_keeps_its_place() -> None:
     with imported_late({"json": {"loads": None}}):
         assert importlib.import_module("json").loads("1") == 1

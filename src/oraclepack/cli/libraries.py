@@ -7,6 +7,7 @@ with `locale` 2, `platform` 2, `ipaddress` and `textwrap` 1 each, where Python i
 import os
 import typing
 
+from oraclepack.core.docstring import cleaned
 from oraclepack.core.late_import import imported_late
 
 _TYPING = ("NotRequired", "Required", "get_type_hints")
@@ -18,12 +19,14 @@ def load_libraries() -> None:
     with imported_late(
         {
             "gettext": {"gettext": _untranslated, "ngettext": _counted},
-            "inspect": {"cleandoc": _cleaned},
+            "inspect": {"cleandoc": cleaned},  # for the help of each option
+            "locale": {},  # by way of subprocess, if that is needed at all
             "ipaddress": {},  # by way of pathlib and urllib.parse
             "platform": {"system": _system},  # by way of uuid
             "textwrap": {},
             "typing_extensions": {name: getattr(typing, name) for name in _TYPING},
-        }
+        },
+        lasting={"locale"},
     ):
         import pathlib  # noqa: F401, PLC0415
 
@@ -38,15 +41,6 @@ def _untranslated(message: str) -> str:
 
 def _counted(one: str, many: str, count: int) -> str:
     return one if count == 1 else many
-
-
-def _cleaned(text: str) -> str:
-    """As `inspect.cleandoc`, which click calls for the line of help of each option."""
-    if "\n" not in text:
-        return text.expandtabs().lstrip()
-    import inspect  # noqa: PLC0415 - for the help of a command
-
-    return inspect.cleandoc(text)
 
 
 def _system() -> str:

@@ -1,7 +1,6 @@
 """What we know about the command lines of the tools: one table each, kept as data."""
 
 import functools
-import pkgutil
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Literal
@@ -9,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from oraclepack.core.call import TOOLS
+from oraclepack.core.shipped import shipped
 
 
 class Effect(StrEnum):
@@ -114,7 +114,6 @@ def table_of(tool: str) -> FlagTable:
     """The table of a tool we know (one of `call.TOOLS`)."""
     if tool not in TOOLS:
         raise KeyError(tool)
-    content = pkgutil.get_data("oraclepack.core", f"flag_data/{tool}.json")
-    assert content is not None
+    content = shipped("oraclepack.core", f"flag_data/{tool}.json")
     raw = msgspec.json.decode(content, type=_Table)
     return FlagTable(raw.tool, raw.package, raw.version, raw.grammar, _command(raw.root))

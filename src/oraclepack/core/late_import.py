@@ -3,11 +3,11 @@
 click imports `inspect` to lay out help, msgspec `textwrap` for schemas; such modules cost more than
 a short command itself. While a library is being imported, stand-ins take their places. A stand-in
 imports the real module as soon as something of it is used, so nothing is lost but the wait; what
-others import later is the real one from the start.
+others import later is the real one from the start, unless the stand-in is told to last.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -26,8 +26,13 @@ class _StandIn(ModuleType):
 
 
 @contextmanager
-def imported_late(modules: Mapping[str, Mapping[str, object]]) -> Iterator[None]:
-    """Stand-ins for modules that are not loaded yet, each with what it can answer by itself."""
+def imported_late(
+    modules: Mapping[str, Mapping[str, object]], lasting: Collection[str] = ()
+) -> Iterator[None]:
+    """Stand-ins for modules that are not loaded yet, each with what it can answer by itself.
+
+    Afterwards they are gone but for the `lasting` ones, which stay until they are used.
+    """
     stand_ins = {name: _StandIn(name) for name in modules if name not in sys.modules}
     for name, module in stand_ins.items():
         vars(module).update(modules[name])
@@ -36,7 +41,7 @@ def imported_late(modules: Mapping[str, Mapping[str, object]]) -> Iterator[None]
         yield
     finally:
         for name, module in stand_ins.items():
-            if sys.modules.get(name) is module:
+            if sys.modules.get(name) is module and name not in lasting:
                 del sys.modules[name]
 
 

@@ -6,7 +6,6 @@ stands before what may, since quota and rate limit come with much the same words
 """
 
 import functools
-import pkgutil
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -18,6 +17,7 @@ from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
 from oraclepack.core.result import StepError
+from oraclepack.core.shipped import shipped
 
 LONGEST_MESSAGE = 300
 
@@ -63,8 +63,7 @@ class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @functools.cache
 def patterns() -> tuple[tuple[Pattern, re.Pattern[str]], ...]:
     """The table, each row with its pattern over the tool's words."""
-    content = pkgutil.get_data("oraclepack.intercept", "failures.json")
-    assert content is not None
+    content = shipped("oraclepack.intercept", "failures.json")
     rows = msgspec.json.decode(content, type=tuple[Pattern, ...])
     flags = re.IGNORECASE | re.MULTILINE
     return tuple((row, re.compile(row.text, flags)) for row in rows)
