@@ -117,24 +117,26 @@ def _run(
     jumps: dict[str, float] | None = None,
     fault: dict[str, object] | None = None,
 ) -> Ran:
-    """One command, with the clock so much later than at the start."""
+    """One command, with the clock so much later than at the start, for the tool too."""
     start = datetime.fromisoformat(jump.start) + timedelta(seconds=later)
+    off = (start - datetime.now(UTC)).total_seconds()
     clock: dict[str, object] = {"start": start.isoformat(), "jumps": jumps or {}}
     program = ground.project.start(
         *("run", "pack.md", "--json", *WORDS, *words),
         inside={"tests.torture.inside:set_clock": clock},
         fault=fault,
         TZ=jump.zone,
+        PROVIDER_LATER=str(off),
     )
     (ran,) = all_ended([program])
     return ran
 
 
 def _somewhere(ground: Ground, chance: Random) -> dict[str, object]:
-    """Between two events: a call under way would be dated by a tool with another clock."""
     notes = str(ground.folder / "notes")
-    kill = chance.choice((3, 6, 16, 17, 22))
-    return {"notes": notes, "kill": kill, "only": "write", "path": "journal.jsonl"}
+    kill, torn = chance.randrange(2, 28), chance.choice((None, 0, 50))
+    fault = {"notes": notes, "only": "write", "path": "journal.jsonl"}
+    return fault | {"kill": kill, "torn": torn}
 
 
 def _named(jump: Jump) -> str:
