@@ -8,9 +8,10 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from oraclepack.cli.describe import commands, help_of
+from oraclepack.cli.describe import commands, describe, help_of
 from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.table import root
+from oraclepack.core.digest import canonical_file
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import SETTINGS
@@ -22,6 +23,10 @@ ROOT = Path(__file__).parent.parent
 
 def root_help() -> str:
     return help_of("", root()) + "\n"
+
+
+def manifest() -> str:
+    return canonical_file(describe(root())).decode()
 
 
 def cli_page() -> str:
@@ -154,6 +159,7 @@ completions.
 
 FILES: list[tuple[str, Callable[[], str]]] = [
     ("src/oraclepack/cli/root_help.txt", root_help),
+    ("src/oraclepack/cli/manifest.json", manifest),
     ("docs/cli.md", cli_page),
     ("docs/settings.md", settings_page),
     ("docs/rules.md", lambda: rules_page(RULES)),

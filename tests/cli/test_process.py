@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack import __version__
-from tests.generated import root_help
+from tests.generated import manifest, root_help
 
 PROGRAM = [sys.executable, "-m", "oraclepack"]
 
@@ -19,6 +19,10 @@ def ran(*args: str, **more: str) -> "subprocess.CompletedProcess[bytes]":
     return subprocess.run(
         [*PROGRAM, *args], capture_output=True, check=False, env=os.environ | more, timeout=60
     )
+
+
+def test_the_manifest_is_what_the_commands_say_of_themselves() -> None:
+    assert ran("manifest").stdout.decode() == manifest(), "run `make docs`"
 
 
 def test_the_version_and_the_root_help_are_static_text() -> None:
