@@ -8,6 +8,8 @@ from tests.torture import (
     disk_faults,
     journal_damage,
     kills,
+    many_packs,
+    power,
     victims,
 )
 from tests.torture.tally import Attack
@@ -16,9 +18,11 @@ ATTACKS: dict[str, Attack] = {
     **kills.ATTACKS,
     **victims.ATTACKS,
     **disk_faults.ATTACKS,
+    **power.ATTACKS,
     **journal_damage.ATTACKS,
     **damaged_runs.ATTACKS,
     **damaged_files.ATTACKS,
     **crowds.ATTACKS,
     **clocks.ATTACKS,
+    **many_packs.ATTACKS,
 }

@@ -111,7 +111,8 @@ def work_on_damaged_files(scene: Scene) -> Tally:
     broken: list[Broken] = []
     trials = 0
     for kind in (MANIFESTS, ENTRIES):
-        for place in kind.files(ground):
+        places = kind.files(ground)
+        for place in chance.sample(places, min(len(places), scene.some(2 * len(places)))):
             whole = place.read_bytes()
             for name, content in _few(whole, chance, scene.some(5)):
                 trials += 1
