@@ -24,8 +24,12 @@ def provider() -> Iterator[Provider]:
         yield made
 
 
+def an_oracle(programs: Path, provider: Provider, place: Path) -> RealOracle:
+    for name in ("home", "work"):
+        (place / name).mkdir()
+    return RealOracle(programs, place / "home", place / "work", provider)
+
+
 @pytest.fixture
 def real_oracle(programs: Path, provider: Provider, tmp_path: Path) -> RealOracle:
-    for name in ("home", "work"):
-        (tmp_path / name).mkdir()
-    return RealOracle(programs, tmp_path / "home", tmp_path / "work", provider)
+    return an_oracle(programs, provider, tmp_path)

@@ -3,10 +3,16 @@
 import os
 import select
 import signal
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import NamedTuple
 
 import pytest
 
-from tests.provider import Provider, answer_to
+from tests.provider import Provider, answer_to, serving
+from tests.real.conftest import an_oracle
 from tests.real.oracles import RealOracle
 
 
@@ -25,6 +31,33 @@ def test_a_good_answer_is_written_and_recorded(real_oracle: RealOracle, provider
     assert session["usage"]["outputTokens"] > 0
 
 
+FAULTS = ("rate_limit", "quota", "unavailable", "auth", "context", "drop", "cut")
+
+
+class Faulty(NamedTuple):
+    """A call that met a fault: how it ended, what it left, and how often the provider was asked."""
+
+    done: CompletedProcess[str]
+    oracle: RealOracle
+    requests: int
+
+
+@pytest.fixture(scope="module")
+def faulty(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Faulty]:
+    """One call for each fault, side by side: most of the time they wait to try again."""
+    places = {fault: tmp_path_factory.mktemp(fault) for fault in FAULTS}
+    with serving() as provider, ThreadPoolExecutor(len(FAULTS)) as pool:
+        oracles = {fault: an_oracle(programs, provider, place) for fault, place in places.items()}
+        prompts = {fault: f"Why? [[fault={fault}]]" for fault in FAULTS}
+        calls = {
+            fault: pool.submit(oracle.ask, prompts[fault], "--write-output", "x.md")
+            for fault, oracle in oracles.items()
+        }
+        ended = {fault: call.result() for fault, call in calls.items()}
+        asked = Counter(request.prompt for request in provider.requests)
+    return {fault: Faulty(ended[fault], oracles[fault], asked[prompts[fault]]) for fault in FAULTS}
+
+
 @pytest.mark.parametrize(
     ("fault", "requests", "said", "reason"),
     [
@@ -38,17 +71,12 @@ def test_a_good_answer_is_written_and_recorded(real_oracle: RealOracle, provider
     ],
 )
 def test_a_fault_is_told_by_its_text_alone(
-    fault: str,
-    requests: int,
-    said: str,
-    reason: str,
-    real_oracle: RealOracle,
-    provider: Provider,
+    fault: str, requests: int, said: str, reason: str, faulty: dict[str, Faulty]
 ) -> None:
-    done = real_oracle.ask(f"Why? [[fault={fault}]]", "--write-output", "x.md")
+    done, real_oracle, asked = faulty[fault]
 
     (session,) = real_oracle.sessions
-    assert (done.returncode, done.stderr, len(provider.requests)) == (1, "", requests)
+    assert (done.returncode, done.stderr, asked) == (1, "", requests)
     assert said in done.stdout
     assert said in session["errorMessage"]
     assert (session["status"], session["transport"]["reason"]) == ("error", reason)

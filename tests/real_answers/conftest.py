@@ -9,6 +9,7 @@ from tests.e2e.run.conftest import zygote
 from tests.e2e.run.project import Project, Zygote, a_project
 from tests.provider import Provider
 from tests.real.conftest import programs, provider
+from tests.real.oracles import quick_start
 from tests.scripted import Scripted
 
 __all__ = ["programs", "provider", "zygote"]
@@ -22,5 +23,6 @@ def project(programs: Path, provider: Provider, tmp_path: Path, zygote: Zygote) 
         "OPENAI_API_KEY": "sk-loopback",
         "BASE_URL": provider.base_url,
         "ORACLEPACK_RETRY_BASE_SECONDS": "0.05",
+        **quick_start(programs),
     }
     return replace(made, oracle=Scripted(programs / "oracle"), variables=variables)

@@ -5,7 +5,8 @@ from pathlib import Path
 from tests.e2e.run.kills import kill_everywhere, told
 from tests.e2e.run.project import Zygote
 
-COUNT = 12
+COUNT = 5
+"""A few of them; `make torture` and its short form kill at every operation."""
 
 
 def test_a_run_killed_anywhere_ends_as_one_that_was_not(tmp_path: Path, zygote: Zygote) -> None:
