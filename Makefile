@@ -27,7 +27,7 @@ picture: $(READY)
 
 # What the program does. What keeps the repository good is in tests/keep and part of `make check`.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) -q --ignore tests/keep
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/keep
 
 retest: $(READY)
 	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
@@ -38,7 +38,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.generated --check
-	$(BIN)/python -m pytest -n $(WORKERS) -q -p no:cacheprovider tests/keep
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -p no:cacheprovider tests/keep
 	bash .ci/wheel $(BIN)/python
 
 format: $(READY)
