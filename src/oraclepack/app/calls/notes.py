@@ -1,5 +1,7 @@
 """What the journal is told about a call."""
 
+from typing import TypedDict
+
 from oraclepack.adapters.asking import Claim
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
@@ -30,6 +32,18 @@ class Tally:
         self.waited_ns += self.now() - start
 
 
+class _Which(TypedDict):
+    step: str
+    attempt: int
+    call: int
+    tool: str
+
+
+def _which(call: LiveCall) -> _Which:
+    """What tells a call from all others of its run, in every event about it."""
+    return _Which(step=call.step, attempt=call.attempt, call=call.number, tool=call.tool)
+
+
 def _shown(world: CallWorld, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
     # Cleaned before it is cut: what is left of a secret would not be known for one.
     return shown_argv(parsed, tuple(map(world.redactor.clean, argv)))
@@ -48,10 +62,7 @@ def intend(
     call, key = prepared.call, prepared.key
     kept = world.tell(
         j.InvocationIntent(
-            step=call.step,
-            attempt=call.attempt,
-            call=call.number,
-            tool=call.tool,
+            **_which(call),
             key=prepared.key_value,
             key_parts=dict(key.parts) if isinstance(key, InvocationKey) else {},
             provider=provider or prepared.provider,
@@ -82,10 +93,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     call = prepared.call
     world.tell(
         j.InvocationOutcome(
-            step=call.step,
-            attempt=call.attempt,
-            call=call.number,
-            tool=call.tool,
+            **_which(call),
             ok=error is None,
             key=prepared.key_value,
             provider=provider or prepared.provider,
@@ -114,10 +122,7 @@ def conclude_other(
     """What became of a call that asks nothing of a key: another tool, or one that was refused."""
     world.tell(
         j.InvocationOutcome(
-            step=call.step,
-            attempt=call.attempt,
-            call=call.number,
-            tool=call.tool,
+            **_which(call),
             ok=error is None,
             provider=provider,
             output_path=output_path,
@@ -138,10 +143,7 @@ def intend_other(
     """Another tool is about to be called."""
     world.tell(
         j.InvocationIntent(
-            step=call.step,
-            attempt=call.attempt,
-            call=call.number,
-            tool=call.tool,
+            **_which(call),
             provider=provider,
             argv=_shown(world, parsed, call.argv),
             process=process,
