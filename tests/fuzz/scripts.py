@@ -55,6 +55,8 @@ def document(by: Author, *, closing: str = "") -> str:
     dash = by.one("", "", "-")
     quoted = by.one(f"'{end}'", end, f'"{end}"', f"\\{end}")
     lines = by.draw(st.lists(st.sampled_from(DOCUMENT_LINES), max_size=3))
+    if quoted == end:
+        lines = [line for line in lines if line != "```"]
     indent = "\t" if dash else ""
     return f"<<{dash}{quoted}{closing}\n" + "".join(f"{indent}{x}\n" for x in (*lines, end))
 

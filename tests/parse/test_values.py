@@ -77,6 +77,7 @@ UNKNOWN = [
     "show ~/x",
     'x=a:~/b; show "$x"',
     r"x=`show \$HOME`",
+    'show "$(cat <<E\n```\nE\n)"',
     'show "$(cat <<E\n\\\\begin $here\nE\n)"',
     'x=; : "${x:=default}"; show "$x"',
     'x=; f() { : "${x=default}"; }; f; show "$x"',

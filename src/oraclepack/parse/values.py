@@ -170,7 +170,7 @@ def _expanded(
     result = Value("")
     for child in [c for c in node.named_children if c.type in EXPANSIONS]:
         text = source[start - base : child.start_byte - base].decode("utf-8", "replace")
-        result = result.joined(Value(unquote(before + text)))
+        result = result.joined(_literal(before + text, unquote))
         before = ""
         inner = (
             _substitution(child, variables, place)
@@ -180,7 +180,12 @@ def _expanded(
         result = result.joined(Value(inner.text, inner.known, origin=inner.origin))
         start = child.end_byte
     tail = source[start - base : end - base].decode("utf-8", "replace")
-    return result.joined(Value(unquote(before + tail)))
+    return result.joined(_literal(before + tail, unquote))
+
+
+def _literal(text: str, unquote: Callable[[str], str]) -> Value:
+    # A backquote that the tree takes for text begins a command in bash.
+    return Value(unquote(text), known="`" not in text or "`" not in _ESCAPE.sub("", text))
 
 
 def _unquote(text: str) -> str:
