@@ -118,9 +118,10 @@ def _missing(step: Step, subject: Subject, made: set[str]) -> Iterator[Problem]:
     for call in step.calls:
         for attachment in _literal(call):
             fact = subject.facts.paths.get(attachment.value)
+            if fact is None or fact.kind is not PathKind.MISSING:
+                continue
             path = attachment.value.removeprefix("./").rstrip("/")
-            known = path in made or any(name.startswith(f"{path}/") for name in made)
-            if fact is not None and fact.kind is PathKind.MISSING and not known:
+            if path not in made and not any(name.startswith(f"{path}/") for name in made):
                 message = f"{attachment.value} does not exist"
                 hint = "correct the path; it is relative to the project root"
                 yield Problem(attachment.span, message, hint)
@@ -225,8 +226,8 @@ def too_big_attachment(subject: Subject) -> Iterator[Problem]:
         # 01) enough
         oracle -p "Why?" -f data/large.log --max-file-size-bytes 9000000 --write-output a.md
     """
-    for step, call in _calls(subject.pack):
-        if call.has(_LIMIT_FLAG) or not stays_put(subject.pack, step):
+    for call in _calls_at_root(subject.pack):
+        if call.has(_LIMIT_FLAG):
             continue
         for attachment in _literal(call):
             fact = subject.facts.paths.get(attachment.value)
@@ -249,9 +250,7 @@ def attachment_outside(subject: Subject) -> Iterator[Problem]:
         # 01) at home
         oracle -p "Why?" -f src/other.py --write-output a.md
     """
-    for step, call in _calls(subject.pack):
-        if not stays_put(subject.pack, step):
-            continue
+    for call in _calls_at_root(subject.pack):
         for attachment in _literal(call):
             fact = subject.facts.paths.get(attachment.value)
             climbs = not attachment.value.startswith("/") and inside("/p", attachment.value) is None
@@ -262,6 +261,11 @@ def attachment_outside(subject: Subject) -> Iterator[Problem]:
 
 def _calls(pack: Pack) -> Iterator[tuple[Step, ToolCall]]:
     return ((step, call) for step in pack.steps for call in step.oracle_calls)
+
+
+def _calls_at_root(pack: Pack) -> Iterator[ToolCall]:
+    """The calls of the steps whose paths are relative to the project root."""
+    return (call for step in pack.steps if stays_put(pack, step) for call in step.oracle_calls)
 
 
 def _literal(call: ToolCall) -> Iterator[Attachment]:

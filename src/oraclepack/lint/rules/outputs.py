@@ -126,19 +126,18 @@ def output_leaves_project(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" --write-output docs/answers/a.md
     """
     for step, word in known_outputs(subject.pack):
-        reason = _leaves(word, step, subject)
-        if reason is not None:
+        reason = _leaves(word, subject)
+        certain = (word.value or "").startswith(("/", "~"))
+        if reason is not None and (certain or stays_put(subject.pack, step)):
             hint = "choose a path below the project root"
             yield Problem(word.span, f"{word.value} {reason}", hint, step=step.id)
 
 
-def _leaves(word: Word, step: Step, subject: Subject) -> str | None:
+def _leaves(word: Word, subject: Subject) -> str | None:
     path = word.value or ""
     if path.startswith("~"):
         return "begins with ~, which no tool expands"
     relative = not path.startswith("/")
-    if relative and not stays_put(subject.pack, step):
-        return None
     place = inside("/p", path) if relative else None
     if relative and place is None:
         return "leads out of the project"
