@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oraclepack.app.ticketify import Wish, ticketify
@@ -37,6 +37,7 @@ def _strangers(root: Path) -> dict[str, bytes]:
     return {p: data for p, data in found.items() if p not in OURS and not p.endswith(".tmp")}
 
 
+@example(tree={OPTIONS.prd_path: b"mine"}, fail_at=13, force=True, regenerate=False, rollback=False)
 @settings(max_examples=60, deadline=None)
 @given(
     tree=_trees,

@@ -11,7 +11,7 @@ from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticke
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core import ticket_files as names
 from oraclepack.core.carried import Carried
-from oraclepack.core.errors import InputError, UsageError
+from oraclepack.core.errors import InputError, UsageError, WorldError
 from oraclepack.core.ticket import Mode, TicketManifest, TicketOptions
 from oraclepack.core.ticketified import Ticketified
 from oraclepack.parse.ticket import parse_ticket
@@ -247,8 +247,15 @@ def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
     while (folder / str(number) / prd).exists():
         number += 1
     target = folder / str(number) / prd
-    files.make_directories(target.parent)
-    relocate.copy(wish.root / prd, target)
+    try:
+        files.make_directories(target.parent)
+        relocate.copy(wish.root / prd, target)
+    except OSError as trouble:
+        reason = trouble.strerror or type(trouble).__name__
+        raise WorldError(
+            f"{prd} cannot be copied to {target.relative_to(wish.root)}: {reason}",
+            hint="nothing was changed; --force replaces the PRD only once it is kept",
+        ) from None
     return (target.relative_to(wish.root).as_posix(),)
 
 
