@@ -129,6 +129,14 @@ def test_events_of_a_newer_program_are_told() -> None:
     assert "dreamt" in manifest.warnings[-1].message
 
 
+def test_what_two_attempts_say_is_told_once() -> None:
+    said = j.Warned(message="a.md:1 is doubtful", step="01", code="doubtful")
+    manifest = run_manifest(fold(e.numbered(e.created("01"), said, said)))
+
+    assert manifest is not None
+    assert [notice.message for notice in manifest.warnings[1:]] == ["a.md:1 is doubtful"]
+
+
 def test_waits_for_a_slot_are_left_to_the_journal() -> None:
     waits = [j.Warned(message=f"waits for a slot, {n}", step="01", code="slot") for n in range(9)]
     manifest = run_manifest(fold(e.numbered(e.created("01"), *waits, j.Warned(message="other"))))

@@ -137,7 +137,8 @@ def run_manifest(state: RunState) -> RunManifest | None:
         providers=tuple(sorted({one.provider for one in said if one and one.provider})),
         usage=state.usage(),
         sessions=tuple(map(_session, state.sessions)),
-        warnings=tuple(_notices(state, created)),
+        # A step that was cut off and ran again has said the same twice.
+        warnings=tuple(dict.fromkeys(_notices(state, created))),
     )
 
 
