@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -67,6 +68,7 @@ class Contradiction(msgspec.Struct, frozen=True):
     line: int
 
 
+@lru_cache(maxsize=1_000)
 def by_suffix(path: str) -> Section | None:
     """The section a file name ends in, whatever extensions follow (`…-direct-answer.gpt-5.md`)."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 import msgspec
@@ -106,8 +107,8 @@ class Question(msgspec.Struct, frozen=True):
     """What is its own: without the lines that most prompts share."""
     distinct: frozenset[str]
     names: frozenset[str]
-    whole: tuple[str, ...]
-    """All its words, where none of them is its own."""
+    text: str
+    """All of it, for where none of the words is its own."""
     files: tuple[str, ...]
 
 
@@ -169,25 +170,36 @@ def _question(
     files = tuple(sorted(attachment.value for attachment in call.attachments))
     names = frozenset(token for token in own if _NAME.search(token))
     words = _words(own)
-    whole = () if words else _words(_tokens(line for line, _ in rows))
-    return Question(step, prompt.span, words, frozenset(words), names, whole, files)
+    text = "\n".join(line for line, _ in rows)
+    return Question(step, prompt.span, words, frozenset(words), names, text, files)
 
 
 def _tokens(lines: Iterable[str]) -> list[str]:
     return _TOKEN.findall("\n".join(lines))
 
 
-def _words(tokens: Iterable[str]) -> tuple[str, ...]:
-    lowered = (token.lower() for token in tokens)
-    telling = (t for t in lowered if t not in _SMALL_WORDS and not t.strip("#.:-").isdigit())
+def _words(tokens: Sequence[str]) -> tuple[str, ...]:
+    # Thousands of tokens: all are lowered at once, and only what ends in a digit may be a number.
+    lowered = "\n".join(tokens).lower().split("\n") if tokens else []
+    telling = (t for t in lowered if t not in _SMALL_WORDS and not (t[-1].isdigit() and _number(t)))
     return tuple(islice(telling, _MOST_WORDS))
+
+
+@lru_cache(maxsize=MOST_QUESTIONS)
+def _whole(text: str) -> tuple[str, ...]:
+    return _words(_TOKEN.findall(text))
+
+
+def _number(token: str) -> bool:
+    return token.strip("#.:-").isdigit()
 
 
 def _alike(first: Question, second: Question) -> bool:
     if not first.words and not second.words:
         # Nothing of their own: the same words about other files are another question.
         same_thing = first.step.attribute("reference") == second.step.attribute("reference")
-        return same_thing and first.files == second.files and first.whole == second.whole != ()
+        same_thing = same_thing and first.files == second.files
+        return same_thing and _whole(first.text) == _whole(second.text) != ()
     if first.names != second.names:
         return False
     # Words that only one of them has bound the result from above: most pairs end here.

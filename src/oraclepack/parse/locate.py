@@ -25,7 +25,10 @@ class Locator(msgspec.Struct, frozen=True):
         first = fence.content_line - 1
         raw = text.split("\n")[first : first + len(content)]
         raw += [""] * (len(content) - len(raw))
-        shifts = tuple(max(0, len(one) - len(two)) for one, two in zip(raw, content, strict=True))
+        # Nearly always the block stands at the margin: then only what closes it differs.
+        same = len(content) - 1 if raw[:-1] == content[:-1] else 0
+        both = zip(raw[same:], content[same:], strict=True)
+        shifts = (0,) * same + tuple(max(0, len(one) - len(two)) for one, two in both)
         lines = tuple(fence.content.encode().split(b"\n"))
         return cls(lines, fence.content_line, shifts, fence.content.isascii())
 
