@@ -113,7 +113,7 @@ def lost(ground: Ground) -> list[Broken]:
 def unverified(ground: Ground) -> list[Broken]:
     """Outputs of ok steps, and cached answers, that are not a whole answer of the provider."""
     good = good_answers(ground)
-    asked = {_place(ground, call) for call in ground.asked}
+    asked = {place_of(ground, call) for call in ground.asked}
     found = []
     for run_dir in ground.project.run_dirs:
         for output in _accepted(run_dir):
@@ -194,11 +194,12 @@ def good_answers(ground: Ground) -> dict[str, set[bytes]]:
     answers: dict[str, set[bytes]] = {}
     for bill in ground.billed:
         if bill["good"] and bill["output"]:
-            answers.setdefault(_place(ground, bill), set()).add(bill["answer"].encode())
+            answers.setdefault(place_of(ground, bill), set()).add(bill["answer"].encode())
     return answers
 
 
-def _place(ground: Ground, call: dict[str, Any]) -> str:
+def place_of(ground: Ground, call: dict[str, Any]) -> str:
+    """Where an answer was wanted, from the project root."""
     return os.path.relpath(Path(call["cwd"], call["output"]), ground.root)
 
 

@@ -65,6 +65,6 @@ def _stripped(part: Any) -> Any:
 
 
 def _warnings(warnings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without what is only said because of a kill or a wait, in an order of their own."""
-    kept = [_stripped(one) for one in warnings if one["code"] not in _BY_THE_WAY]
-    return sorted(kept, key=lambda one: json.dumps(one, sort_keys=True))
+    """Without what is only said because of a kill or a wait; each once, in an order of its own."""
+    kept = (_stripped(one) for one in warnings if one["code"] not in _BY_THE_WAY)
+    return [json.loads(one) for one in sorted({json.dumps(one, sort_keys=True) for one in kept})]

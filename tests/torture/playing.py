@@ -12,7 +12,8 @@ from tests.e2e.run.project import Zygote
 from tests.torture.attacks import ATTACKS
 from tests.torture.tally import Broken, Promise, Scene, Tally
 
-_WORKERS = 2
+_WORKERS = 3
+"""On two processors: some of the time an attack only waits."""
 _TELL_EVERY = 10.0
 
 
