@@ -111,7 +111,11 @@ def text_of(pages: str) -> str:
 
 def untold(told: Told, text: str) -> list[str]:
     """The names that the text does not tell of."""
-    return sorted(name for name in told.names() if not row_of(told, name).search(text))
+    return sorted(name for name in told.names() if not is_told(told, name, text))
+
+
+def is_told(told: Told, name: str, text: str) -> bool:
+    return row_of(told, name).search(text) is not None
 
 
 def row_of(told: Told, name: str) -> re.Pattern[str]:
@@ -130,7 +134,7 @@ def test_what_is_missing_is_noticed(kind: str) -> None:
     told = KINDS[kind]
     text = text_of(told.pages)
     for name in told.names():
-        assert name in untold(told, row_of(told, name).sub("", text))
+        assert not is_told(told, name, row_of(told, name).sub("", text))
 
 
 @pytest.mark.parametrize(
