@@ -1,5 +1,6 @@
 """What stands at an output's path, judged by the jail first."""
 
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,10 @@ def content_at(root: Path, path: str) -> Content:
 
 def read_content(place: Path) -> Content:
     try:
+        kind = place.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            # A pipe may never open, and a device never end.
+            return Content(trouble="it is not a regular file")
         return Content(place.read_bytes())
     except FileNotFoundError:
         return Content(trouble="missing")

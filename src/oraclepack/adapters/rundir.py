@@ -85,7 +85,8 @@ class RunDir(msgspec.Struct, frozen=True):
         """
         backups = (Path(parent) for parent, _, _ in os.walk(self.backups))
         # The root too: the files of the older tool are written there.
-        for directory in (self.root, self.path, self.outputs, *backups, *others):
+        answers = self.path / "answers"  # of runs without a cache
+        for directory in (self.root, self.path, self.outputs, answers, *backups, *others):
             files.sweep(directory)
 
 

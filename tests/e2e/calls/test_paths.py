@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from oraclepack.core import journal as j
 from tests.e2e.calls.office import outcomes, step
 from tests.e2e.program import tree
@@ -158,3 +160,26 @@ def test_a_swapped_link_is_not_followed_where_we_write(tmp_path: Path, zygote: Z
     assert project.run().code == 3
     assert isinstance(outcomes(project)[-1], j.InvocationOutcome)
     assert not (tmp_path / "x.md").exists()
+
+
+@pytest.mark.parametrize(
+    "does",
+    ["rm -r out; ln -s ../outside out; exit 1", "rm -r out; ln -s ../outside out"],
+    ids=["and fails", "and says that it is done"],
+)
+def test_a_folder_swapped_in_the_call_leads_nowhere(
+    tmp_path: Path, zygote: Zygote, does: str
+) -> None:
+    """What was moved away is not moved back through a link that leaves the project."""
+    project = a_project(tmp_path, zygote, step(1, "oracle -p 'Why?' --write-output out/1.md"))
+    version = '[ "$1" = --version ] && exit'
+    project.oracle.program.write_text(f"#!/bin/bash\n{version}\n{does}\n")
+    outside = tmp_path / "outside"
+    for folder in (outside, project.root / "out"):
+        folder.mkdir()
+        (folder / "1.md").write_text(f"of {folder.name}\n")
+
+    assert project.run().code == 3
+    assert (outside / "1.md").read_text() == "of outside\n"
+    kept = [path.read_text() for path in project.run_dir.rglob("*1.md")]
+    assert "of out\n" in kept

@@ -36,13 +36,22 @@ def set_aside(world: CallWorld, call: LiveCall, outputs: Sequence[Allowed]) -> t
 def put_back(
     world: CallWorld, call: LiveCall, outputs: Sequence[Allowed], aside: Sequence[Aside]
 ) -> None:
-    """Bring older files back; what a failed call left in their place is kept aside instead."""
+    """Bring older files back; what a failed call left in their place is kept aside instead.
+
+    Where the way there leads elsewhere by now, nothing is touched: the older files stay aside.
+    """
     for output in outputs:
-        if os.path.lexists(output.path):
+        if os.path.lexists(output.path) and _leads_there(output.path):
             _move(output.path, _place(world, call, f"failed-{output.path.name}"))
     for older in aside:
-        files.make_directories(older.path.parent)
-        _move(older.kept, older.path)
+        if _leads_there(older.path):
+            files.make_directories(older.path.parent)
+            _move(older.kept, older.path)
+
+
+def _leads_there(path: Path) -> bool:
+    """No link stands in the way to a path that was allowed, and had none when it was."""
+    return os.path.realpath(path.parent) == str(path.parent)
 
 
 def _place(world: CallWorld, call: LiveCall, name: str) -> Path:
@@ -68,7 +77,13 @@ def publish(output: Allowed, data: bytes) -> None:
 
 
 def read_answers(outputs: Sequence[Allowed]) -> list[bytes | None]:
-    return [files.read(output.path) if output.path.is_file() else None for output in outputs]
+    return [_answer(output.path) for output in outputs]
+
+
+def _answer(path: Path) -> bytes | None:
+    """A plain file at the very path that was allowed; behind a link may lie anything."""
+    is_plain = path.is_file() and not path.is_symlink() and _leads_there(path)
+    return files.read(path) if is_plain else None
 
 
 def lacking(
