@@ -9,6 +9,7 @@ from tests.torture import (
     journal_damage,
     kills,
     many_packs,
+    power,
     victims,
 )
 from tests.torture.tally import Attack
@@ -17,6 +18,7 @@ ATTACKS: dict[str, Attack] = {
     **kills.ATTACKS,
     **victims.ATTACKS,
     **disk_faults.ATTACKS,
+    **power.ATTACKS,
     **journal_damage.ATTACKS,
     **damaged_runs.ATTACKS,
     **damaged_files.ATTACKS,
