@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
-from oraclepack.adapters.rundir import BACKUPS
+from oraclepack.adapters.rundir import BACKUPS, attempt_name
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 
@@ -14,7 +14,7 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
     content = files.read(place) if place.is_file() else None
     if content is None:
         return None
-    backup = f"{BACKUPS}/{step}.{attempt}/{path}"
+    backup = f"{BACKUPS}/{attempt_name(step, attempt)}/{path}"
     target = run_dir / backup
     files.make_directories(target.parent, files.PRIVATE_DIRECTORY)
     try:

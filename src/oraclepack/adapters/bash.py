@@ -4,7 +4,6 @@ Output goes from the kernel straight to the log files; this process only waits: 
 the shell, for someone who wants it stopped, for a deadline.
 """
 
-import fcntl
 import os
 import select
 import signal
@@ -12,7 +11,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
@@ -102,9 +100,8 @@ def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
 @contextmanager
 def _log(path: str) -> Iterator[int]:
     """A new log file. Appending, so that a step that truncates /dev/stdout leaves no hole in it."""
-    descriptor = disk.create(Path(path), 0o600)
+    descriptor = disk.create(path, 0o600, append=True)
     try:
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -28,10 +28,11 @@ def _pass(operation: str, path: str | Path) -> int | None:
     return _Door.hook(operation, str(path)) if _Door.hook else None
 
 
-def create(path: Path, mode: int = 0o666) -> int:
+def create(path: Path | str, mode: int = 0o666, *, append: bool = False) -> int:
     """Open a new file for writing; it must not exist. The umask applies."""
     _pass("create", path)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    return os.open(path, flags | (os.O_APPEND if append else 0), mode)
 
 
 def open_append(path: Path, mode: int = 0o600) -> int:

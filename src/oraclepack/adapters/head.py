@@ -1,51 +1,82 @@
-"""HEAD of a repository, read from its files: cheap enough to look after every step."""
+"""HEAD of a repository, read from its files: cheap enough to look after every step.
 
+By names and descriptors, since pathlib would take longer than the files themselves.
+"""
+
+import os
+from functools import cache
 from pathlib import Path
 
 _DEEPEST = 4
 """A branch may stand for another one, seldom more than once."""
+_LONGEST = 1 << 16
 
 
 def peek(root: Path) -> str | None:
     """The commit HEAD stands on; None where the files do not tell (no commit, other formats)."""
     try:
-        folder = _folder(root / ".git")
-        return _commit(folder, _shared(folder), "HEAD", _DEEPEST)
+        folder, shared = _places(f"{root}/.git")
+        told = _text(f"{folder}/HEAD")
+        if told is None:
+            _places.cache_clear()  # there is no repository, or no longer that one
+            return None
+        return _commit(folder, shared, told, _DEEPEST)
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _folder(place: Path) -> Path:
+@cache
+def _places(git: str) -> tuple[str, str]:
+    """The directory of HEAD and that of the branches; worktrees share those of the main one."""
+    folder = _folder(git)
+    told = _text(f"{folder}/commondir")
+    return folder, folder if told is None else os.path.join(folder, told.strip())  # noqa: PTH118 - see above
+
+
+def _folder(place: str) -> str:
     """In a worktree or submodule `.git` is a file that names the directory."""
-    if place.is_dir():
+    told = _text(place)
+    if told is None:
         return place
-    named = place.read_text(encoding="utf-8").removeprefix("gitdir: ").strip()
-    return place.parent / named
+    return os.path.join(os.path.dirname(place), told.removeprefix("gitdir: ").strip())  # noqa: PTH118, PTH120 - see above
 
 
-def _shared(folder: Path) -> Path:
-    """Where the branches are: worktrees share those of the main one."""
-    try:
-        return folder / (folder / "commondir").read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        return folder
-
-
-def _commit(folder: Path, shared: Path, name: str, depth: int) -> str | None:
+def _commit(folder: str, shared: str, told: str, depth: int) -> str | None:
+    """What a file of git stands for: the commit it names, or that of the branch it names."""
+    told = told.strip()
+    if not told.startswith("ref: "):
+        return told or None
     if depth == 0:
         return None
-    for place in (folder / name, shared / name):
-        if place.is_file():
-            told = place.read_text(encoding="ascii").strip()
-            if told.startswith("ref: "):
-                return _commit(folder, shared, told.removeprefix("ref: "), depth - 1)
-            return told or None
+    name = told.removeprefix("ref: ")
+    for place in dict.fromkeys((folder, shared)):
+        inner = _text(f"{place}/{name}")
+        if inner is not None:
+            return _commit(folder, shared, inner, depth - 1)
     return _packed(shared, name)
 
 
-def _packed(shared: Path, name: str) -> str | None:
-    for line in (shared / "packed-refs").read_text(encoding="utf-8").splitlines():
-        sha, _, packed = line.partition(" ")
-        if packed == name:
-            return sha
+def _packed(shared: str, name: str) -> str | None:
+    try:
+        with open(f"{shared}/packed-refs", encoding="utf-8") as lines:  # noqa: PTH123 - see above
+            for line in lines:
+                sha, _, packed = line.rstrip("\n").partition(" ")
+                if packed == name:
+                    return sha
+    except FileNotFoundError:
+        pass
     return None
+
+
+def _text(place: str) -> str | None:
+    """What a short file holds; None where there is none, or a directory."""
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        return os.read(descriptor, _LONGEST).decode()
+    except IsADirectoryError:
+        return None
+    finally:
+        os.close(descriptor)

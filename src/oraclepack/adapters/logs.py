@@ -25,10 +25,10 @@ def last_lines(path: Path, count: int) -> tuple[str, ...]:
     return tuple(Redactor.of(environment()).clean(lines).split("\n")) if lines else ()
 
 
-def line_that_begins(path: Path, word: bytes) -> str | None:
+def line_that_begins(path: str, word: bytes) -> str | None:
     """The first line that begins with a word, looked for in the first 4 MiB of a log."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - for every step, so by its name
             head = file.read(_SEARCHED)
     except OSError:
         return None

@@ -41,7 +41,12 @@ def has_proc() -> bool:
 def look_at(pid: int) -> Process | None:
     """The process of this id, None when there is none."""
     try:
-        text = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
+        # Twice per step, so without the detour through Path: four times faster.
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            text = os.read(descriptor, 4096).decode("utf-8", "replace")
+        finally:
+            os.close(descriptor)
     except OSError:
         return None
     # The name stands in brackets and may hold brackets and spaces itself.

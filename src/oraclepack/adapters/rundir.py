@@ -51,10 +51,7 @@ class RunDir(msgspec.Struct, frozen=True):
     @property
     def has_outputs(self) -> bool:
         """Some step has left an answer: by then the journal must know of it."""
-        try:
-            return any(not path.name.startswith(".") for path in self.outputs.iterdir())
-        except OSError:
-            return False
+        return any(not name.startswith(".") for name in _listed(self.outputs))
 
     @property
     def logs(self) -> Path:
@@ -73,6 +70,11 @@ class RunDir(msgspec.Struct, frozen=True):
     def step(self, step_id: str) -> Path:
         return self.path / "steps" / step_id
 
+    def attempts_seen(self) -> frozenset[str]:
+        """The attempts that have left logs or copies here, whether or not the journal knows."""
+        logs = (name.rpartition(".std")[0] for name in _listed(self.logs))
+        return frozenset((*logs, *_listed(self.backups)))
+
     def create(self) -> None:
         """Make what is missing of it; only its owner may look inside."""
         for directory in (self.path, self.outputs, self.logs):
@@ -90,9 +92,15 @@ class RunDir(msgspec.Struct, frozen=True):
             files.sweep(directory)
 
 
+def attempt_name(name: str, attempt: int) -> str:
+    """How an attempt at a step (or `prelude`) is called wherever it leaves files."""
+    return f"{name}.{attempt}"
+
+
 def log_names(name: str, attempt: int) -> tuple[str, str]:
     """The logs of an attempt at a step (or `prelude`), relative to the run directory."""
-    return f"logs/{name}.{attempt}.stdout.log", f"logs/{name}.{attempt}.stderr.log"
+    called = attempt_name(name, attempt)
+    return f"logs/{called}.stdout.log", f"logs/{called}.stderr.log"
 
 
 def write_manifests(
@@ -137,13 +145,16 @@ def _manifests(
         yield run.root / report_name, canonical_file(report), None
 
 
+def _listed(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in folder.iterdir()]
+    except OSError:
+        return []
+
+
 def run_ids(root: Path) -> tuple[str, ...]:
     """The runs under a project root, by name."""
-    try:
-        found = [entry.name for entry in (root / RUNS).iterdir()]
-    except OSError:
-        return ()
-    return tuple(sorted(name for name in found if is_run_id(name)))
+    return tuple(sorted(name for name in _listed(root / RUNS) if is_run_id(name)))
 
 
 def summaries(root: Path, pack_hash: str | None = None) -> Iterator[RunSummary]:

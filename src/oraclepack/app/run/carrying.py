@@ -21,6 +21,7 @@ from oraclepack.run.schedule import OnFailure
 def carry_out(session: Session, planned: Plan) -> None:
     """Run what is to be run, as far as it goes; the journal tells how far that was."""
     policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
+    session.attempts_before = session.run.attempts_seen()
     with standing_between(session):
         if prepare(session) is not None:
             return

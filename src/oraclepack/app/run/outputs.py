@@ -11,6 +11,7 @@ from oraclepack.adapters.backups import keep_copy
 from oraclepack.adapters.contents import content_at, hashes_of, read_content
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import put_aside
+from oraclepack.adapters.rundir import attempt_name
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.contract import OutputContract, by_suffix
@@ -95,6 +96,8 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
 
     A command that was killed may have died while a file was moved away: its copy counts.
     """
+    if not step.outputs:
+        return
     before = session.record.state.step(step.id)
     killed = before.status is Status.RUNNING
     earlier = backup_folder(session, step.id, before.attempts)
@@ -111,7 +114,7 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
 
 def backup_folder(session: Session, step_id: str, attempt: int) -> Path:
     """Where an attempt keeps the files it may replace."""
-    return session.run.backups / f"{step_id}.{attempt}"
+    return session.run.backups / attempt_name(step_id, attempt)
 
 
 def _set_aside_by(session: Session, step: Step, attempt: int) -> dict[str, j.SetAside]:
@@ -149,12 +152,14 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
 
     Of a failed step only what it changed: a file it never touched is not its output.
     """
+    paths = produced_paths(session, step, attempt)
+    if not paths:
+        return
     known = {
         out.declared_path: out.path
         for out in session.record.state.step(step.id).outputs
         if out.declared_path
     }
-    paths = produced_paths(session, step, attempt)
     names = output_names(step.id, title_of(step), paths, known)
     replaced = _set_aside_by(session, step, attempt)
     cached = {

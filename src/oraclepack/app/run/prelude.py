@@ -2,7 +2,7 @@
 
 from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines
-from oraclepack.adapters.rundir import log_names
+from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.interception import intercepted
 from oraclepack.app.run.session import Session
@@ -29,7 +29,7 @@ def prepare(session: Session) -> StepError | None:
     from oraclepack.adapters.prelude import run_prelude  # noqa: PLC0415 - not every pack has one
 
     number = session.record.state.prelude_attempts + 1
-    while any((session.run.path / name).exists() for name in log_names(NAME, number)):
+    while attempt_name(NAME, number) in session.attempts_before:
         number += 1
     stdout, stderr = log_names(NAME, number)
     snapshot = session.private / "prelude.snapshot"
@@ -72,7 +72,7 @@ def tidy_up(session: Session) -> None:
     if script is None:
         return
     number = 1
-    while any((session.run.path / name).exists() for name in log_names(f"{NAME}-exit", number)):
+    while attempt_name(f"{NAME}-exit", number) in session.attempts_before:
         number += 1
     attempt = _attempt(session, f"{NAME}-exit", number, script.read_text(), None)
     # A stop of its own: after Ctrl-C there is still something to tidy up.

@@ -37,6 +37,8 @@ class Session(msgspec.Struct):
     """The quarantine."""
     began: int
     """By the steady clock, in nanoseconds."""
+    attempts_before: frozenset[str] = frozenset()
+    """Those that had left files when this command began to run steps."""
     snapshot: Path | None = None
     """What the prelude left, once it has run."""
     calls: LateCalls | None = None

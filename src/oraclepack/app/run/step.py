@@ -1,14 +1,13 @@
 """One step, from the plan to its place in the journal."""
 
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from signal import Signals
 
 import msgspec
 
 from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines, line_that_begins
-from oraclepack.adapters.rundir import log_names
+from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.app.run.interception import intercepted
 from oraclepack.app.run.outputs import (
     attached_hashes,
@@ -110,17 +109,17 @@ def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgeme
 
 def _attempt(session: Session, step: Step) -> Attempt:
     number = session.record.state.step(step.id).attempts + 1
-    while any(place.exists() for place in _traces(session, step.id, number)):
+    while attempt_name(step.id, number) in session.attempts_before:
         number += 1  # a crash may have kept a file and lost its event
-    stdout, stderr = (session.run.path / name for name in log_names(step.id, number))
+    folder, (stdout, stderr) = session.run.path, log_names(step.id, number)
     return Attempt(
         step=step.id,
         number=number,
         code=step.code,
         cwd=str(session.root),
         env=session.environment,
-        stdout_log=str(stdout),
-        stderr_log=str(stderr),
+        stdout_log=f"{folder}/{stdout}",
+        stderr_log=f"{folder}/{stderr}",
         token=session.token(step.id, number),
         restore=str(session.snapshot) if session.snapshot else None,
         login=not session.options.login_once,
@@ -128,12 +127,6 @@ def _attempt(session: Session, step: Step) -> Attempt:
         idle_timeout=session.options.idle_timeout,
         grace=session.options.grace,
     )
-
-
-def _traces(session: Session, step_id: str, number: int) -> tuple[Path, ...]:
-    """What an attempt leaves on disk, whether or not the journal knows of it."""
-    logs = (session.run.path / name for name in log_names(step_id, number))
-    return (*logs, backup_folder(session, step_id, number))
 
 
 def _watch(session: Session, attempt: Attempt) -> Watch:
@@ -171,7 +164,7 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
         seen = verify_outputs(session, step, attempt.number) if unmet else None
         return Judgement(Status.FAILED, failure, verification=seen)
     if not _left_something(session, step, attempt.number):
-        said = line_that_begins(session.run.path / log_names(step.id, attempt.number)[0], _SKIP)
+        said = line_that_begins(attempt.stdout_log, _SKIP)
         if said is not None:
             return Judgement(Status.SKIPPED, skip_reason=said)
     if not session.options.verify:
@@ -225,6 +218,8 @@ def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcom
 
 def _left_something(session: Session, step: Step, attempt: int) -> bool:
     """Some declared output is there, and it is not merely the older one."""
+    if not step.outputs:
+        return False
     kept = backup_folder(session, step.id, attempt)
     there = [path for path in declared_paths(step) if (session.root / path).exists()]
     return any(not is_same(session.root / path, kept / path) for path in there)
