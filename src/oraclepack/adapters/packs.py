@@ -5,10 +5,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oraclepack.core.errors import InputError
+from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
 
 LARGEST = 4 * 1024 * 1024
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""
+
+LONGEST_NAME = 240
+"""Bytes; most systems take 255, and `<pack>.report.json` has to fit."""
 
 MOST_LINES = 10_000
 """The longest packs of the field have less than half of it."""
@@ -37,6 +41,20 @@ def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
         else:
             found[path] = None
     return tuple(found)
+
+
+def check_name(path: Path) -> None:
+    """Refuse a pack that cannot be run: records tell its path, and files are named after it."""
+    try:
+        told = str(path).encode()
+    except UnicodeEncodeError:
+        shown = readable(str(path))
+        raise InputError(f"{shown}: the path is not valid UTF-8", hint="rename the file") from None
+    if len(told.rpartition(b"/")[2]) > LONGEST_NAME:
+        raise InputError(
+            f"{path}: a name of more than {LONGEST_NAME} bytes is too long for a pack",
+            hint="rename the file; others are named after it and have longer endings",
+        )
 
 
 def read_pack_text(path: Path) -> str:

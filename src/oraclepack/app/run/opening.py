@@ -9,6 +9,7 @@ import msgspec
 from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
 from oraclepack.adapters.exhausted import exhausted
 from oraclepack.adapters.jail import Allowed, jail
+from oraclepack.adapters.packs import check_name
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
 from oraclepack.core.errors import (
@@ -98,6 +99,7 @@ def _looked_at(root: Path, tree: git.WorkTree) -> git.WorkTree:
 @contextmanager
 def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> Iterator[Recorder]:
     """Lock the run and open its journal; give both back at the end."""
+    check_name(Path(pack.path))
     found.run.create()
     holder = lock.Holder(
         pid=surroundings.process_id(),
