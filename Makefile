@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test retest check format docs bench coverage fuzz clean
+.PHONY: setup demo picture test retest check format docs bench coverage fuzz torture clean
 
 setup: $(READY)
 
@@ -53,6 +53,9 @@ bench: $(READY)
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term
+
+torture: $(READY)
+	$(BIN)/python -m tests.torture --seed 1 --write RELIABILITY.md
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.packs --count 10000 --seed 1

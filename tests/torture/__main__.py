@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.torture.attacks import ATTACKS
 from tests.torture.playing import play_all, to_stderr
+from tests.torture.reliability import page
 from tests.torture.tally import Promise, Tally
 
 _SHOWN = 20
@@ -30,7 +31,17 @@ def main() -> int:
     for name, (tally, _) in played.items():
         for one in tally.broken[:_SHOWN]:
             to_stderr(f"BROKEN {name}: {one.promise}: {one.what}")
+    if given.write is not None:
+        given.write.write_text(page(played, given.seed, _command(given)))
     return int(bool(broken))
+
+
+def _command(given: argparse.Namespace) -> str:
+    """What gives the same figures again."""
+    if given.only is None and given.share == 1.0:
+        return "make torture"
+    only = f" --only {' '.join(given.only)}" if given.only else ""
+    return f"python -m tests.torture --seed {given.seed}{only} --share {given.share}"
 
 
 def table(tallies: Mapping[str, Tally]) -> str:

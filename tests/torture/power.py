@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 from collections import Counter
+from contextlib import suppress
 from time import sleep
 
 from oraclepack.core import journal as j
@@ -55,7 +56,8 @@ def _cut(ground: Ground, site: Site, number: int, how: str, bug: Inside) -> str:
         return ""
     while left := alive(ground):
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         sleep(0.01)
     for path in ground.temporary.iterdir():
         shutil.rmtree(path)  # as at every start of a machine

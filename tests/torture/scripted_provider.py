@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def ask(asked: dict[str, str], session: "Session") -> int:
-    count = note("asked", asked)
+    count = note("asked", asked, at_once=sum(one["status"] == "running" for one in sessions()))
     hold("asking")
     fault = by_chance(asked["prompt"], count) or scripted.chosen_fault(asked["prompt"], count)
     if fault in scripted.FAULTS or fault == "leak":
@@ -54,11 +54,11 @@ def ask(asked: dict[str, str], session: "Session") -> int:
         return failed
     scripted.delay(fault)
     text = answer(asked)
-    note("billed", asked, good=fault not in BAD, answer=text)
-    hold("billed")
     parts = {"cut": text[: len(text) // 2], "empty": "", "partial": text.split("\n## ")[0]}
-    text = parts.get(fault, text)
-    return deliver(asked, session, fault, text)
+    told = parts.get(fault, text)
+    note("billed", asked, good=fault not in BAD, answer=text, told=told)
+    hold("billed")
+    return deliver(asked, session, fault, told)
 
 
 def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) -> int:
@@ -138,16 +138,23 @@ def home() -> str:
 
 def asking_the_same(prompt: str) -> str:
     """The session that still asks the very same prompt, as far as its record tells."""
-    folder = os.path.join(home(), "sessions")
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        try:
-            meta = json.load(open(os.path.join(folder, name, "meta.json")))
-        except (OSError, ValueError):
-            continue
+    for meta in sessions():
         same = meta["options"]["prompt"].strip() == prompt.strip()
         if meta["status"] == "running" and same:
-            return name
+            return str(meta["id"])
     return ""
+
+
+def sessions() -> list[dict]:  # type: ignore[type-arg]
+    """The records of all sessions; what is half written is not there yet."""
+    folder = os.path.join(home(), "sessions")
+    found = []
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        try:
+            found.append(json.load(open(os.path.join(folder, name, "meta.json"))))
+        except (OSError, ValueError):
+            continue
+    return found
 
 
 def note(log: str, asked: dict[str, str], **more: object) -> int:

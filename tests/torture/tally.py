@@ -20,6 +20,7 @@ class Promise(StrEnum):
     LEFT = "processes left behind"
     ENDING = "runs not ended by the next command as an undisturbed one"
     TOLD = "secrets told"
+    CAP = "caps overstepped"
 
 
 class Scene(msgspec.Struct, frozen=True):

@@ -90,12 +90,12 @@ def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int]:
     os.mkfifo(ground.provider / "gate")
     words = ("run", "pack.md", "--json", *site.shape.words)
     program = ground.project.start(*words)
-    tool = _held(ground)
+    tool = held(ground)
     killed = choose(ground, program, tool)
     assert killed, f"nobody to kill at {moment}"
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    opener = Thread(target=_open, args=(ground, tool))
+    opener = Thread(target=open_gate, args=(ground, tool))
     opener.start()
     program.wait()
     ran = ground.project.run(*last_words(site.shape))
@@ -111,7 +111,7 @@ def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int]:
     return found, again
 
 
-def _held(ground: Ground) -> int:
+def held(ground: Ground) -> int:
     """Wait until the first call has come to its moment; the process id of its tool."""
     mark = ground.provider / "held"
     deadline = monotonic() + _PATIENCE
@@ -121,7 +121,7 @@ def _held(ground: Ground) -> int:
     return int(str(mark.readlink()))
 
 
-def _open(ground: Ground, tool: int) -> None:
+def open_gate(ground: Ground, tool: int) -> None:
     """Let the tool go on, if it still lives."""
     gate = ground.provider / "gate"
     while True:

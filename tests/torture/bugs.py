@@ -1,0 +1,175 @@
+"""Five deliberate bugs, put into the running program by the tests alone: each must be caught.
+
+The scenes that catch them are attacks of their own, in which the true program must pass.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from oraclepack.adapters import disk, limits, lock
+from oraclepack.app.calls import ask
+from oraclepack.app.calls.store import store
+from oraclepack.app.run import outputs
+from tests.e2e.run.project import asking
+from tests.torture import power
+from tests.torture.checker import Snapshot, check, unverified
+from tests.torture.ground import a_ground
+from tests.torture.kills import placed
+from tests.torture.power import Inside
+from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
+from tests.torture.victims import held, open_gate
+
+LOCKED = 6
+
+
+def skip_an_fsync() -> None:
+    """The journal is written, and never synced."""
+    disk.sync_data = lambda *_: None
+
+
+def drop_the_lock() -> None:
+    """Everybody may write to a run."""
+
+    def let_in(directory: Path, holder: lock.Holder) -> lock.RunLock | lock.Holder:  # noqa: ARG001
+        path = directory / lock.NAME
+        return lock.RunLock(disk.open_append(path), path)
+
+    lock.acquire = let_in
+
+
+def cache_an_unverified_answer() -> None:
+    """What the tool left goes into the cache before anybody has looked at it."""
+    judge = ask.Asking._after
+
+    def trusting(self: Any, tried: Any, *args: Any, **more: Any) -> int | None:
+        if tried.answer is not None:
+            store(self._world, self._prepared, tried.answer, tried.record)
+        return judge(self, tried, *args, **more)
+
+    ask.Asking._after = trusting  # type: ignore[method-assign]
+
+
+def forget_a_quarantine() -> None:
+    """What a failed attempt left stays where the next one writes."""
+    vars(outputs)["put_aside"] = lambda *_: ()
+
+
+def ignore_the_cap() -> None:
+    """Everybody gets a slot of a provider at once."""
+    limits.Limits.acquire = lambda *_: limits.Slot()  # type: ignore[method-assign]
+
+
+def without_power(scene: Scene, bug: Inside) -> list[Broken]:
+    few = Scene(scene.folder, scene.zygote, scene.seed, min(scene.share, 0.06))
+    return list(power.cut_power(few, bug).broken)
+
+
+def two_runners(scene: Scene, bug: Inside) -> list[Broken]:
+    """While one command asks, a second one is started on the same run."""
+    ground = a_ground(scene.folder / "g", scene.zygote, "mkdir -p out\n" + asking(1) + asking(2))
+    before = Snapshot.of(ground)
+    os.mkfifo(ground.provider / "gate")
+    first = ground.knowing(PROVIDER_HOLD="asking").project.start("run", "pack.md", inside=bug)
+    tool = held(ground)
+    second = ground.project.start("run", "pack.md", "--json", "--steps", "02", inside=bug)
+    ran = second.wait()
+    opener = Thread(target=open_gate, args=(ground, tool))
+    opener.start()
+    ended = first.wait()
+    opener.join()
+    found = [] if ran.code == LOCKED else [f"the second runner ended with {ran.code}"]
+    found += [] if ended.code == 0 else [f"the first runner ended with {ended.code}: {ended.err}"]
+    return [Broken(Promise.ENDING, one) for one in found] + check(ground, before)
+
+
+def bad_answers(scene: Scene, bug: Inside) -> list[Broken]:
+    """Answers that are cut or lack a part fail their steps, and are set aside by the next run."""
+    bash = "mkdir -p out\n" + "".join(
+        asking(number).replace("?", f"? [[fault={fault} first=1]]", 1)
+        for number, fault in ((1, "partial"), (2, "cut"))
+    )
+    ground = a_ground(scene.folder / "g", scene.zygote, bash)
+    before = Snapshot.of(ground)
+    ground.project.run("--keep-going", "--retry-budget", "0", inside=bug)
+    found = unverified(ground)
+    ran = ground.project.run("--keep-going", "--retry-budget", "0", inside=bug)
+    aside = [path.read_bytes() for path in (ground.root / "out").glob("_failed/**/*.md")]
+    for bill in ground.billed:
+        if not bill["good"] and "partial" in bill["prompt"] and bill["told"].encode() not in aside:
+            found.append(Broken(Promise.LOST, f"{bill['output']} is not in quarantine"))
+    return found + check(ground, before, ran=ran)
+
+
+def one_at_a_time(scene: Scene, bug: Inside) -> list[Broken]:
+    """Four steps at once ask a provider that takes one question at a time."""
+    bash = "mkdir -p out\n" + "".join(
+        asking(number).replace("?", "? [[fault=slow]]", 1) for number in range(1, 5)
+    )
+    ground = a_ground(scene.folder / "g", scene.zygote, bash)
+    before = Snapshot.of(ground)
+    ran = ground.project.run("--max-parallel", "4", "--engine", "browser", inside=bug)
+    most = max(call["at_once"] for call in ground.asked)
+    over = [Broken(Promise.CAP, f"{most} questions at once")] if most > 1 else []
+    return over + check(ground, before, ran=ran)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """What is wrong, who puts it in, and the scene in which that must show."""
+
+    what: str
+    put_in: Callable[[], None]
+    scene: Callable[[Scene, Inside], list[Broken]]
+    where: str
+
+
+BUGS = (
+    Bug("skip an fsync", skip_an_fsync, without_power, "power-cut"),
+    Bug("drop the lock", drop_the_lock, two_runners, "two-runners"),
+    Bug("cache an unverified answer", cache_an_unverified_answer, bad_answers, "bad-answers"),
+    Bug("forget a quarantine", forget_a_quarantine, bad_answers, "bad-answers"),
+    Bug("ignore the cap", ignore_the_cap, one_at_a_time, "one-at-a-time"),
+)
+
+
+def caught(scene: Scene, bug: Bug) -> Counter[Promise]:
+    """The promises that were seen to break with the bug in place."""
+    place = scene.folder / str(BUGS.index(bug))
+    place.mkdir()
+    inside: Inside = {f"{__name__}:{bug.put_in.__name__}": {}}
+    found = bug.scene(Scene(place, scene.zygote, scene.seed, scene.share), inside)
+    return Counter(one.promise for one in found)
+
+
+def put_in_bugs(scene: Scene) -> Tally:
+    """Five deliberate bugs are put into the running program, one at a time; each must be caught."""
+    facts: dict[str, int] = {}
+    missed = []
+    for bug in BUGS:
+        seen = caught(scene, bug)
+        facts |= {f"{bug.what} | {bug.where} | {one}": seen[one] for one in sorted(seen)}
+        if not seen:
+            missed.append(Broken(Promise.ENDING, f"nobody noticed the bug: {bug.what}"))
+    return Tally(len(BUGS), 0, tuple(missed), facts)
+
+
+def _true(scene_of: Callable[[Scene, Inside], list[Broken]], name: str) -> Attack:
+    def attack(scene: Scene) -> Tally:
+        found = [placed(one, name) for one in scene_of(scene, {})]
+        return Tally(1, 0, tuple(found))
+
+    attack.__doc__ = scene_of.__doc__
+    return attack
+
+
+ATTACKS: dict[str, Attack] = {
+    "two-runners": _true(two_runners, "two-runners"),
+    "bad-answers": _true(bad_answers, "bad-answers"),
+    "one-at-a-time": _true(one_at_a_time, "one-at-a-time"),
+    "deliberate-bugs": put_in_bugs,
+}
