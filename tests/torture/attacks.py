@@ -1,6 +1,7 @@
 """The attacks, by name. A module that has some adds its table here."""
 
 from tests.torture import (
+    bugs,
     chaos,
     clocks,
     crowds,
@@ -24,6 +25,7 @@ ATTACKS: dict[str, Attack] = {
     **victims.ATTACKS,
     **disk_faults.ATTACKS,
     **power.ATTACKS,
+    **bugs.ATTACKS,
     **journal_damage.ATTACKS,
     **damaged_runs.ATTACKS,
     **damaged_files.ATTACKS,
