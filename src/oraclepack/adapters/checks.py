@@ -6,27 +6,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oraclepack.adapters.shellcheck import Shellcheck
-from oraclepack.adapters.syntax import check_syntax, complete
+from oraclepack.adapters.syntax import check_syntax, complete, start_reading
 from oraclepack.core.call import AttachmentKind
 from oraclepack.core.facts import CheckStatus, Facts, PathFact, PathKind
 from oraclepack.core.outpath import inside
-from oraclepack.core.pack import Pack
+from oraclepack.core.pack import Fence, Pack
 
-__all__ = ["complete", "facts_for", "path_facts"]
+__all__ = ["Started", "complete", "facts_for", "path_facts"]
 
 
-def facts_for(pack: Pack, project_root: Path, *, shellcheck: bool = True) -> Facts:
+class Started:
+    """Shellcheck and bash at work on a block, while its pack is still being read."""
+
+    def __init__(self, block: Fence | None) -> None:
+        # Shellcheck is the slow one: it starts first.
+        self.shellcheck = Shellcheck(block)
+        self.bash = start_reading(block) if block is not None else None
+
+
+def facts_for(
+    pack: Pack, project_root: Path, *, shellcheck: bool = True, started: Started | None = None
+) -> Facts:
     """Everything outside the text that the rules may know, asked for now."""
     if not shellcheck:
         return Facts(syntax=check_syntax(pack), paths=path_facts(pack, project_root))
-    # Shellcheck is the slow one: it starts first and bash works beside it.
-    started = Shellcheck(pack.block)
-    syntax = check_syntax(pack)
+    working = started or Started(pack.block)
+    syntax = check_syntax(pack, working.bash)
     paths = path_facts(pack, project_root)
     if syntax.status is CheckStatus.FAILED:
-        verdict = started.drop("bash -n found errors; mend them first")
+        verdict = working.shellcheck.drop("bash -n found errors; mend them first")
     else:
-        verdict = started.result()
+        verdict = working.shellcheck.result()
     return Facts(syntax, verdict, paths)
 
 

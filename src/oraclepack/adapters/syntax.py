@@ -9,7 +9,7 @@ import msgspec
 from oraclepack.adapters.programs import find_program
 from oraclepack.adapters.reader import Reader, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
-from oraclepack.core.pack import Pack
+from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.regex import regex
 
 NAME = "bash -n"
@@ -35,12 +35,24 @@ def complete(text: str) -> bool:
     return said is not None and said.exit_code == 0 and not _HEREDOC.search(said.err)
 
 
-def check_syntax(pack: Pack) -> Check:
-    """The whole block at once; when that fails, each step by itself, to name the guilty one."""
+def start_reading(block: Fence) -> Reader | None:
+    """Bash at work on a whole block, so that others can work beside it. None without bash."""
+    bash = find_program("bash")
+    return None if bash is None else _reader(bash, block.content, extended=_is_extended(block))
+
+
+def check_syntax(pack: Pack, started: Reader | None = None) -> Check:
+    """The whole block at once; when that fails, each step by itself, to name the guilty one.
+
+    `started` is bash that already reads the block.
+    """
     if pack.block is None:
         return skipped(NAME, "the pack has no bash block")
-    extended = "extglob" in pack.block.content
-    said = _read(pack.block.content, extended=extended)
+    extended = _is_extended(pack.block)
+    if started is not None:
+        said: Said | None = started.finish(PATIENCE)
+    else:
+        said = _read(pack.block.content, extended=extended)
     if said is None:
         return skipped(NAME, "bash is not on PATH")
     if said.exit_code is None:
@@ -93,6 +105,14 @@ def _read(text: str, *, extended: bool) -> Said | None:
 
 @functools.lru_cache(maxsize=128)
 def _asked(bash: str, text: str, *, extended: bool) -> Said:
+    return _reader(bash, text, extended=extended).finish(PATIENCE)
+
+
+def _reader(bash: str, text: str, *, extended: bool) -> Reader:
     # As a named file, since bash leaves out line numbers for a script it reads from stdin.
     options = ("-O", "extglob") if extended else ()
-    return Reader([bash, *options, "-n", "/dev/stdin"], text).finish(PATIENCE)
+    return Reader([bash, *options, "-n", "/dev/stdin"], text)
+
+
+def _is_extended(block: Fence) -> bool:
+    return "extglob" in block.content

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.checks import facts_for
+from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_root
 from oraclepack.adapters.syntax import complete
@@ -131,8 +131,10 @@ def errors_that_stop(pack: Pack, root: Path, settings: Settings) -> tuple[Findin
 def _look(
     raw: str, path: str, root: Path, settings: Settings
 ) -> tuple[Pack, Facts, tuple[Finding, ...]]:
-    pack = parse_pack(raw, path, complete)
-    facts = facts_for(pack, root)
+    # Bash and shellcheck read the block while we do.
+    started: list[Started] = []
+    pack = parse_pack(raw, path, complete, lambda block: started.append(Started(block)))
+    facts = facts_for(pack, root, started=started[0] if started else None)
     select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
     subject = Subject(pack, facts)
     findings = lint(subject, RULES, strict=settings[STRICT], select=select, ignore=ignore)

@@ -1,5 +1,6 @@
 """A Markdown file to the `Pack` that everything else stands on."""
 
+from collections.abc import Callable
 from itertools import takewhile
 from pathlib import PurePosixPath
 
@@ -24,11 +25,21 @@ from oraclepack.parse.variables import Variables
 _ENTRY = regex(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
 
-def parse_pack(raw: str, path: str, complete: Complete | None = None) -> Pack:
-    """Read a pack. Content never raises: what cannot be read is left for the rules to report."""
+def parse_pack(
+    raw: str,
+    path: str,
+    complete: Complete | None = None,
+    found: Callable[[Fence], None] | None = None,
+) -> Pack:
+    """Read a pack. Content never raises: what cannot be read is left for the rules to report.
+
+    `found` hears of the block before it is read, for whoever else has work to do on it.
+    """
     text = plain_text(raw)
     markdown = read_markdown(text)
     block = next((fence for fence in markdown.fences if fence.is_bash), None)
+    if block is not None and found is not None:
+        found(block)
     pack = Pack(
         path=path,
         text=text,
