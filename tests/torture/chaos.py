@@ -26,6 +26,8 @@ FINAL = frozenset({"quota", "auth", "context", "unknown", "nowrite", "elsewhere"
 """Nobody asks again after these until the next command."""
 EVERYTHING = (*TRANSIENT, *TRANSIENT_ANSWERS, *sorted(FINAL), "lacking", "flood")
 ROUNDS = 40
+SHORT = 0.1
+"""A share for which a few questions in bad weather have to do."""
 TRIES = 5
 HINT = 0.15
 """Seconds: what the fault `rate_hint` asks for."""
@@ -89,6 +91,8 @@ def storm(scene: Scene) -> Tally:
     kills = 0
     chosen = WEATHERS[: scene.some(len(WEATHERS))]
     for number, weather in enumerate(chosen):
+        if scene.share < SHORT:
+            weather = msgspec.structs.replace(weather, steps=4, rate=0.5)  # noqa: PLW2901
         ground = a_weather_station(scene.folder / f"s{number}", scene, weather)
         calm = ground.copy(scene.folder / f"c{number}").knowing(CHAOS="0 0 x")
         assert calm.project.run(*weather.words).code == 0

@@ -111,7 +111,7 @@ def never_told(scene: Scene) -> Tally:
         variables |= {"OPENAI_API_KEY": secret, "OTHER_KEY": f"{secret}-and-more"}
         summary = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(ground.folder / "summary")}
         asked = ground.knowing(**variables, **summary)
-        for words in COMMANDS:
+        for words in COMMANDS[: max(3, scene.some(len(COMMANDS)))]:
             given = tuple(word.replace("SECRET", secret) for word in words)
             ran = asked.project.start(*given).wait()
             commands += 1

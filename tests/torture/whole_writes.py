@@ -124,7 +124,8 @@ def killed_while_writing(scene: Scene) -> Tally:
     broken: list[Broken] = []
     where: Counter[str] = Counter()
     trials = 0
-    for number, (what, work) in enumerate(WORKS.items()):
+    chosen = list(WORKS.items())[: scene.some(len(WORKS))]
+    for number, (what, work) in enumerate(chosen):
         template = a_ground(scene.folder / f"w{number}", scene.zygote, BASH, FILES)
         work.before(template)
         if what != "undo":
@@ -147,7 +148,7 @@ def killed_while_writing(scene: Scene) -> Tally:
             where[named(names[moment - 1]).split()[0]] += 1
             ground.remove()
         template.remove()
-    return Tally(trials, where.total(), tuple(broken), {"commands": len(WORKS)}, dict(where))
+    return Tally(trials, where.total(), tuple(broken), {"commands": len(chosen)}, dict(where))
 
 
 def _kill(
