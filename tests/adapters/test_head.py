@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.head import peek
+from oraclepack.adapters.head import is_unborn, peek
 
 GIT = ("git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org")
 
@@ -61,3 +61,29 @@ def test_where_the_files_do_not_tell(root: Path, tmp_path: Path) -> None:
     assert peek(tmp_path) is None
     assert peek(tmp_path / "empty") is None
     assert peek(root) is None
+
+
+def test_a_repository_without_a_commit_is_told_from_one_with(root: Path, tmp_path: Path) -> None:
+    fresh, none = tmp_path / "fresh", tmp_path / "none"
+    none.mkdir()
+    git(tmp_path, "init", "-q", str(fresh))
+
+    assert [is_unborn(one) for one in (fresh, root, none)] == [True, False, False]
+
+
+def test_branches_kept_in_another_format_tell_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+
+    assert (peek(tmp_path), is_unborn(tmp_path)) == (None, False)
+
+
+def test_a_repository_that_moves_is_followed(root: Path, tmp_path: Path) -> None:
+    first = peek(root)
+    git(root, "commit", "-q", "--allow-empty", "-m", "two")
+    (root / ".git").rename(tmp_path / "elsewhere")
+    between = peek(root)
+    (root / ".git").write_text(f"gitdir: {tmp_path / 'elsewhere'}\n")
+
+    assert first != peek(root) == git(root, "rev-parse", "HEAD")
+    assert between is None

@@ -1,13 +1,17 @@
 """What git knows of a work tree, by one call of the `git` program."""
 
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 TIMEOUT = 20.0
 """Seconds. A huge tree on a cold disk takes a few; a dead network drive takes forever."""
+
+NO_COMMIT = "the repository has no commit yet"
 
 _OID = "# branch.oid "
 
@@ -40,8 +44,25 @@ def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -
     oid = next((line.removeprefix(_OID) for line in lines if line.startswith(_OID)), "")
     dirty = any(not line.startswith("#") for line in lines)
     if not oid or oid == "(initial)":
-        return WorkTree(None, dirty, "the repository has no commit yet")
+        return WorkTree(None, dirty, NO_COMMIT)
     return WorkTree(oid, dirty)
+
+
+@contextmanager
+def looking(root: Path, environment: Mapping[str, str]) -> Iterator[Callable[[], WorkTree]]:
+    """The same while something else is done; what is given tells when it is asked for."""
+    seen: list[WorkTree] = []
+    git = threading.Thread(target=lambda: seen.append(look(root, environment)), name="git")
+
+    def told() -> WorkTree:
+        git.join()
+        return seen[0]
+
+    git.start()
+    try:
+        yield told
+    finally:
+        git.join()
 
 
 def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Path | None:

@@ -25,6 +25,18 @@ def peek(root: Path) -> str | None:
         return None
 
 
+def is_unborn(root: Path) -> bool:
+    """Whether the files tell that there is no commit yet; False where they do not tell."""
+    try:
+        folder, shared = _places(f"{root}/.git")
+        told = _text(f"{folder}/HEAD") or ""
+        # Where branches are kept in another format, HEAD names one that cannot be.
+        on_branch = told.startswith("ref: refs/heads/") and not told.strip().endswith(".invalid")
+        return on_branch and _commit(folder, shared, told, _DEEPEST) is None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 @cache
 def _places(git: str) -> tuple[str, str]:
     """The directory of HEAD and that of the branches; worktrees share those of the main one."""

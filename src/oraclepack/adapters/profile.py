@@ -6,7 +6,9 @@ interception, silently. So one shell is asked, once, before any step runs.
 """
 
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 _PATIENCE = 60.0
 _SENTINEL = "/dev/null"
@@ -27,32 +29,62 @@ SOURCE_BASH_ENV = """\
 if [[ -r ${BASH_ENV-} ]]; then . "$BASH_ENV"; fi
 """
 
-_known: dict[tuple[str | None, ...], bool] = {}
+_Asked = tuple[str | None, str]
+"""A home and a directory to start in."""
+
+_known: dict[_Asked, bool] = {}
+_asked: dict[_Asked, subprocess.Popen[bytes]] = {}
+_lock = threading.Lock()
+
+
+@contextmanager
+def asked_ahead(env: Mapping[str, str], cwd: str) -> Iterator[None]:
+    """Ask now, while there is other work to do, what the first step will want to know."""
+    key = (env.get("HOME"), cwd)
+    with _lock, suppress(OSError):  # whoever needs the answer is told
+        if key not in _known:
+            _asked[key] = _ask(env, cwd)
+    try:
+        yield
+    finally:
+        unneeded = _asked.pop(key, None)
+        if unneeded is not None:
+            _end(unneeded)
 
 
 def keeps_bash_env(env: Mapping[str, str], cwd: str) -> bool:
     """Whether BASH_ENV survives the login profile; asked once for each home. Raises OSError."""
-    key = (env.get("HOME"), env.get("PATH"), cwd)
-    if key not in _known:
-        _known[key] = _ask(env, cwd)
-    return _known[key]
+    key = (env.get("HOME"), cwd)
+    with _lock:
+        if key not in _known:
+            _known[key] = _answer(_asked.pop(key) if key in _asked else _ask(env, cwd))
+        return _known[key]
 
 
-def _ask(env: Mapping[str, str], cwd: str) -> bool:
+def _ask(env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["bash", "-lc", _ASK],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**env, "BASH_ENV": _SENTINEL},
+        cwd=cwd,
+        start_new_session=True,
+    )
+
+
+def _answer(shell: subprocess.Popen[bytes]) -> bool:
     try:
-        answer = subprocess.run(
-            ["bash", "-lc", _ASK],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**env, "BASH_ENV": _SENTINEL},
-            cwd=cwd,
-            start_new_session=True,
-            timeout=_PATIENCE,
-            check=False,
-        ).stdout
+        told, _ = shell.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
+        _end(shell)
         return True
-    _, answered, value = answer.rpartition(b"\0")
+    _, answered, value = told.rpartition(b"\0")
     # A profile that ends the shell gives no answer at all; the steps will show that themselves.
     return not answered or value == _SENTINEL.encode()
+
+
+def _end(shell: subprocess.Popen[bytes]) -> None:
+    shell.kill()
+    with shell:
+        pass  # its pipe is closed, and it is waited for

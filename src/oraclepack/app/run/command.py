@@ -1,30 +1,28 @@
 """The use case behind `run`: everything between reading the pack and the last word."""
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import msgspec
 
-from oraclepack import __version__
 from oraclepack.adapters import surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.quarantine import failed_folder
-from oraclepack.adapters.rundir import RunDir, summaries
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import Caught, stopping_on_signals
 from oraclepack.adapters.stop import Stop
+from oraclepack.app.run.beginning import begin, enter
 from oraclepack.app.run.looking import look
-from oraclepack.app.run.opening import Found, Wish, find_run, mutates, opened
+from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.call import ORACLE
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus, Status
-from oraclepack.core.runid import without_suffix
 from oraclepack.core.runstate import RunState
 from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
@@ -89,8 +87,7 @@ def _look_up(request: RunRequest, clock: Clock) -> tuple[Found, Seen, Plan]:
     """The same, with what was seen. A pack whose steps are all done was checked before."""
     found = find_run(request.root, request.pack, request.wish, clock)
     check = request.check or (lambda: None)
-    if found.is_new:
-        check()
+    found = described(found, check if found.is_new else lambda: None)
     seen = _look(request, found.run, found.state)
     planned = plan_run(request, found.state, seen)
     if planned.to_run and not found.is_new:
@@ -121,11 +118,11 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         )
         folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
         untouched = record.state.last_seq == found.state.last_seq
-        _begin(request, found, record)
+        begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
         _refuse_dirty_rerun(request, found, record, planned)
         name = surroundings.private_name()
-        _enter(request, found, record, name)
+        enter(request, found, record, name)
         # Only now that the journal names it: whoever continues can remove it.
         private = stack.enter_context(surroundings.private_directory(name))
         session = Session(
@@ -187,56 +184,6 @@ def _environment(options: RunOptions) -> dict[str, str]:
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
 
 
-def _begin(request: RunRequest, found: Found, record: Recorder) -> None:
-    """The first event of a run; a run killed before it gets it now."""
-    if record.state.created is not None:
-        return
-    known = (run.number for run in summaries(request.root, request.pack.pack_hash))
-    record.append(
-        j.RunCreated(
-            schema_version=j.SCHEMA_VERSION,
-            pack_id=without_suffix(found.run.run_id),
-            pack_path=_relative(request.pack.path, request.root),
-            pack_hash=request.pack.pack_hash,
-            git_sha=found.tree.sha,
-            git_dirty=found.tree.dirty,
-            oraclepack_version=__version__,
-            oracle_version=_oracle_version(request),
-            engine=request.options.engine,
-            settings=dict(request.settings),
-            steps=tuple(step.id for step in request.pack.steps),
-            mutating=mutates(request.pack),
-            number=1 + max(known, default=0),
-        )
-    )
-
-
-def _oracle_version(request: RunRequest) -> str | None:
-    """Which oracle answers; not asked for where none is called, or we answer ourselves."""
-    called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
-    if not called or ORACLE in request.options.answered:
-        return None
-    from oraclepack.adapters.oracle_version import version_of_oracle  # noqa: PLC0415 - once a run
-
-    return version_of_oracle(request.options.oracle_bin)
-
-
-def _enter(request: RunRequest, found: Found, record: Recorder, private: str) -> None:
-    record.append(
-        j.SessionStarted(
-            pid=surroundings.process_id(),
-            host=surroundings.host(),
-            command=request.command,
-            argv=request.argv,
-            oraclepack_version=__version__,
-            settings=dict(request.settings),
-            private=private,
-        )
-    )
-    if found.tree.sha is not None and found.tree.sha not in record.state.heads:
-        record.append(j.HeadSeen(sha=found.tree.sha, dirty=found.tree.dirty))
-
-
 def _carry_out(session: Session, planned: Plan) -> None:
     for warning in planned.warnings:
         session.record.append(j.Warned(message=warning))
@@ -246,9 +193,14 @@ def _carry_out(session: Session, planned: Plan) -> None:
     for step in planned.of(Decision.SKIPPED):
         _skip(session, step)
     if planned.to_run:
-        from oraclepack.app.run.carrying import carry_out  # noqa: PLC0415 - half of the program
+        from oraclepack.adapters.profile import asked_ahead  # noqa: PLC0415 - only to run
 
-        carry_out(session, planned)
+        # It answers while the other half of the program is loaded.
+        asked = asked_ahead(session.environment, str(session.root))
+        with nullcontext() if session.options.login_once else asked:
+            from oraclepack.app.run.carrying import carry_out  # noqa: PLC0415 - that half
+
+            carry_out(session, planned)
 
 
 def _skip(session: Session, step: PlannedStep) -> None:
@@ -292,8 +244,3 @@ def _end(
     ended = j.SessionFinished(exit_code=code, rollback=told.rollback_status, duration_ms=took)
     record.append(ended)
     return RunResult(found, planned, record.state, told, figures, code)
-
-
-def _relative(path: str, root: Path) -> str:
-    absolute = Path(path).resolve()
-    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else path

@@ -1,6 +1,6 @@
 """Which run a command works on, looked up without changing anything, then opened."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,29 +71,38 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
         if choice.run is not None:
             run = RunDir(root, choice.run.run_id)
             state = _state(run)
-            # A run that was killed before its first event is still to be described.
-            tree = tree if state.created else _looked_at(root, tree)
             return Found(run, state, tree, is_new=False, reason=choice.reason)
         notice, reason = choice.notice, choice.reason
     else:
         notice, reason = "", "--new-run was given"
     run = RunDir(root, free_run_id(name, rundir.run_ids(root)))
-    tree = _looked_at(root, tree)
     return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
 
 
 def _where(root: Path) -> git.WorkTree:
     """The commit, from git's files if they tell: asking git takes longer than all else here."""
     sha = head.peek(root)
-    return git.WorkTree(sha) if sha else git.look(root, surroundings.environment())
+    if sha is not None:
+        return git.WorkTree(sha)
+    if head.is_unborn(root):
+        return git.WorkTree(reason=git.NO_COMMIT)
+    return git.look(root, surroundings.environment())
 
 
-def _looked_at(root: Path, tree: git.WorkTree) -> git.WorkTree:
-    """The same with what only git knows: whether files differ from the commit."""
-    if tree.dirty is not None:
-        return tree
-    full = git.look(root, surroundings.environment())
-    return git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
+def described(found: Found, meanwhile: Callable[[], None]) -> Found:
+    """The same with what a new run wants to know and only git can tell: whether files differ.
+
+    That takes a while, in which something else can be done.
+    """
+    tree = found.tree
+    if found.state.created is not None or tree.dirty is not None:
+        meanwhile()
+        return found
+    with git.looking(found.run.root, surroundings.environment()) as told:
+        meanwhile()
+    full = told()
+    known = git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
+    return msgspec.structs.replace(found, tree=known)
 
 
 @contextmanager

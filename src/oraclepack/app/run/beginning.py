@@ -1,0 +1,74 @@
+"""The first events of a run, and those of every command that works on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oraclepack import __version__
+from oraclepack.adapters import surroundings
+from oraclepack.adapters.rundir import summaries
+from oraclepack.app.run.opening import Found, mutates
+from oraclepack.app.run.recorder import Recorder
+from oraclepack.core import journal as j
+from oraclepack.core.call import ORACLE
+from oraclepack.core.runid import without_suffix
+
+if TYPE_CHECKING:
+    from oraclepack.app.run.command import RunRequest
+
+
+def begin(request: RunRequest, found: Found, record: Recorder) -> None:
+    """The first event of a run; a run killed before it gets it now."""
+    if record.state.created is not None:
+        return
+    known = (run.number for run in summaries(request.root, request.pack.pack_hash))
+    record.append(
+        j.RunCreated(
+            schema_version=j.SCHEMA_VERSION,
+            pack_id=without_suffix(found.run.run_id),
+            pack_path=_relative(request.pack.path, request.root),
+            pack_hash=request.pack.pack_hash,
+            git_sha=found.tree.sha,
+            git_dirty=found.tree.dirty,
+            oraclepack_version=__version__,
+            oracle_version=_oracle_version(request),
+            engine=request.options.engine,
+            settings=dict(request.settings),
+            steps=tuple(step.id for step in request.pack.steps),
+            mutating=mutates(request.pack),
+            number=1 + max(known, default=0),
+        )
+    )
+
+
+def _oracle_version(request: RunRequest) -> str | None:
+    """Which oracle answers; not asked for where none is called, or we answer ourselves."""
+    called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
+    if not called or ORACLE in request.options.answered:
+        return None
+    from oraclepack.adapters.oracle_version import version_of_oracle  # noqa: PLC0415 - once a run
+
+    return version_of_oracle(request.options.oracle_bin)
+
+
+def enter(request: RunRequest, found: Found, record: Recorder, private: str) -> None:
+    """A command goes to work on the run; the commit it finds is one of the run's."""
+    record.append(
+        j.SessionStarted(
+            pid=surroundings.process_id(),
+            host=surroundings.host(),
+            command=request.command,
+            argv=request.argv,
+            oraclepack_version=__version__,
+            settings=dict(request.settings),
+            private=private,
+        )
+    )
+    if found.tree.sha is not None and found.tree.sha not in record.state.heads:
+        record.append(j.HeadSeen(sha=found.tree.sha, dirty=found.tree.dirty))
+
+
+def _relative(path: str, root: Path) -> str:
+    absolute = Path(path).resolve()
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else path

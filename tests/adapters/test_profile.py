@@ -1,0 +1,51 @@
+"""What the login profile does with BASH_ENV is known before a step runs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from oraclepack.adapters.processes import children_of_ours
+from oraclepack.adapters.profile import asked_ahead, keeps_bash_env
+
+
+def surroundings_with(home: Path, profile: str) -> dict[str, str]:
+    (home / ".bash_profile").write_text(profile)
+    return {"HOME": str(home), "PATH": os.environ["PATH"]}
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["when it is needed", "ahead"])
+@pytest.mark.parametrize(
+    ("profile", "kept"),
+    [
+        pytest.param("x=1\n", True, id="a plain profile"),
+        pytest.param("export BASH_ENV=~/theirs\n", False, id="one that wants its own"),
+        pytest.param("echo hello\n", True, id="a talkative one"),
+        pytest.param("exit 3\n", True, id="one that ends the shell"),
+    ],
+)
+def test_a_profile_is_asked(tmp_path: Path, profile: str, kept: bool, ahead: bool) -> None:
+    env = surroundings_with(tmp_path, profile)
+
+    if not ahead:
+        assert keeps_bash_env(env, str(tmp_path)) is kept
+        return
+    with asked_ahead(env, str(tmp_path)):
+        assert keeps_bash_env(env, str(tmp_path)) is kept
+
+
+@pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
+def test_a_profile_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+    before = children_of_ours()
+
+    with asked_ahead(surroundings_with(tmp_path, "exec sleep 60\n"), str(tmp_path)):
+        pass
+
+    assert children_of_ours() == before
+
+
+def test_a_directory_that_is_gone_is_told_of_when_it_matters(tmp_path: Path) -> None:
+    env = surroundings_with(tmp_path, "x=1\n")
+
+    with asked_ahead(env, str(tmp_path / "gone")), pytest.raises(FileNotFoundError):
+        keeps_bash_env(env, str(tmp_path / "gone"))
