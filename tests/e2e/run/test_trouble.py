@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.program import tree
-from tests.e2e.run.kills import broken_files, copy_of, ran_again
+from tests.e2e.run.afterwards import broken_files, copy_of, ran_again
 from tests.e2e.run.project import Project, Zygote, a_project, asking
 
 
