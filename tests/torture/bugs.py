@@ -65,7 +65,7 @@ def ignore_the_cap() -> None:
 
 
 def without_power(scene: Scene, bug: Inside) -> list[Broken]:
-    few = Scene(scene.folder, scene.zygote, scene.seed, min(scene.share, 0.06))
+    few = Scene(scene.folder, scene.zygote, scene.seed, min(max(scene.share, 0.012), 0.06))
     return list(power.cut_power(few, bug).broken)
 
 

@@ -25,7 +25,7 @@ directories: each question was billed once; each answer lies at its path and in 
 run, byte for byte; nothing that is cut, empty or missing counts as answered; all files parse,
 the journal's checksums hold, no temporary file is left; nothing else in the project or the home
 changed, in content, mode or time; no process is left; and the run ends as one that nobody
-disturbed. The tests of the suite play every attack in a short form (`make test`).
+disturbed. `make test` plays attacks of each family in a short form.
 """
 _LIMITS = """\
 ## Limits

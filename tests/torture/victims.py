@@ -4,6 +4,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
@@ -94,7 +95,8 @@ def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int]:
     killed = choose(ground, program, tool)
     assert killed, f"nobody to kill at {moment}"
     for pid in killed:
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     opener = Thread(target=open_gate, args=(ground, tool))
     opener.start()
     program.wait()
