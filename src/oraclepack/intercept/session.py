@@ -47,17 +47,22 @@ class Lives(msgspec.Struct, frozen=True):
     """The detached worker that the session record names."""
 
 
-def adoption(record: SessionRecord | None, lives: Lives) -> Adoption:
-    """What the record of an earlier call, and its processes, ask us to do."""
-    if record is None:
-        return Adoption.WAIT if lives.caller else Adoption.CALL
-    match record.status:
+def adoption(record: SessionRecord | None, lives: Lives, *, waits: bool = True) -> Adoption:
+    """What the record of an earlier call, and its processes, ask us to do.
+
+    Without `waits`, what still works has taken longer than a call may.
+    """
+    match record.status if record else None:
         case "completed":
             return Adoption.HARVEST
-        case "running" | "pending":
-            return _unfinished(record, lives)
+        case "running" | "pending" if record:
+            found = _unfinished(record, lives)
+        case None if lives.caller:
+            found = Adoption.WAIT
         case _:
-            return Adoption.CALL
+            found = Adoption.CALL
+    goes_on = found in {Adoption.WAIT, Adoption.ATTACH}
+    return Adoption.UNKNOWN if goes_on and not waits else found
 
 
 def _unfinished(record: SessionRecord, lives: Lives) -> Adoption:

@@ -64,6 +64,20 @@ def test_its_process_still_lives(tmp_path: Path) -> None:
     assert "waiting for it" in shim.told
 
 
+@pytest.mark.parametrize("worker", [False, True], ids=["the tool", "its worker"])
+def test_what_never_ends_is_not_waited_for_for_ever(tmp_path: Path, *, worker: bool) -> None:
+    with living("oracle-worker") as (process, _):
+        crash(tmp_path, DEAD if worker else process)
+        office = later(tmp_path, call_timeout=30.0, on_unknown=OnUnknown.FAIL)
+        lifecycle = {"detached": True, "workerPid": process.pid} if worker else {}
+        session(office, "running", lifecycle=lifecycle)
+        shim = ScriptedShim(answering())
+
+        assert office.call(shim) != 0
+    assert shim.orders == []
+    assert "--on-unknown retry" in shim.told
+
+
 def test_it_died_but_is_still_marked_running(tmp_path: Path) -> None:
     crash(tmp_path)
     office, shim = later(tmp_path), ScriptedShim(answering())

@@ -11,7 +11,7 @@ from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import stay_with
-from oraclepack.app.calls.waiting import EARLIER, telling_pause
+from oraclepack.app.calls.waiting import EARLIER, Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
@@ -103,20 +103,21 @@ def _settle(
     world: CallWorld, prepared: Prepared, shim: Shim, intent: j.InvocationIntent
 ) -> Adopted:
     sessions = OracleSessions(oracle_home(prepared.call.env))
+    patience = Patience(world)
     while True:
         record = _record(world, prepared, sessions, intent)
-        match adoption(record, _lives(record, intent)):
+        match adoption(record, _lives(record, intent), waits=not patience.is_at_its_end):
             case Adoption.HARVEST if record is not None:
                 return _harvest(world, prepared, sessions, intent, record)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
                 pause = telling_pause(world, prepared.call, shim, EARLIER, note)
-                if not _wait(pause, intent):
+                if not _wait(pause, patience, intent):
                     return Adopted(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
                 pause = telling_pause(world, prepared.call, shim, EARLIER, note)
-                if stay_with(world, prepared, pause, record) is None:
+                if stay_with(prepared, pause, patience, record) is None:
                     return Adopted(stopped=True)
             case Adoption.UNKNOWN:
                 return _undecided(world, shim, record)
@@ -141,9 +142,9 @@ def _lives(record: SessionRecord | None, intent: j.InvocationIntent) -> Lives:
     )
 
 
-def _wait(pause: Callable[[float], bool], intent: j.InvocationIntent) -> bool:
-    """Until the process of an earlier call has ended; False when given up."""
-    while intent.process is not None and is_alive(intent.process):
+def _wait(pause: Callable[[float], bool], patience: Patience, intent: j.InvocationIntent) -> bool:
+    """Until the process of an earlier call has ended, or patience; False when given up."""
+    while intent.process and is_alive(intent.process) and not patience.is_at_its_end:
         if not pause(_LOOK_AGAIN):
             return False
     return True
@@ -185,7 +186,7 @@ def _sources(
 
 def _undecided(world: CallWorld, shim: Shim, record: SessionRecord | None) -> Adopted:
     name = record.id if record else "?"
-    doubt = f"nobody can tell whether session {name} of this question still runs"
+    doubt = f"nobody can tell whether session {name} of this question still comes to an answer"
     match world.options.on_unknown:
         case OnUnknown.RETRY:
             return Adopted(force=True)

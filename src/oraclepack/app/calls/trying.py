@@ -11,7 +11,7 @@ from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
 from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.waiting import EARLIER, SLOT, telling_pause
+from oraclepack.app.calls.waiting import EARLIER, SLOT, Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
@@ -126,28 +126,22 @@ def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> T
         return tried
     note = "the tool left its question to a worker; waiting for its answer"
     pause = telling_pause(world, prepared.call, shim, EARLIER, note)
-    ended = stay_with(world, prepared, pause, record)
+    ended = stay_with(prepared, pause, Patience(world), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
     return replace(look(world, prepared, tried.end, ended), aside=tried.aside)
 
 
 def stay_with(
-    world: CallWorld, prepared: Prepared, pause: Callable[[float], bool], record: SessionRecord
+    prepared: Prepared, pause: Callable[[float], bool], patience: Patience, record: SessionRecord
 ) -> SessionRecord | None:
     """The record of a detached session once its worker has ended; None when given up."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
-    deadline = _deadline(world)
     now = record
     while now.status in {"running", "pending"} and worker_is_alive(now.worker_pid or 0):
-        if deadline is not None and world.clock.monotonic_ns() > deadline:
+        if patience.is_at_its_end:
             return now
         if not pause(_LOOK_AGAIN):
             return None
         now = sessions.record(record.id) or now
     return sessions.record(record.id) or now
-
-
-def _deadline(world: CallWorld) -> int | None:
-    patience = world.options.call_timeout
-    return None if patience is None else world.clock.monotonic_ns() + int(patience * 1e9)

@@ -40,6 +40,19 @@ def telling_pause(
     return pause
 
 
+class Patience:
+    """How long a call may take that somebody else makes for us: as long as one of our own."""
+
+    def __init__(self, world: CallWorld) -> None:
+        self._clock = world.clock
+        limit = world.options.call_timeout
+        self._end = None if limit is None else world.clock.monotonic_ns() + int(limit * 1e9)
+
+    @property
+    def is_at_its_end(self) -> bool:
+        return self._end is not None and self._clock.monotonic_ns() > self._end
+
+
 class Turn(msgspec.Struct, frozen=True):
     """Our turn to ask, or none: the call was given up while it waited."""
 
