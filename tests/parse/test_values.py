@@ -62,6 +62,7 @@ KNOWN = [
     'show "$(cat <<E\n\\\\begin here\nE\n)"',
     r"show 'glued'\$x \"so\"\ too",
     "show a\\\n>/dev/stdout b",
+    r"show $'cut\0off' $'\x0'",
 ]
 
 UNKNOWN = [
@@ -77,6 +78,8 @@ UNKNOWN = [
     "show ~/x",
     'x=a:~/b; show "$x"',
     r"x=`show \$HOME`",
+    r'show "so"\ too',
+    r"show \ first",
     'show "$(cat <<E\n```\nE\n)"',
     'show "$(cat <<E\n\\\\begin $here\nE\n)"',
     'x=; : "${x:=default}"; show "$x"',

@@ -1,6 +1,5 @@
 """A stretch of bash to the plain values of `core/script.py`. No tree node leaves this module."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,14 +11,14 @@ from oraclepack.parse.assign import Assignments
 from oraclepack.parse.grammar import descend, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.redirects import file_redirect
-from oraclepack.parse.values import heredoc_text, is_quoted, joined, opening_parts, word_of
+from oraclepack.parse.values import heredoc_text, is_quoted, opening_parts, word_of
 from oraclepack.parse.variables import Variables
+from oraclepack.parse.words import REDIRECTS, Words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
-_REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
 _BRANCHES = frozenset({"elif_clause", "else_clause", "case_item"})
 _SKIPPED = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "variable_name"})
@@ -184,7 +183,7 @@ class _Reader(msgspec.Struct):
         for child in node.named_children:
             if child.type == "variable_assignment":
                 settings.append(Assignments(self.variables, self.place).setting(child))
-            elif child.type in _REDIRECTS:
+            elif child.type in REDIRECTS:
                 redirects.append(child)
             elif child.type != "comment":
                 if (child.text or b"").startswith(b"\n"):
@@ -193,8 +192,9 @@ class _Reader(msgspec.Struct):
         slot = len(self.commands)
         self._substitutions(node, places)
         found, heredocs, extra = self._redirects(redirects, places)
+        words = Words(self.source, self.place, self.variables, self.backquoted)
         command = Command(
-            tuple(self._words(parts, redirects)) + extra,
+            tuple(words.among(parts, redirects)) + extra,
             tuple(settings),
             found,
             heredocs,
@@ -205,39 +205,6 @@ class _Reader(msgspec.Struct):
         self.commands.insert(slot, command)
         if not places & _OWN_VARIABLES:
             Assignments(self.variables, self.place).by_command(command)
-
-    def _words(self, parts: "list[Node]", redirects: "list[Node]") -> Iterator[Word]:
-        """The words of a command, with what the tree leaves out between them.
-
-        It drops a lone `-`, and makes two words of one that is continued on the next line, or
-        has a backslash behind its quotes.
-        """
-        pending: Word | None = None
-        ordered = sorted([*parts, *redirects], key=lambda node: node.start_byte)
-        for index, part in enumerate(ordered):
-            if part.type in _REDIRECTS:
-                continue
-            word = word_of(part, self.variables, self.place)
-            if self.backquoted and "\\" in word.source:
-                # Between backquotes bash reads backslashes twice.
-                word = replace(word, value=None, template=word.source)
-            pending = word if pending is None else joined(pending, word)
-            after = ordered[index + 1] if index + 1 < len(ordered) else None
-            gap = self._between(part, after) if after is not None else b" "
-            if after is not None and after.type not in _REDIRECTS and gap in {b"", b"\\\n"}:
-                continue
-            yield pending
-            pending = None
-            if gap.isspace():
-                continue
-            for lost in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
-                value = lost if lost == "-" else None
-                yield Word(lost, value, self.place.span(part.end_point, part.end_point), lost)
-        if pending is not None:
-            yield pending
-
-    def _between(self, part: "Node", following: "Node") -> bytes:
-        return self.source[part.end_byte : following.start_byte]
 
     def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
         # Most commands have none, and the tree below them is large.

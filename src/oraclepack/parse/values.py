@@ -252,4 +252,4 @@ def _ansi(text: str) -> Value:
                 return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"  # noqa: PLR2004
         return _ANSI_LETTERS.get(match[5], match[0])
 
-    return Value(_ANSI_ESCAPE.sub(decode, text))
+    return Value(_ANSI_ESCAPE.sub(decode, text).partition("\0")[0])
