@@ -65,8 +65,9 @@ def killed_at(ground: Ground, words: tuple[str, ...], number: int) -> tuple[Ran,
     notes.unlink(missing_ok=True)
     fault = {"notes": str(notes), "kill": number, "torn": TEARS[number % len(TEARS)]}
     ran = ground.project.run(*words, fault=fault)
-    seen = noted(notes)
-    return ran, named(seen[number - 1]) if ran.code == -signal.SIGKILL else ""
+    # Several threads work at once: the last of them may have died before it noted anything.
+    seen = noted(notes)[:number]
+    return ran, named(seen[-1]) if seen and ran.code == -signal.SIGKILL else ""
 
 
 def named(note: str) -> str:
