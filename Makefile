@@ -58,7 +58,7 @@ torture: $(READY)
 	$(BIN)/python -m tests.torture --seed 1 --write RELIABILITY.md
 
 fuzz: $(READY)
-	$(BIN)/python -m tests.fuzz.packs --count 10000 --seed 1
+	$(BIN)/python -m tests.fuzz --count 2000 --seed 1
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -31,6 +31,7 @@ class Author:
     step: str = "prelude"
     depth: int = 0
     defined: int = 0
+    loops: int = 0
 
     def one(self, *choices: str) -> str:
         return self.draw(st.sampled_from(choices))
@@ -138,10 +139,10 @@ def compound(by: Author) -> str:
         "if {c}; then\n{i}\nfi",
         "if {c}; then\n:\nelse\n{i}\nfi",
         "if {c}; then :; elif true; then\n{i}\nfi",
-        "for n in 1 2; do\n{i}\ndone",
-        'for n in "${{list[@]}}" x; do\n{i}\ndone',
-        "for ((n = 0; n < 2; n++)); do\n{i}\ndone",
-        "while read -r n; do\n{i}\ndone <<'L'\none\ntwo\nL",
+        "for {n} in 1 2; do\n{i}\ndone",
+        'for {n} in "${{list[@]}}" x; do\n{i}\ndone',
+        "for (({n} = 0; {n} < 2; {n}++)); do\n{i}\ndone",
+        "while read -r {n}; do\n{i}\ndone <<'L'\none\ntwo\nL",
         "until true; do\n{i}\ndone",
         'case "$v" in\none) : ;;\n*)\n{i}\n;;\nesac',
         "(\n{i}\n)",
@@ -154,9 +155,11 @@ def compound(by: Author) -> str:
         'echo "$(\n{i}\n)" > /dev/null',
         "{c} && {{\n{i}\n}}",
         "{c} || {{\n{i}\n}}",
-        "cat < <(\n{i}\n) > /dev/null",
+        'cat < <(\n{i}\n) > /dev/null\nwait "$!"',
     )
-    return shape.format(c=condition, i=inside)
+    # Loops that share a variable may never end.
+    by.loops += 1
+    return shape.format(c=condition, i=inside, n=f"n{by.loops}")
 
 
 def other(by: Author) -> str:

@@ -34,6 +34,7 @@ LITERALS = (
     "a'b'\"c\"d",
     r"a\ b",
     r"\$v",
+    r"\ c",
     r'"q\"u\$o\\te"',
     r"$'tab\there\x41'",
     "ünï",
@@ -100,8 +101,8 @@ EXPANSIONS = (
 
 WRAPPERS = (
     *("",) * 6,
-    "timeout 5 ",
-    "timeout -k 1 5 ",
+    "timeout 60 ",
+    "timeout -k 1 60 ",
     "env X=1 ",
     'env -u Y X="$v" ',
     "command ",
@@ -110,7 +111,7 @@ WRAPPERS = (
     "X=1 Y='2 3' ",
     "time ",
     "exec ",
-    "env timeout 5 nice ",
+    "env timeout 60 nice ",
     "stdbuf -oL ",
     "! ",
 )
