@@ -10,7 +10,7 @@ from oraclepack.core.digest import sha256_value
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import RollbackStatus, Status, StepError, Usage, Verification
 from oraclepack.core.runstate import RunState, Session
-from oraclepack.core.step import PromptMeta, Step
+from oraclepack.core.step import Step
 from oraclepack.core.step_entries import (
     ChangeEntry,
     InvocationEntry,
@@ -231,13 +231,12 @@ class _Asked(TypedDict):
 
 
 def _asked(step: Step | None) -> _Asked:
-    """What the pack says of a step; its header before its prompt."""
-    meta = step.meta if step else PromptMeta()
+    """What the pack says of a step."""
     return {
         "title": step.title if step else None,
-        "question_id": meta.question_id,
-        "reference": (step.attribute("reference") if step else None) or meta.reference,
-        "category": (step.attribute("category") if step else None) or meta.category,
+        "question_id": step.meta.question_id if step else None,
+        "reference": step.reference if step else None,
+        "category": step.category if step else None,
         "roi": step.number("ROI") if step else None,
         "impact": step.number("impact") if step else None,
         "confidence": step.number("confidence") if step else None,

@@ -127,6 +127,15 @@ class Step(msgspec.Struct, frozen=True):
         found = self.header.attributes.get(name)
         return found.text if found else None
 
+    @property
+    def category(self) -> str | None:
+        """What the header says, else the prompt; so is `reference`."""
+        return self.attribute("category") or self.meta.category
+
+    @property
+    def reference(self) -> str | None:
+        return self.attribute("reference") or self.meta.reference
+
     def number(self, name: str) -> float | None:
         found = self.header.attributes.get(name)
         return found.number if found else None

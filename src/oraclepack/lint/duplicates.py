@@ -197,7 +197,7 @@ def _number(token: str) -> bool:
 def _alike(first: Question, second: Question) -> bool:
     if not first.words and not second.words:
         # Nothing of their own: the same words about other files are another question.
-        same_thing = first.step.attribute("reference") == second.step.attribute("reference")
+        same_thing = first.step.reference == second.step.reference
         same_thing = same_thing and first.files == second.files
         return same_thing and _whole(first.text) == _whole(second.text) != ()
     if first.names != second.names:

@@ -17,14 +17,14 @@ _LONGEST_TITLE = 120
 
 
 def question_of(step: Step) -> Question:
-    """A question as the pack puts it; what its prompt says of itself wins over the header."""
+    """A question as the pack puts it."""
     meta = step.meta
     return Question(
         step_id=str(step.id),
         title=step.title or _first_line(step),
         question_id=meta.question_id,
-        category=meta.category or step.attribute("category"),
-        reference=meta.reference or step.attribute("reference"),
+        category=step.category,
+        reference=step.reference,
         expected_artifacts=meta.expected_artifacts or (),
         roi=step.number("ROI"),
         effort=step.number("effort"),

@@ -118,13 +118,13 @@ def _category(line: CoverageLine) -> str | None:
 
 def _false_verdict(line: CoverageLine, category: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
     verdict = _VERDICT.match(line.verdict)
-    asking = [step.id for step in steps if step.attribute("category") == category]
+    asking = [step.id for step in steps if step.category == category]
     if verdict is None or len(re.findall(r"\b(?:ok|missing)\b", line.verdict.lower())) > 1:
         message = f"the coverage check says neither OK nor Missing of {category}: {line.verdict}"
         yield Problem(line.span, message, "write OK or Missing(<step ids>)")
     elif verdict["word"].lower() == "ok":
         # A step without a known category may be the one that is meant.
-        sure = all(step.attribute("category") in CATEGORIES for step in steps)
+        sure = all(step.category in CATEGORIES for step in steps)
         if not asking and sure:
             message = f"the coverage check says {category} is OK, but no step has that category"
             yield Problem(line.span, message, "write Missing(<step ids>), or add a step")

@@ -1,0 +1,45 @@
+"""What a step is about, whoever asks: `list`, `steps.json` or the backlog."""
+
+import pytest
+
+from oraclepack.app.actionize.asked import question_of
+from oraclepack.core.listing import listing
+from oraclepack.core.manifest import steps_manifest
+from oraclepack.core.pack import Pack
+from oraclepack.core.runstate import RunState
+from tests.packs import a_pack
+
+META = "[oraclepack-meta]\nCategory: permissions\nReference: src/meta.py\n[/oraclepack-meta]\n"
+
+Named = tuple[str | None, str | None]
+
+
+def everywhere(pack: Pack) -> set[Named]:
+    """Category and reference of the only step, as each of its readers has them."""
+    listed, recorded = listing(pack).steps[0], steps_manifest(pack, RunState()).steps[0]
+    asked = question_of(pack.steps[0])
+    return {(one.category, one.reference) for one in (listed, recorded, asked)}
+
+
+@pytest.mark.parametrize(
+    ("header", "meta", "expected"),
+    [
+        pytest.param(
+            "category=invariants reference=src/a.py",
+            META,
+            ("invariants", "src/a.py"),
+            id="the header goes before the prompt",
+        ),
+        pytest.param("", META, ("permissions", "src/meta.py"), id="the prompt where it is silent"),
+        pytest.param(
+            "category=invariants", META, ("invariants", "src/meta.py"), id="each for itself"
+        ),
+        pytest.param("a title", "", (None, None), id="nobody says"),
+    ],
+)
+def test_every_reader_has_the_same_category_and_reference(
+    header: str, meta: str, expected: Named
+) -> None:
+    pack = a_pack(f"# 01) {header}\noracle -p '{meta}Why?' --write-output a.md\n")
+
+    assert everywhere(pack) == {expected}
