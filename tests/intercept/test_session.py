@@ -9,7 +9,6 @@ from oraclepack.intercept.session import (
     Lives,
     adoption,
     answer_in_log,
-    duplicate_id,
     matching,
     session_id,
 )
@@ -89,13 +88,6 @@ COST = "0.1s · $0.0022 · gpt-5.2[xhigh] · ↑17 ↓154 ↻0* Δ171 · sid=why
 )
 def test_session_id(out: str, expected: str | None) -> None:
     assert session_id(out) == expected
-
-
-def test_duplicate_id() -> None:
-    said = "A session with the same prompt is already running (why-is-it). Reattach with …"
-
-    assert duplicate_id(said) == "why-is-it"
-    assert duplicate_id("ERROR: Overloaded") is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oraclepack.core.plan import Decision, Plan, Refusal
 from oraclepack.core.step import StepId
-from oraclepack.run.schedule import OnFailure, Progress, on_failure, pending, ready
+from oraclepack.run.schedule import OnFailure, Progress, on_failure, ready
 from tests.run.plans import a_plan, ids, planned, progress
 
 FREE = a_plan(planned("01"), planned("02"), planned("03"), planned("04"))
@@ -65,56 +65,6 @@ WEB = a_plan(
 )
 def test_what_starts_when_going_on_after_a_failure(now: Progress, expected: list[str]) -> None:
     assert list(ready(WEB, now, 4, OnFailure.KEEP_GOING)) == expected
-
-
-@pytest.mark.parametrize(
-    ("now", "policy", "expected"),
-    [
-        pytest.param(
-            progress(running=["01"]),
-            OnFailure.STOP,
-            {
-                "02": "waits for 01",
-                "03": "waits for 02",
-                "04": "waits for 01",
-                "05": "waits for 01, 02, 03, 04",
-                "06": "waits for 05",
-            },
-            id="while everything is well",
-        ),
-        pytest.param(
-            progress(["01", "02", "03"], [], ["04"]),
-            OnFailure.STOP,
-            {"05": "waits for 04", "06": "waits for 05"},
-            id="near the end",
-        ),
-        pytest.param(
-            progress(["01", "02", "03", "04", "05"]),
-            OnFailure.STOP,
-            {"06": "waits for its turn"},
-            id="when only a place is lacking",
-        ),
-        pytest.param(
-            progress(["04"], ["01"]),
-            OnFailure.STOP,
-            {
-                "02": "needs 01",
-                "03": "needs 02",
-                "05": "not started, since 01 failed",
-                "06": "not started, since 01 failed",
-            },
-            id="after a failure that stops",
-        ),
-        pytest.param(
-            progress(["04", "05", "06"], ["01"]),
-            OnFailure.KEEP_GOING,
-            {"02": "needs 01", "03": "needs 02"},
-            id="after a failure that does not",
-        ),
-    ],
-)
-def test_why_steps_are_pending(now: Progress, policy: OnFailure, expected: dict[str, str]) -> None:
-    assert pending(WEB, now, policy) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,11 +161,12 @@ def test_every_plan_drains_and_keeps_its_edges(
     for one, other in combinations(trace.order, 2):
         overtaken = other < one
         assert not (overtaken and (steps[one].barrier or steps[other].barrier))
-    left = pending(plan, trace.now, policy)
-    assert {*trace.order, *left} == steps.keys()
-    assert all(reason.startswith(("needs ", "not started")) for reason in left.values())
-    if not trace.now.failed:
-        assert not left
+    left = steps.keys() - {*trace.order}
+    assert not left or trace.now.failed
+    if policy is OnFailure.KEEP_GOING:
+        assert all(
+            left & {*steps[one].needs} or trace.now.failed & {*steps[one].needs} for one in left
+        )
 
 
 @given(plans(), SEEDS)

@@ -70,7 +70,6 @@ class Item(msgspec.Struct):
     commands: tuple[str, ...] = ()
     depth: int = 0
     done: bool | None = None
-    is_prose: bool = False
     children: list["Item"] = msgspec.field(default_factory=list)
 
 
@@ -202,7 +201,6 @@ class _Reader:
             block.cells,
             depth=block.depth + is_more,
             done=block.done,
-            is_prose=block.kind is Kind.PARAGRAPH,
         )
         while self._open and self._open[-1].depth >= item.depth:
             self._open.pop()

@@ -189,7 +189,6 @@ def _outcome(
         exit_code=128 + by_signal if by_signal else code,
         signal=by_signal,
         started_at=begun[0],
-        ended_at=clock.now(),
         duration=(clock.monotonic_ns() - begun[1]) / 1e9,
         orphans=orphans,
         message=message,

@@ -24,10 +24,6 @@ class Asked(msgspec.Struct, frozen=True):
     phrase: str = ""
     """The line that asks for it."""
 
-    @property
-    def answer_format(self) -> bool:
-        return self.format_line is not None
-
 
 class Phrasing(msgspec.Struct, frozen=True):
     """One way to ask for a single section: an example, and the pattern that finds it."""

@@ -97,7 +97,6 @@ class Outcome(msgspec.Struct, frozen=True):
     signal: int | None
     """The signal that ended bash itself, if one did."""
     started_at: datetime
-    ended_at: datetime
     duration: float
     """Seconds by a clock that never goes back."""
     orphans: tuple[Orphan, ...] = ()
@@ -140,7 +139,3 @@ class Watch(msgspec.Struct, frozen=True):
     """The shell has ended by itself; the time to wait for what must not be ended with it."""
     spared: Callable[[], frozenset[int]] = frozenset
     """Processes to leave alone at the end: detached workers that someone else answers for."""
-
-
-RunAttempt = Callable[[Attempt, Watch], Outcome]
-"""The port through which the engine runs bash. Safe to call from several threads at once."""

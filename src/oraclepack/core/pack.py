@@ -85,10 +85,6 @@ class Pack(msgspec.Struct, frozen=True):
     def step(self, step_id: str) -> Step | None:
         return next((step for step in self.steps if step.id == step_id), None)
 
-    def step_at(self, line: int) -> Step | None:
-        """The step whose text holds a line of the file."""
-        return next((step for step in self.steps if step.span.holds_line(line)), None)
-
 
 def plain_text(raw: str) -> str:
     """The text that counts: LF line ends, no byte order mark."""

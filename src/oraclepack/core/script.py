@@ -53,7 +53,6 @@ class Redirect(msgspec.Struct, frozen=True):
 class Heredoc(msgspec.Struct, frozen=True):
     """A here-document."""
 
-    delimiter: str
     quoted: bool
     body: str
     span: Span

@@ -18,9 +18,3 @@ class Span(msgspec.Struct, frozen=True, order=True):
 
     def holds_line(self, line: int) -> bool:
         return self.line <= line <= self.end_line
-
-
-def line_of(text: str, line: int) -> str:
-    """The text of one line (counted from 1), empty when there is no such line."""
-    lines = text.split("\n")
-    return lines[line - 1].rstrip("\r") if 0 < line <= len(lines) else ""

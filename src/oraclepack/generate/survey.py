@@ -82,10 +82,6 @@ class Survey:
     def total(self, trait: Trait) -> int:
         return sum(source.count(trait) for source in self.sources.values())
 
-    def spread(self, trait: Trait) -> int:
-        """In how many files a trait shows."""
-        return sum(source.count(trait) > 0 for source in self.sources.values())
-
 
 def survey(repository: Repository, *, limit: int, is_secret: Callable[[str], bool]) -> Survey:
     """Look at every tracked file once.

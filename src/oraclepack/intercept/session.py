@@ -11,7 +11,6 @@ from oraclepack.core.regex import regex
 
 _SESSION_LINE = regex(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
 _COST_LINE = regex(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
-_DUPLICATE = regex(r"same prompt is already running \((?P<id>[^)]+)\)")
 
 
 class OnUnknown(StrEnum):
@@ -100,12 +99,6 @@ def session_id(out: str) -> str | None:
     after = [found["id"] for found in _COST_LINE.finditer(out)]
     before = _SESSION_LINE.search(out)
     return after[-1] if after else (before["id"] if before else None)
-
-
-def duplicate_id(out: str) -> str | None:
-    """The session because of which oracle refused to ask the same prompt again."""
-    found = _DUPLICATE.search(out)
-    return found["id"] if found else None
 
 
 def answer_in_log(log: str) -> str | None:

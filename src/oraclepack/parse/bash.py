@@ -1,4 +1,4 @@
-"""A stretch of bash to the plain values of `core/script.py`. No tree node leaves this module."""
+"""A stretch of bash to the plain values of `core/script.py`. No tree node leaves this folder."""
 
 from typing import TYPE_CHECKING
 
@@ -243,7 +243,6 @@ class _Reader(msgspec.Struct):
         text = heredoc_text(node, self.variables, self.place).text
         first = body or parts.get("heredoc_end") or node
         heredoc = Heredoc(
-            text_of(start).strip("'\"\\") if start is not None else "",
             quoted,
             text,
             self.place.span(first.start_point, node.end_point),

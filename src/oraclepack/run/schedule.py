@@ -1,16 +1,15 @@
-"""Which steps start now, and why others do not.
+"""Which steps start now.
 
 Pure: the engine tells what is finished, failed and running, and asks again whenever
 something ends. With a limit of one the steps run exactly in the order of their ids;
 a larger limit changes the time, never the results.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.plan import Plan, PlannedStep, Refusal, listed
+from oraclepack.core.plan import Plan, PlannedStep, Refusal
 from oraclepack.core.step import StepId
 
 
@@ -64,26 +63,6 @@ def ready(
             running.add(step.step_id)
             starting.append(step.step_id)
     return tuple(starting)
-
-
-def pending(
-    plan: Plan, progress: Progress, policy: OnFailure = OnFailure.STOP
-) -> Mapping[StepId, str]:
-    """Why each step that was to run has not started: `needs 05`."""
-    blocked = _blocked(plan, progress)
-    settled = progress.finished | progress.failed | blocked.keys()
-    reasons: dict[StepId, str] = {}
-    for step in plan.to_run:
-        if step.step_id in progress.started:
-            continue
-        waits = _waits_for(plan, step, settled)
-        if step.step_id in blocked:
-            reasons[step.step_id] = f"needs {listed(blocked[step.step_id])}"
-        elif _is_stopped(progress, policy):
-            reasons[step.step_id] = f"not started, since {listed(sorted(progress.failed))} failed"
-        else:
-            reasons[step.step_id] = f"waits for {listed(waits)}" if waits else "waits for its turn"
-    return reasons
 
 
 def _is_stopped(progress: Progress, policy: OnFailure) -> bool:
