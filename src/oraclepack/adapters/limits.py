@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from oraclepack.adapters import disk, files
+from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.core.limit import Limit, recent, until_next
 from oraclepack.core.ports import Clock
 
@@ -159,6 +160,4 @@ def _read_starts(path: Path) -> "array[float]":
 
 def limits_directory() -> Path:
     """Where the slots of this user are."""
-    from platformdirs import user_state_path  # noqa: PLC0415 - only runs that call tools need it
-
-    return user_state_path("oraclepack") / "limits"
+    return state_directory() / "limits"
