@@ -19,7 +19,7 @@ TEARS = (None, 0, 1, 70)
 """How much of a write the disk takes before the kill; the moments take turns."""
 FIRST_KILLS = 12
 """So many first kills, each followed by second ones spread over its recovery."""
-SECOND_KILLS = 12
+SECOND_KILLS = 8
 
 
 @dataclass

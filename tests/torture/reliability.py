@@ -77,7 +77,7 @@ def _attacks(tallies: Mapping[str, Tally]) -> str:
     rows = ["## Attacks", ""]
     for name, tally in tallies.items():
         facts = {} if name == "deliberate-bugs" else tally.facts
-        told = "".join(f", {count:,} {what}" for what, count in facts.items())
+        told = "".join(f", {count:,} {what}" for what, count in facts.items() if count)
         kills = f", {tally.kills:,} kills" if tally.kills else ""
         doc = " ".join((inspect.getdoc(ATTACKS[name]) or "").split())
         rows.append(f"- **{name}** ({tally.trials:,} trials{kills}{told}): {doc}")
