@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.app.actionize.asked import question_of
-from oraclepack.core.listing import listing
+from oraclepack.core.listing import listing, title_of
 from oraclepack.core.manifest import steps_manifest
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
@@ -43,3 +43,21 @@ def test_every_reader_has_the_same_category_and_reference(
     pack = a_pack(f"# 01) {header}\noracle -p '{meta}Why?' --write-output a.md\n")
 
     assert everywhere(pack) == {expected}
+
+
+TITLES = [
+    pytest.param("a title", f"{META}Why?", "a title", id="the header's words"),
+    pytest.param("", "Why?\nBecause.", "Why?", id="the first line of the prompt"),
+    pytest.param("", f"{META}\nWhy?", "Why?", id="the first line after the metadata"),
+    pytest.param("", f"Why?\n{META}", "Why?", id="the metadata stands last"),
+    pytest.param("", f"{META}Context\nQuestion:\nWhy?", "Why?", id="what is called the question"),
+    pytest.param("", "[oraclepack-meta]\nCategory: x\nWhy?", "", id="metadata without an end"),
+    pytest.param("", "y" * 200, "y" * 100, id="a long line is cut"),
+]
+
+
+@pytest.mark.parametrize(("header", "prompt", "expected"), TITLES)
+def test_every_reader_has_the_same_title(header: str, prompt: str, expected: str) -> None:
+    (step,) = a_pack(f"# 01) {header}\noracle -p '{prompt}' --write-output a.md\n").steps
+
+    assert (title_of(step), question_of(step).title) == (expected, expected)

@@ -9,7 +9,7 @@ from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import questions_of
 from oraclepack.core.regex import regex
-from oraclepack.core.step import Step
+from oraclepack.core.step import META_BLOCK, META_OPENS, Step
 
 _QUESTION = regex(r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE)
 _LONGEST_TITLE = 100
@@ -70,11 +70,13 @@ def listing(
 
 
 def title_of(step: Step) -> str:
-    """The header's words, else the question itself, cut to one line."""
+    """The header's words, else the question itself without its metadata, cut to one line."""
     if step.title:
         return step.title
     for call in step.calls:
-        text = call.prompt.text if call.prompt else ""
+        text = META_BLOCK.sub("", call.prompt.text) if call.prompt else ""
+        # A block that is never closed goes on to the end.
+        text = text.partition(META_OPENS)[0]
         match = _QUESTION.search(text)
         found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
         if found.strip():

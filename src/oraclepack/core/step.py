@@ -1,12 +1,14 @@
 """A step of a pack: a numbered question and how to ask it."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import NewType
 
 import msgspec
 
 from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Script, Word
 from oraclepack.core.source import Span
 
@@ -66,6 +68,11 @@ class Header(msgspec.Struct, frozen=True):
     attributes: Mapping[str, Attribute]
     span: Span
     id_span: Span
+
+
+META_OPENS, META_CLOSES = "[oraclepack-meta]", "[/oraclepack-meta]"
+META_BLOCK = regex(f"{re.escape(META_OPENS)}(?P<body>.*?){re.escape(META_CLOSES)}", re.DOTALL)
+"""Where a prompt speaks of itself."""
 
 
 class PromptMeta(msgspec.Struct, frozen=True):

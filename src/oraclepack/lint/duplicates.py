@@ -13,7 +13,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.questions import question_groups
 from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
-from oraclepack.core.step import HEADER_FIELDS, Step
+from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, Step
 
 SIMILAR = 0.9
 """The share of words, in their order, that two questions have in common when they are alike."""
@@ -24,7 +24,6 @@ _EXACT = 1e-9
 _FEWEST_PROMPTS = 3
 """With fewer prompts nothing can be said about what most of them share."""
 
-_META = regex(r"\[oraclepack-meta\].*?\[/oraclepack-meta\]", re.DOTALL)
 _FIELD = regex(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
 _TOKEN = regex(r"[\w./:#-]*\w")
 _NAME = regex(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
@@ -147,7 +146,7 @@ def _asked(pack: Pack) -> Iterator[tuple[Step, ToolCall, Prompt]]:
 
 
 def _rows(text: str) -> list[_Row]:
-    lines = _META.sub("", text).splitlines()
+    lines = META_BLOCK.sub("", text).splitlines()
     return [(line, _masked(line)) for line in lines if not _FIELD.match(line)]
 
 

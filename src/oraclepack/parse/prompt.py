@@ -1,14 +1,12 @@
 """The question inside a prompt, and the metadata a generator may have put there."""
 
-import re
 from collections.abc import Iterable
 
 from oraclepack.core.call import Prompt, ToolCall
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Heredoc, Word
-from oraclepack.core.step import PromptMeta
+from oraclepack.core.step import META_BLOCK, PromptMeta
 
-_META = regex(r"\[oraclepack-meta\](?P<body>.*?)\[/oraclepack-meta\]", re.DOTALL)
 _PAIR = regex(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
 _ITEM = regex(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
 
@@ -31,7 +29,7 @@ def prompt_of(
 def meta_of(calls: Iterable[ToolCall]) -> PromptMeta:
     """The metadata of the first prompt that carries some."""
     for call in calls:
-        match = _META.search(call.prompt.text) if call.prompt else None
+        match = META_BLOCK.search(call.prompt.text) if call.prompt else None
         if match is not None:
             return _meta(match["body"])
     return PromptMeta()

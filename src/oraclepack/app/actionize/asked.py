@@ -7,13 +7,13 @@ from oraclepack.adapters.answers import asked_file
 from oraclepack.core.backlog import Question
 from oraclepack.core.call import AttachmentKind
 from oraclepack.core.evidence import AskedFile
+from oraclepack.core.listing import title_of
 from oraclepack.core.manifest import StepEntry
 from oraclepack.core.questions import asking_calls
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 
 _FILE = "file:"
-_LONGEST_TITLE = 120
 
 
 def question_of(step: Step) -> Question:
@@ -21,7 +21,7 @@ def question_of(step: Step) -> Question:
     meta = step.meta
     return Question(
         step_id=str(step.id),
-        title=step.title or _first_line(step),
+        title=title_of(step),
         question_id=meta.question_id,
         category=step.category,
         reference=step.reference,
@@ -29,16 +29,6 @@ def question_of(step: Step) -> Question:
         roi=step.number("ROI"),
         effort=step.number("effort"),
     )
-
-
-def _first_line(step: Step) -> str:
-    """The prompt's first line that is no metadata."""
-    prompts = [call.prompt.text for call in asking_calls(step) if call.prompt is not None]
-    text = prompts[0] if prompts else ""
-    head, meta, rest = text.partition("[oraclepack-meta]")
-    plain = head + rest.partition("[/oraclepack-meta]")[2] if meta else text
-    lines = (line.strip() for line in plain.splitlines())
-    return next((line for line in lines if line), "")[:_LONGEST_TITLE]
 
 
 def question_from(entry: StepEntry) -> Question:

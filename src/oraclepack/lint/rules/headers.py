@@ -6,7 +6,7 @@ from oraclepack.core.finding import Severity
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.ordering import roi_disorder
 from oraclepack.core.source import Span
-from oraclepack.core.step import CATEGORIES, HEADER_FIELDS, Attribute, Step
+from oraclepack.core.step import CATEGORIES, HEADER_FIELDS, META_OPENS, Attribute, Step
 from oraclepack.lint.rule import Problem, Rule, Subject
 
 NUMBERS = ("ROI", "impact", "confidence", "effort")
@@ -209,7 +209,7 @@ def _folded(text: str) -> str:
 def _meta_place(step: Step, name: str) -> Span:
     """The line of the metadata, if the prompt stands in the step as it is asked."""
     for call in step.calls:
-        if call.prompt is None or "[oraclepack-meta]" not in call.prompt.text:
+        if call.prompt is None or META_OPENS not in call.prompt.text:
             continue
         for offset, line in enumerate(call.prompt.text.split("\n")):
             if line.strip().lower().startswith(f"{name}:"):
