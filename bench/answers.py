@@ -1,5 +1,6 @@
 """Actionizes made-up answers: `python bench/answers.py COUNT TIMES`."""
 
+import gc
 import sys
 
 from oraclepack.actionize.engine import actionize
@@ -56,6 +57,7 @@ def step(number: int, count: int) -> AnsweredStep:
 
 
 def main() -> None:
+    gc.set_threshold(100_000, 20, 20)  # as the program does
     count, times = map(int, sys.argv[1:])
     pack = answers(count)
     for _ in range(times):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.run import project
 from bench.scene import Contender, Place, Times, control, controlled, ours
+from bench.syscalls import SYSCALLS, counted
 from bench.table import Row, median, memories, ratio
 
 CALLS = 20
@@ -86,4 +87,21 @@ def rows(times: Times) -> list[Row]:
             goal=0.15,
         ),
         Row(f"`{ORACLE}` (550 ms where the goals were set)", "nothing", start, unit="ms"),
+    ]
+
+
+def counts(place: Place) -> list[Row]:
+    """What a call asks of the kernel beyond what the tool does, where strace can count it."""
+    found = {one.name: one for one in scene(place)}
+    direct, asked = (counted(found[name], place) for name in (DIRECT, ASKED))
+    if not direct or not asked:
+        return []
+    return [
+        Row(
+            f"`{name}` per intercepted call",
+            "nothing",
+            (asked[name] - direct[name]) / CALLS,
+            unit="calls",
+        )
+        for name in SYSCALLS
     ]

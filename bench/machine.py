@@ -15,14 +15,14 @@ ROOT = Path(__file__).parents[1]
 VERSION = re.compile(r"\d+(?:\.\d+)+|\d{8}")
 
 
-def described(place: Place) -> str:
-    """Machine, programs, commit and day."""
+def described(place: Place, before: float) -> str:
+    """Machine, programs, commit and day, and the load before and after the measuring."""
     today = datetime.now(tz=UTC).date().isoformat()
     programs = ", ".join(f"{name} {found}" for name in names() if (found := version(name, place)))
     return (
         f"{today}, commit {commit()}: {os.cpu_count()} cores,"
         f" {platform.system()} {platform.release().split('-')[0]} {platform.machine()},"
-        f" Python {platform.python_version()}, {programs}; {load()}."
+        f" Python {platform.python_version()}, {programs}; {load(before, os.getloadavg()[0])}."
     )
 
 
@@ -60,8 +60,9 @@ def commit() -> str:
     return head.stdout.decode().strip() + (" with changes" if changed.stdout else "")
 
 
-def load() -> str:
-    """Whether others were at work: the load before the first round."""
-    busy = os.getloadavg()[0]
-    quiet = busy < 0.3 * (os.cpu_count() or 1)
-    return f"{'a quiet machine' if quiet else 'others were at work'} (load {busy:.1f} before)"
+def load(before: float, after: float) -> str:
+    """Whether others were at work. We ourselves are one of those that the load counts."""
+    cores = os.cpu_count() or 1
+    quiet = before < 0.3 * cores and after < 1 + 0.3 * cores
+    told = "a quiet machine" if quiet else "others were at work"
+    return f"{told} (load {before:.1f} before, {after:.1f} after)"

@@ -7,6 +7,8 @@ from bench.process import least_memory
 from bench.table import Row
 
 NOTES = Path(__file__).with_name("notes.md")
+BOUNDS = "## What bounds them"
+"""Where the explanations begin."""
 
 HEAD = """\
 # What it costs
@@ -33,9 +35,19 @@ def page(rows: Sequence[Row], machine: str, missing: Sequence[str]) -> str:
         "## Floors",
         "What the parts cost that everything above is made of, measured in the same rounds.",
         _floors([row for row in rows if row.goal is None]),
-        NOTES.read_text(encoding="utf-8").rstrip(),
     ]
-    return "\n\n".join(parts) + "\n"
+    return with_notes("\n\n".join([*parts, BOUNDS]))
+
+
+def with_notes(text: str) -> str:
+    """The page with the explanations as they are kept today."""
+    return text[: text.index(BOUNDS)] + NOTES.read_text(encoding="utf-8")
+
+
+def line(row: Row) -> str:
+    """A row on its own, for whoever watches."""
+    told = f"{row.what}: {number(row.ours)}{_unit(row)}"
+    return told if row.goal is None else f"{told} ({verdict(row).strip('*')})"
 
 
 def verdict(row: Row) -> str:

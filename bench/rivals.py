@@ -11,7 +11,7 @@ JUST, DOIT, SNAKEMAKE = "just", "doit", "snakemake"
 ALL = (LOOP, XARGS, MAKE, PARALLEL, JUST, DOIT, SNAKEMAKE)
 PROGRAMS = {LOOP: "bash"}
 """Where the program is not called as the rival is."""
-EVERY = {DOIT: 2, SNAKEMAKE: 5}
+EVERY = {DOIT: 2, SNAKEMAKE: 3}
 
 
 def running(

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from bench import rivals
 from bench.rivals import titled
 from bench.scene import Contender, Place, Times, control, controlled, ours, python
 from bench.startup import BARE
-from bench.syscalls import counted
+from bench.syscalls import SYSCALLS, counted
 from bench.table import Row, median, memories, present, ratio, ratios
 
 SHELL = "bash -lc true"
@@ -23,7 +23,6 @@ FOUR = "oraclepack, 4 at a time"
 SEVERAL = (rivals.MAKE, rivals.PARALLEL, rivals.DOIT, rivals.SNAKEMAKE)
 """Those who can run so many at a time and no more; xargs is what all are measured against."""
 
-SYSCALLS = ("fsync", "fdatasync", "execve")
 SPAWN = """
 import subprocess
 for n in range({steps}):
@@ -167,20 +166,13 @@ def parallel(times: Times) -> list[Row]:
 
 
 def counts(place: Place) -> list[Row]:
-    """What a further step asks of the kernel, where strace can count it."""
-    if not place.found("strace"):
-        return []
+    """What a step asks of the kernel, where strace can count it."""
     where = project(place, "true", name="one.md")
     project(place, *["true"] * (1 + MORE), name="many.md")
-    one, many = (_counted(runner("", where, name), place) for name in ("one.md", "many.md"))
+    one, many = (counted(runner(name, where, name), place) for name in ("one.md", "many.md"))
     if not one or not many:
         return []
     figures = {f"`{name}` of a run of 1 step": float(one[name]) for name in SYSCALLS} | {
         f"`{name}` per further step": (many[name] - one[name]) / MORE for name in SYSCALLS
     }
     return [Row(what, "nothing", count, unit="calls") for what, count in figures.items()]
-
-
-def _counted(one: Contender, place: Place) -> Mapping[str, int]:
-    one.before()
-    return counted(one.argv, place.env, SYSCALLS)

@@ -40,7 +40,7 @@ TOPICS = {
     "parallel": Topic(run.four_at_a_time, run.parallel, 15),
     "waiting": Topic(waiting.scene, waiting.rows, 5),
     "output": Topic(output.scene, output.rows, 5),
-    "calls": Topic(interception.scene, interception.rows, 7),
+    "calls": Topic(interception.scene, interception.rows, 7, interception.counts),
     "resume": Topic(resume.scene, resume.rows, 11),
     "actionize": Topic(actionize.scene, actionize.rows, 3),
     "generate": Topic(generate.scene, generate.rows, 3),
