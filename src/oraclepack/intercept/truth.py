@@ -10,6 +10,9 @@ from oraclepack.core.regex import regex
 from oraclepack.intercept.classify import Failure, FailureClass, classify
 
 COMPLETED = "completed"
+TIMED_OUT = Failure(
+    "CALL_TIMEOUT", FailureClass.TRANSIENT, "the call took longer than --call-timeout allows"
+)
 WRITE_FALLBACK = regex(r"^write-output fallback to (?P<path>.+?) \(original failed: ", re.MULTILINE)
 _WRITE_FAILED = regex(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
 _WRITE_SKIPPED = regex(r"^write-output skipped: no assistant content", re.MULTILINE)
@@ -37,7 +40,7 @@ class Proof(msgspec.Struct, frozen=True):
 def judge(proof: Proof) -> Failure | None:
     """Why a call is no success; None when it is one."""
     if proof.timed_out:
-        return _transient("CALL_TIMEOUT", "the call took longer than --call-timeout allows")
+        return TIMED_OUT
     if proof.exit_code != 0:
         return classify(proof.out, proof.err, proof.record)
     return _detached(proof) or _without_file(proof) or _incomplete(proof) or _contract(proof)

@@ -15,19 +15,19 @@ from oraclepack.app.calls.prepared import (
 )
 from oraclepack.app.calls.rehearsal import rehearse
 from oraclepack.app.calls.store import find_stored
-from oraclepack.app.calls.waiting import SLOT, Turn, asking_alone, telling_pause
+from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.call import ORACLE
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
-from oraclepack.core.limit import limit_for
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, StepError
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.provider import OF_TOOL
 from oraclepack.intercept.question import asks_a_model, read_question, reads_stdin
+from oraclepack.intercept.truth import TIMED_OUT
 
 _REFUSED_EXIT = 1
 
@@ -73,9 +73,7 @@ class _Answering:
             return self._refuse(paths, provider)
         keep_older(world, call, paths)
         notes.intend_other(world, call, provider, parsed)
-        name = provider or call.tool
-        pause = telling_pause(world, call, shim, SLOT, f"waiting for a slot of {name}")
-        slot = world.limits.acquire(name, limit_for(name, world.options.limits), pause)
+        slot = wait_for_slot(world, call, shim, provider or call.tool)
         if slot is None:
             notes.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
             return STOPPED_EXIT
@@ -187,8 +185,7 @@ def _plain_error(end: ToolEnd) -> StepError | None:
     if end.trouble:
         return StepError(code="TOOL_MISSING", message=end.trouble)
     if end.timed_out:
-        message = "the call took longer than --call-timeout allows"
-        return StepError(code="CALL_TIMEOUT", message=message, transient=True)
+        return TIMED_OUT.error()
     if end.stopped:
         return STOPPED
     if end.exit_code:

@@ -11,11 +11,10 @@ from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
 from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.waiting import EARLIER, SLOT, Patience, telling_pause
+from oraclepack.app.calls.waiting import EARLIER, Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
-from oraclepack.core.limit import limit_for
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.intercept.classify import Failure, FailureClass
@@ -52,10 +51,7 @@ def try_once(
 ) -> Tried | None:
     """Wait for a slot and call the tool; None when the call is given up before that."""
     start = tally.now()
-    limit = limit_for(prepared.limit, world.options.limits)
-    note = f"waiting for a slot of {prepared.limit}"
-    pause = telling_pause(world, prepared.call, shim, SLOT, note)
-    slot = world.limits.acquire(prepared.limit, limit, pause)
+    slot = wait_for_slot(world, prepared.call, shim, prepared.limit)
     tally.waited_since(start)
     if slot is None:
         return None

@@ -6,12 +6,14 @@ from contextlib import contextmanager
 import msgspec
 
 from oraclepack.adapters.asking import Claim, claim
+from oraclepack.adapters.limits import Slot
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import answers_of
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
+from oraclepack.core.limit import limit_for
 
 RETRY, SLOT, SAME, EARLIER = "retry", "slot", "same_question", "earlier_call"
 """What a call may wait for: its next try, a slot, another asker, a call a crash left behind."""
@@ -38,6 +40,12 @@ def telling_pause(
         return shim.pause(seconds)
 
     return pause
+
+
+def wait_for_slot(world: CallWorld, call: LiveCall, shim: Shim, name: str) -> Slot | None:
+    """The right to call a provider or a tool; None when the call is given up meanwhile."""
+    pause = telling_pause(world, call, shim, SLOT, f"waiting for a slot of {name}")
+    return world.limits.acquire(name, limit_for(name, world.options.limits), pause)
 
 
 class Patience:
