@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.app.pipeline import Pipeline, PipelineWish
+from oraclepack.app.run.asking import Asked
 from oraclepack.core.pipeline_report import Stage, StageStatus, StageTold, policy
 from oraclepack.core.run_report import CompletionTold
+from oraclepack.core.settings import Settings
 from oraclepack.report.pipeline_summary import pipeline_summary
 from tests.cli.answers import Answer, answer
 from tests.packs import pack_text
@@ -223,3 +226,14 @@ def test_the_page_on_github() -> None:
         "\nPolicy **not met**: completion 0.50 (2 of 4, wanted 0.9), yield 0.00 "
         "(0 actionable from 0 answers, wanted 1).\n\n"
     )
+
+
+def test_what_was_validated_is_what_runs(project: Path) -> None:
+    pack = project / "pack.md"
+    pack.write_text(pack_text("# 01) One\ntrue\n"), encoding="utf-8")
+    work = Pipeline(PipelineWish(str(pack), Settings(root=str(project)), Asked()))
+
+    assert work.validate()
+    pack.write_text(pack_text("# 01) One\nrm -rf docs\n"), encoding="utf-8")
+
+    assert work.prepare().pack.steps[0].code == "true\n"

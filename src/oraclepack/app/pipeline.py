@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.contents import content_at
+from oraclepack.app.reading import read_pack
 from oraclepack.app.run.asking import Asked, request_for
 from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
 from oraclepack.app.run.recorder import Observer
@@ -77,8 +78,9 @@ class Pipeline:
         return report.ok
 
     def prepare(self, observers: Sequence[Observer] = (), ask: Ask | None = None) -> RunRequest:
-        """The request for the stages that follow."""
-        made = request_for(self._wish.pack, self._settings, self._wish.asked, observers, ask)
+        """The request for the stages that follow, with the pack that was validated."""
+        pack = self.checked.pack if self.checked else read_pack(Path(self._wish.pack))
+        made = request_for(pack, self._settings, self._wish.asked, observers, ask)
         # What --select and --ignore leave out may still be what nothing can run with.
         seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
         check = None if self.checked is not None and seen_all else made.check

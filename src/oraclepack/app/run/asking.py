@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.adapters import surroundings
-from oraclepack.app.reading import read_pack
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
 from oraclepack.app.run.options import REHEARSAL, RunOptions
@@ -53,14 +52,13 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def request_for(
-    pack_path: str,
+    pack: Pack,
     settings: Settings,
     asked: Asked,
     observers: Sequence[Observer] = (),
     ask: Ask | None = None,
 ) -> RunRequest:
-    """Read and check the pack, and put together what is to be done with it."""
-    pack = read_pack(Path(pack_path))
+    """Put together what is to be done with a pack."""
     root = Path(settings.root)
     threshold = settings[rs.ROI_THRESHOLD]
     redactor = Redactor.of(surroundings.environment())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from oraclepack.app.reading import read_pack
 from oraclepack.app.run.asking import request_for
 from oraclepack.app.run.command import look_up, run_pack
 from oraclepack.app.run.telling import told, told_plan
@@ -56,13 +57,13 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
     """
     wanted = asked(flags)
     if dry_run:
-        found, plan = look_up(request_for(pack, settings, wanted))
+        found, plan = look_up(request_for(read_pack(Path(pack)), settings, wanted))
         plan_told = told_plan(found, plan)
         return Reply(plan_told, plan_text(plan_told), warnings=notices(found.notice))
     with ExitStack() as stack:
         shown = stack.enter_context(display(settings))
         person = asking(settings, shown, yes=bool(flags["yes"]))
-        request = request_for(pack, settings, wanted, shown.observers, person)
+        request = request_for(read_pack(Path(pack)), settings, wanted, shown.observers, person)
         shown.expect(request)
         result = run_pack(request)
     report = told(result)

@@ -1,7 +1,10 @@
 """`why`: the reason behind one step of a plan."""
 
+from pathlib import Path
+
 import click
 
+from oraclepack.app.reading import read_pack
 from oraclepack.app.run.asking import Asked, request_for
 from oraclepack.app.why import why_step
 from oraclepack.cli.completing import step_id as complete_step
@@ -26,7 +29,7 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
     For each call of its last attempt: whether it was asked or answered from the cache, and in
     which parts its question differs from the one asked before.
     """
-    said, told = why_step(request_for(pack, settings, Asked()), step)
+    said, told = why_step(request_for(read_pack(Path(pack)), settings, Asked()), step)
     lines = [f"{said}\n", f"run {told.run_id}: {told.run_reason}\n"]
     lines.append(f"status {told.status}, attempts {told.attempts}\n")
     if told.error:
