@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from oraclepack.adapters.cache import PLACE, AnswerCache
+from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.journal import JournalFile
+from oraclepack.adapters.rundir import CACHE
 from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.digest import sha256_bytes
@@ -26,7 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fill(project: Path) -> AnswerCache:
-    cache = AnswerCache(project / PLACE)
+    cache = AnswerCache(project / CACHE)
     for day, (key, parts) in enumerate(KEYS.items(), start=1):
         data = f"answer {key[0]}\n".encode()
         cache.put(

@@ -13,9 +13,6 @@ from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.digest import canonical_file, sha256_bytes
 from oraclepack.core.errors import InputError
 
-PLACE = ".oraclepack/cache"
-"""Under the project root."""
-
 GOOD, CHANGED, TORN = "good", "changed", "torn"
 
 _LOCK = "lock"

@@ -4,8 +4,8 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
-from oraclepack.adapters.cache import PLACE, AnswerCache
-from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.cache import AnswerCache
+from oraclepack.adapters.rundir import CACHE, RunDir
 from oraclepack.app.runs import list_runs, look_at, named_run
 from oraclepack.core.cache_entry import (
     CacheEntry,
@@ -34,15 +34,15 @@ _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 def list_cache(root: Path) -> CacheList:
     """Every answer of the project's cache, the newest first."""
-    cache = AnswerCache(root / PLACE)
+    cache = AnswerCache(root / CACHE)
     rows = [row_of(entry, state) for entry, state in cache.entries()]
     rows.sort(key=lambda row: (row.stored_at, row.key), reverse=True)
-    return CacheList(directory=PLACE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
+    return CacheList(directory=CACHE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
 
 
 def show_cached(root: Path, beginning: str) -> CacheShown:
     """One answer, by its key or the beginning of it."""
-    cache = AnswerCache(root / PLACE)
+    cache = AnswerCache(root / CACHE)
     keys = cache.find(beginning) if beginning else ()
     if len(keys) != 1:
         what = "no answer has" if not keys else f"{len(keys)} answers have"
@@ -72,7 +72,7 @@ def explain_calls(root: Path, step: StepState) -> tuple[CallExplained, ...]:
     made = sorted(step.last_invocations(), key=lambda one: one.call)
     if not made:
         return ()
-    entries = [entry for entry, _ in AnswerCache(root / PLACE).entries()]
+    entries = [entry for entry, _ in AnswerCache(root / CACHE).entries()]
     parts = {entry.key: entry.parts for entry in entries}
     return tuple(_explained(one, parts, entries) for one in made if _tool(one) == ORACLE)
 
@@ -121,7 +121,7 @@ def prune(
     root: Path, clock: Clock, *, older_than: float | None, max_size: int | None
 ) -> CachePruned:
     """Remove old answers, then the oldest until the rest fits, and what belongs to nobody."""
-    cache = AnswerCache(root / PLACE)
+    cache = AnswerCache(root / CACHE)
     entries = [entry for entry, _ in cache.entries()]
     before = None
     if older_than is not None:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.cache import PLACE, AnswerCache
+from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.limits import Limits
+from oraclepack.adapters.rundir import CACHE
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
@@ -108,7 +109,7 @@ class Office:
             run_id="r",
             pack=a_pack(bash or "# 01) step\ntrue\n"),
             journal=self.journal,
-            cache=AnswerCache(self.root / PLACE),
+            cache=AnswerCache(self.root / CACHE),
             limits=Limits(root / "limits", self.clock),
             clock=self.clock,
             chance=lambda: 0.5,
