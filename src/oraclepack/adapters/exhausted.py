@@ -2,17 +2,15 @@
 
 import errno
 
+from oraclepack.adapters import files
 from oraclepack.core.errors import WorldError
 
 _HINTS = {
     errno.EMFILE: "too many files are open; raise the limit (ulimit -n) or run fewer at once",
     errno.ENFILE: "too many files are open on this machine",
     errno.ENOMEM: "there is no memory left; end something else, or run fewer at once",
-    errno.ENOSPC: "free some space on the disk; nothing was lost, the same command continues",
-    errno.EDQUOT: "your disk quota is used up; nothing was lost, the same command continues",
     errno.EIO: "the disk fails; look after it before you go on",
-    errno.EROFS: "the file system is read-only; mount it writable or choose another directory",
-}
+} | {code: files.HINTS[code] for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)}
 
 
 def exhausted(trouble: OSError) -> WorldError | None:

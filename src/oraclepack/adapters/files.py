@@ -16,7 +16,7 @@ PRIVATE_DIRECTORY = 0o700
 _TEMPORARY = regex(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
 
-_HINTS = {
+HINTS = {
     errno.ENOSPC: "free some space on the disk; nothing was lost, the same command continues",
     errno.EDQUOT: "your disk quota is used up; nothing was lost, the same command continues",
     errno.EROFS: "the file system is read-only; mount it writable or choose another directory",
@@ -27,6 +27,7 @@ _HINTS = {
     errno.EISDIR: "a directory stands where the file should be",
     errno.ENAMETOOLONG: "the name is too long for the file system",
 }
+"""What to do where the machine refuses a change."""
 
 
 def cannot(doing: str, path: Path | str, trouble: OSError) -> WorldError:
@@ -34,7 +35,7 @@ def cannot(doing: str, path: Path | str, trouble: OSError) -> WorldError:
     reason = trouble.strerror or str(trouble)
     return WorldError(
         f"cannot {doing} {path}: {reason}",
-        hint=_HINTS.get(trouble.errno or 0, ""),
+        hint=HINTS.get(trouble.errno or 0, ""),
         detail=errno.errorcode.get(trouble.errno or 0, ""),
     )
 
