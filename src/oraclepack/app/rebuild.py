@@ -13,25 +13,11 @@ from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.legacy import file_names
-from oraclepack.core.manifest import StepsManifest, steps_manifest
+from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.secrets import Redactor
-
-_OF_THE_PACK = (
-    "title",
-    "question_id",
-    "reference",
-    "category",
-    "roi",
-    "impact",
-    "confidence",
-    "effort",
-    "horizon",
-    "tools",
-)
-"""What `steps.json` has from the pack; the journal does not know it."""
 
 
 def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
@@ -98,14 +84,7 @@ def _steps_before(run: RunDir) -> StepsManifest | None:
 def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
     """Keep what the pack once said of each step."""
     known = {entry.step_id: entry for entry in before.steps}
-    steps = tuple(
-        msgspec.structs.replace(
-            entry, **{k: getattr(known[entry.step_id], k) for k in _OF_THE_PACK}
-        )
-        if entry.step_id in known
-        else entry
-        for entry in now.steps
-    )
+    steps = tuple(with_words_of(entry, known.get(entry.step_id, entry)) for entry in now.steps)
     merged = msgspec.structs.replace(now, steps=steps)
     files.write_atomic(run.path / "steps.json", canonical_file(merged), mode=files.PRIVATE_FILE)
 

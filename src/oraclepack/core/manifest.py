@@ -217,7 +217,15 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
     )
 
 
+def with_words_of(entry: StepEntry, told: StepEntry) -> StepEntry:
+    """A step, with what an older entry has from the pack: the journal does not know it."""
+    names = _Asked.__annotations__
+    return msgspec.structs.replace(entry, **{name: getattr(told, name) for name in names})
+
+
 class _Asked(TypedDict):
+    """What an entry has from the pack."""
+
     title: str | None
     question_id: str | None
     reference: str | None

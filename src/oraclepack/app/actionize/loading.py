@@ -20,6 +20,7 @@ from oraclepack.core.manifest import (
     StepsManifest,
     run_manifest,
     steps_manifest,
+    with_words_of,
 )
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
@@ -133,14 +134,7 @@ def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepE
     if pack is not None or written is None:
         return entries
     told: Mapping[str, StepEntry] = {entry.step_id: entry for entry in written.steps}
-    return tuple(_with_header(entry, told.get(entry.step_id)) for entry in entries)
-
-
-def _with_header(entry: StepEntry, told: StepEntry | None) -> StepEntry:
-    if told is None:
-        return entry
-    names = ("title", "question_id", "reference", "category", "roi", "effort")
-    return msgspec.structs.replace(entry, **{name: getattr(told, name) for name in names})
+    return tuple(with_words_of(entry, told.get(entry.step_id, entry)) for entry in entries)
 
 
 class _RunReader:
