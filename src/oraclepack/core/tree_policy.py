@@ -31,6 +31,11 @@ class Watched(msgspec.Struct):
     policy: TreePolicy
     strange: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """What is wrong with them, for people."""
+        return f"files it does not own changed while it ran: {', '.join(self.strange[:5])}"
+
 
 def policy_of(step: Step) -> TreePolicy:
     """The author's word, else: codex and editing gemini mutate, a step of oracle calls reads."""

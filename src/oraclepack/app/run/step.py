@@ -99,10 +99,9 @@ def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgeme
     strict = session.options.strict or watched.policy is TreePolicy.OWNED
     if judged.status is Status.FAILED or not watched.strange or not strict:
         return judged
-    message = f"files it does not own changed while it ran: {', '.join(watched.strange[:5])}"
     return Judgement(
         Status.FAILED,
-        StepError(code="TREE_CHANGED", message=message),
+        StepError(code="TREE_CHANGED", message=watched.told),
         verification=judged.verification,
     )
 

@@ -44,18 +44,18 @@ def watched_tree(
 
 
 def recorded_change(
-    run_dir: Path, tree: Worktree, before: str, step_id: str, attempt: int
+    run: RunDir, tree: Worktree, before: str, step_id: str, attempt: int
 ) -> j.TreeChanged:
     """What lies between a tree and now, as a patch in the run directory."""
     after = tree.snapshot()
     touched = tree.touched(before, after)
     patch = None
     if touched:
-        folder = run_dir / "steps" / step_id
+        folder = run.step(step_id)
         files.make_private(folder)
         place = folder / (PATCH if attempt == 1 else f"changes.{attempt}.patch")
         files.write_atomic(place, tree.difference(before, after), mode=files.PRIVATE_FILE)
-        patch = place.relative_to(run_dir).as_posix()
+        patch = place.relative_to(run.path).as_posix()
     return j.TreeChanged(step=step_id, attempt=attempt, files=touched, patch=patch)
 
 
@@ -68,7 +68,7 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
         if tree is None:
             continue
         try:
-            change = recorded_change(run.path, tree, state.tree_before, step_id, state.attempts)
+            change = recorded_change(run, tree, state.tree_before, step_id, state.attempts)
         except WorktreeError as trouble:
             message = f"what the killed attempt changed cannot be told: {trouble}"
             record.append(j.Warned(step=step_id, code="tree", message=message))
@@ -92,7 +92,7 @@ def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Ite
         yield
     finally:
         try:
-            change = recorded_change(session.run.path, tree, before, step.id, attempt)
+            change = recorded_change(session.run, tree, before, step.id, attempt)
             _tell_repositories(session, step, tree)
         except WorktreeError as trouble:
             _cannot_watch(session, step, trouble)
@@ -135,9 +135,7 @@ def _look_for_strangers(
 ) -> None:
     watched.strange = strangers(_from_root(session, tree, touched), _allowed(session, step))
     if watched.strange:
-        listed = ", ".join(watched.strange[:5])
-        message = f"files it does not own changed while it ran: {listed}"
-        session.record.append(j.Warned(step=step.id, code="tree", message=message))
+        session.record.append(j.Warned(step=step.id, code="tree", message=watched.told))
 
 
 def _from_root(session: Session, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
