@@ -9,6 +9,7 @@ the sake of `replace`: one copy per event, ten times as fast as a dataclass's.
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from types import MappingProxyType
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +18,13 @@ from oraclepack.core import journal as j
 from oraclepack.core.journal_line import AnyEvent, Unknown
 from oraclepack.core.result import Process, RollbackStatus, Status, StepError, Usage
 from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
+
+FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
+
+
+def path_of(event: FileEvent) -> str | None:
+    """The place in the project that was set aside or written to."""
+    return event.path if isinstance(event, j.SetAside) else event.declared_path
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -31,7 +39,7 @@ class Rollback(msgspec.Struct, frozen=True):
 
     status: RollbackStatus
     steps: tuple[str, ...] = ()
-    files: tuple[j.SetAside | j.OutputRecorded, ...] = ()
+    files: tuple[FileEvent, ...] = ()
     """What there was to take back; kept for the command that finishes an interrupted one."""
     undone: tuple[j.FileUndone, ...] = ()
     error: str | None = None
@@ -49,7 +57,7 @@ class RunState(msgspec.Struct, frozen=True):
     prelude_attempts: int = 0
     prelude_error: StepError | None = None
     prelude_process: Process | None = None
-    session_files: tuple[j.SetAside | j.OutputRecorded, ...] = ()
+    session_files: tuple[FileEvent, ...] = ()
     """What the last command set aside and produced: what a rollback takes back."""
     rollback: Rollback | None = None
     warnings: tuple[j.Warned, ...] = ()

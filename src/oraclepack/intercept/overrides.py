@@ -9,6 +9,7 @@ from oraclepack.core.errors import UsageError
 from oraclepack.core.flag_tables import FlagTable
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv
 from oraclepack.core.readable import readable
+from oraclepack.core.secrets import BLOT
 
 WAIT, FORCE = "--wait", "--force"
 
@@ -146,7 +147,7 @@ def shown_argv(parsed: ParsedArgv, argv: Sequence[str], longest: int = 160) -> t
     words = list(argv)
     for use in parsed.flags:
         if use.spec.secret and use.value_at is not None:
-            words[use.value_at] = words[use.value_at][: use.value_offset] + "[redacted]"
+            words[use.value_at] = words[use.value_at][: use.value_offset] + BLOT
     return tuple(readable(_shortened(word, longest)) for word in words)
 
 

@@ -8,7 +8,6 @@ interrupted is finished from the same list. The next command does that before it
 
 from collections.abc import Iterable
 from posixpath import normpath
-from typing import TypeAlias
 
 import msgspec
 
@@ -16,9 +15,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.legacy import file_names
 from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
-from oraclepack.core.runstate import RunState
-
-FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
+from oraclepack.core.runstate import FileEvent, RunState, path_of
 
 _PRD = regex(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
@@ -85,18 +82,20 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
     undone = {event.path for event in begun.undone} if begun else set()
     left = tuple(undo for undo in undos if undo.path not in undone)
     paths = {undo.path for undo in undos}
-    touched = {event.step for event in state.session_files if _path(event) in paths}
+    touched = {event.step for event in state.session_files if path_of(event) in paths}
     return UndoList(left, tuple(kept), begun.steps if begun else tuple(sorted({*failed, *touched})))
 
 
 def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None:
     """Why a rollback never touches a path, or None."""
+    from oraclepack.core.ticket_files import TM_COMPLEXITY  # noqa: PLC0415 - not for every run
+
     # Case is folded since some file systems do.
     place = normpath(path)
     names = place.casefold().split("/")
     if ".taskmaster" in names:
         return "it belongs to Task Master"
-    if names[-1] == "tm-complexity.json":
+    if names[-1] == TM_COMPLEXITY:
         return "it is a result of Task Master"
     if _PRD.fullmatch(names[-1]):
         return "it is the PRD"
@@ -113,14 +112,10 @@ def _by_path(
     """The first event about each path, in their order."""
     found: dict[str, FileEvent] = {}
     for event in events:
-        path = _path(event)
+        path = path_of(event)
         if path is not None:
             found.setdefault(path, event)
     return found
-
-
-def _path(event: FileEvent) -> str | None:
-    return event.path if isinstance(event, j.SetAside) else event.declared_path
 
 
 def _lost(event: FileEvent) -> str | None:

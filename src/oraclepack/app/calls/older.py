@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from oraclepack.adapters.backups import keep_copy
 from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall
+from oraclepack.core.runstate import path_of
 
 
 def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> None:
@@ -17,7 +17,7 @@ def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> 
     step = world.pack.step(call.step)
     declared = {output.path.value for output in step.outputs} if step else set()
     named = {_place(world, path) for path in declared if path}
-    known = {_path(event) for event in world.journal.state.session_files}
+    known = {path_of(event) for event in world.journal.state.session_files}
     for output in outputs:
         path = output.relative
         if path in named or path in known or not world.shared.is_first_to_write(path):
@@ -30,7 +30,3 @@ def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> 
 def _place(world: CallWorld, path: str) -> str:
     verdict = jail(world.root, path)
     return verdict.relative if isinstance(verdict, Allowed) else path
-
-
-def _path(event: j.SetAside | j.OutputRecorded) -> str | None:
-    return event.path if isinstance(event, j.SetAside) else event.declared_path
