@@ -7,11 +7,11 @@ import jsonschema
 import pytest
 
 import oraclepack.cli.commands.schema as schema_command
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.main import TerminatedError, run
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import InputError, UsageError, WorldError
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import schema_of
 from tests.cli.answers import answer
 

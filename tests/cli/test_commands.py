@@ -2,9 +2,9 @@ import jsonschema
 import pytest
 
 from oraclepack.cli.describe import commands
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import Group
 from oraclepack.cli.table import COMMANDS, root
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS, schema_of
 from tests.cli.answers import answer
 from tests.generated import ROOT, root_help

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 import oraclepack
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.core.event import Event
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.setting import Setting
 from oraclepack.core.step import DIRECTIVES

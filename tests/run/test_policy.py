@@ -1,13 +1,13 @@
 import pytest
 
 from oraclepack.core import journal as j
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.result import RollbackStatus, Status, StepError
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.run.policy import (
     Completion,
     RunReply,
-    Verdict,
     completion,
     exit_code,
     reply,
@@ -144,7 +144,7 @@ def test_the_reply_after_a_rollback(
     assert told.completed_steps == ids("01", "02", "03", "04")
     assert (told.rollback_status, told.rollback_error) == (status, error)
     assert (told.failed_step, told.resume_from) == ("05", resume_from)
-    assert verdict(told, completion(TWENTY, STOPPED, 0.0), ci=True) is Verdict.STEP_FAILED
+    assert verdict(told, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
 
 
 def test_the_rollback_of_an_earlier_command_is_not_told() -> None:
@@ -167,18 +167,18 @@ NO_PRELUDE = a_run(
 @pytest.mark.parametrize(
     ("state", "required", "ci", "expected"),
     [
-        pytest.param(all_but(Status.OK), 1.0, False, Verdict.DONE, id="all well"),
-        pytest.param(all_but(Status.OK), 1.0, True, Verdict.DONE, id="all well in CI"),
-        pytest.param(all_but(Status.FAILED, "05"), 0.9, False, Verdict.STEP_FAILED, id="19 of 20"),
-        pytest.param(all_but(Status.FAILED, "05"), 1.0, True, Verdict.POLICY, id="19 of 20 in CI"),
+        pytest.param(all_but(Status.OK), 1.0, False, ExitCode.DONE, id="all well"),
+        pytest.param(all_but(Status.OK), 1.0, True, ExitCode.DONE, id="all well in CI"),
+        pytest.param(all_but(Status.FAILED, "05"), 0.9, False, ExitCode.STEP_FAILED, id="19 of 20"),
+        pytest.param(all_but(Status.FAILED, "05"), 1.0, True, ExitCode.POLICY, id="19 of 20 in CI"),
         pytest.param(
-            all_but(Status.FAILED, "05"), 0.9, True, Verdict.DONE, id="19 of 20 are enough in CI"
+            all_but(Status.FAILED, "05"), 0.9, True, ExitCode.DONE, id="19 of 20 are enough in CI"
         ),
-        pytest.param(NO_PRELUDE, 0.0, True, Verdict.STEP_FAILED, id="the prelude failed"),
+        pytest.param(NO_PRELUDE, 0.0, True, ExitCode.STEP_FAILED, id="the prelude failed"),
     ],
 )
 def test_what_the_exit_code_tells(
-    state: RunState, required: float, ci: bool, expected: Verdict
+    state: RunState, required: float, ci: bool, expected: ExitCode
 ) -> None:
     told = reply(TWENTY, state)
 

@@ -20,6 +20,7 @@ from oraclepack.adapters.nameless import Nameless
 from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
+from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.ports import Clock
 
 _KILL_PATIENCE = 10.0
@@ -186,7 +187,7 @@ def _outcome(
     by_signal = -code if code is not None and code < 0 else None
     return Outcome(
         reason=ending,
-        exit_code=128 + by_signal if by_signal else code,
+        exit_code=SIGNALLED + by_signal if by_signal else code,
         signal=by_signal,
         started_at=begun[0],
         duration=(clock.monotonic_ns() - begun[1]) / 1e9,

@@ -15,10 +15,11 @@ from oraclepack.adapters.spool import Spool, is_same, make_spool, nameless_file
 from oraclepack.adapters.stop import Stop
 from oraclepack.adapters.tool_process import Ended, Launch, run_process
 from oraclepack.core.attempt import Grace, StopLevel
+from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.result import Process
 
-_NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, 130
+_NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, int(ExitCode.INTERRUPTED)
 
 
 class World(msgspec.Struct, frozen=True):
@@ -146,7 +147,7 @@ def _told(ended: Ended, launch: Launch, keep: int) -> ToolEnd:
     out, out_cut = launch.stdout.tail(keep)
     err, err_cut = ("", False) if launch.stderr is launch.stdout else launch.stderr.tail(keep)
     return ToolEnd(
-        exit_code=ended.code if ended.code >= 0 else 128 - ended.code,
+        exit_code=ended.code if ended.code >= 0 else SIGNALLED - ended.code,
         out=out,
         err=err,
         cut=out_cut or err_cut,

@@ -16,6 +16,7 @@ from oraclepack.app.verify import manner_of
 from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
 from oraclepack.core.errors import OraclePackError
+from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import (
     PipelineTold,
@@ -34,8 +35,6 @@ from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.core.verified import Verified
 from oraclepack.run.policy import PRELUDE
 from oraclepack.verify.pack import Recorded, verify_pack
-
-_SIGNALLED = 128
 
 
 class PipelineWish(msgspec.Struct, frozen=True):
@@ -148,7 +147,7 @@ class Pipeline:
     def _after_steps(self, result: RunResult) -> After:
         """Verify and actionize while the run is still locked; what that means for its end."""
         told = run_told(result)
-        prelude, stopped = told.failed_step == PRELUDE, result.exit_code >= _SIGNALLED
+        prelude, stopped = told.failed_step == PRELUDE, result.exit_code >= SIGNALLED
         self._end(Stage.RUN, *_of_run(told, stopped=stopped))
         if not prelude and not stopped and self._goes_on():
             self._verify(result)

@@ -7,9 +7,9 @@ import traceback
 from oraclepack import __version__
 from oraclepack.adapters.crash_log import write_crash_log
 from oraclepack.adapters.surroundings import environment
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.secrets import Redactor
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from oraclepack import __version__
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import Command, Group
 from oraclepack.core.described import CommandFacts, Described, ExitMeaning, Parameter
 from oraclepack.core.docstring import cleaned
 from oraclepack.core.envelope import SCHEMA_VERSION
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.setting import Setting, Source
 
 

@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from oraclepack.app.settings import load_settings
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.setting import Setting
 from oraclepack.core.settings import COLOR, OUTPUT, Settings

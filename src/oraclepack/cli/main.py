@@ -14,16 +14,22 @@ from oraclepack import __version__
 from oraclepack.adapters import config
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.cli import render
-from oraclepack.cli.exit_codes import ExitCode, for_error
 from oraclepack.cli.frame import HelpAskedError, Request, UnknownCommandError
 from oraclepack.cli.options import JSON_FLAG, asks_for_json
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.table import VersionAskedError, root
 from oraclepack.core.envelope import Failure, Meta, reported_ms
-from oraclepack.core.errors import OraclePackError
+from oraclepack.core.errors import BrokenOffError, LockedError, OraclePackError
+from oraclepack.core.exit_codes import ExitCode
 
 PROGRAM = "oraclepack"
 _VALUES_BETWEEN_COLLECTIONS = 50_000
+_BY_ERROR: dict[type[OraclePackError], ExitCode] = {
+    OraclePackError: ExitCode.INVALID,
+    LockedError: ExitCode.LOCKED,
+    BrokenOffError: ExitCode.STEP_FAILED,
+}
+"""The nearest class in an error's ancestry decides."""
 
 
 class TerminatedError(BaseException):
@@ -72,9 +78,9 @@ def _ended(ending: BaseException, request: Request) -> Reply:
         case click.ClickException():
             reply = _misused(ending, request)
         case OraclePackError():
-            reply = Reply(exit_code=for_error(ending), error=_told(ending, request))
+            reply = Reply(exit_code=_exit_code(ending), error=_told(ending, request))
         case OSError() if (world := _exhausted(ending)) is not None:
-            reply = Reply(exit_code=for_error(world), error=_told(world, request))
+            reply = Reply(exit_code=_exit_code(world), error=_told(world, request))
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():
@@ -84,6 +90,10 @@ def _ended(ending: BaseException, request: Request) -> Reply:
 
             reply = crashed(ending, request.command)
     return reply
+
+
+def _exit_code(error: OraclePackError) -> ExitCode:
+    return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
 
 
 def _invoke(args: Sequence[str], request: Request) -> Reply:

@@ -1,9 +1,9 @@
 """The answer of a command that wrote only some of its files."""
 
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.reply import Reply
 from oraclepack.core.carried import Carried
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.result import RollbackStatus
 
 _TOLD = {

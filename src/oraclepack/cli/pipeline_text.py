@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 
 from oraclepack.app.validate import Checked, Outcome
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.findings import as_text
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, run_text
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.pipeline_report import (
-    CONTRACT,
-    INVALID,
-    POLICY,
     PipelineTold,
     PolicyTold,
     Stage,
@@ -20,7 +17,6 @@ from oraclepack.core.pipeline_report import (
 from oraclepack.core.result import RollbackStatus
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
-_SIGNALLED = 128
 
 
 def pipeline_text(
@@ -44,18 +40,18 @@ def pipeline_text(
 def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> Failure:
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
-    if code == INVALID:
+    if code == ExitCode.INVALID:
         mend = "mend the findings of severity error; `oraclepack explain RULE` tells how"
         return Failure(
             "INVALID_PACK", f"not valid: {told.pack}", phase=Stage.VALIDATE, suggestion=mend
         )
-    if code >= _SIGNALLED:
+    if code >= SIGNALLED:
         how = ExitCode(code)
         return Failure(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
-    if code == POLICY and told.policy is not None:
+    if code == ExitCode.POLICY and told.policy is not None:
         message = "; ".join(told.policy.shortfalls)
         return Failure("POLICY", message, phase="policy", suggestion=_way_out(told, onwards))
-    if code == CONTRACT and told.verify is not None:
+    if code == ExitCode.CONTRACT and told.verify is not None:
         totals = told.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
         again = "ask those steps again: oraclepack pipeline PACK --rerun NN --refresh"

@@ -5,9 +5,9 @@ from typing import IO
 
 import msgspec
 
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.reply import Reply, Styled, Text
 from oraclepack.core.envelope import Envelope, Failure, Meta
+from oraclepack.core.exit_codes import ExitCode
 
 _LOOKS = {
     "bold": "1",

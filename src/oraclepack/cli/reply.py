@@ -2,8 +2,8 @@
 
 import msgspec
 
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
 
 
 class Styled(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@
     └── WorldError             the machine refused: disk, permission, a program that is missing
         └── BrokenOffError     the same in the middle of a run, which the next command continues
 
-Exit codes are the command line's business (`cli/exit_codes.py`), not the error's.
+Which exit code an error gives is the command line's business (`cli/main.py`), not the error's.
 """
 
 

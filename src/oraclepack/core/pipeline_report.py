@@ -6,15 +6,13 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.backlog import Actionized, WorkStatus
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import CompletionTold, RunTold
 from oraclepack.core.validation import Validation
 from oraclepack.core.verified import Verified
 
 _ROUNDING = 1e-9
-
-DONE, INVALID, STEP_FAILED, CONTRACT, POLICY = 0, 2, 3, 4, 5
-"""The exit codes a pipeline ends with when no signal stops it."""
 
 
 class Stage(StrEnum):
@@ -126,18 +124,20 @@ def policy(
     return msgspec.structs.replace(figures, met=not figures.shortfalls)
 
 
-def verdict(stages: Sequence[StageTold], figures: PolicyTold | None, *, unweighable: bool) -> int:
+def verdict(
+    stages: Sequence[StageTold], figures: PolicyTold | None, *, unweighable: bool
+) -> ExitCode:
     """The exit code. In CI the policy decides, except where nothing is left to weigh.
 
     That is so after a rollback, a failed prelude, or a backlog that could not be written.
     """
     failed = {one.stage for one in stages if one.status is StageStatus.FAILED}
     if Stage.VALIDATE in failed:
-        return INVALID
+        return ExitCode.INVALID
     if unweighable or Stage.ACTIONIZE in failed:
-        return STEP_FAILED
+        return ExitCode.STEP_FAILED
     if figures is not None and figures.applies:
-        return DONE if figures.met else POLICY
+        return ExitCode.DONE if figures.met else ExitCode.POLICY
     if Stage.RUN in failed:
-        return STEP_FAILED
-    return CONTRACT if Stage.VERIFY in failed else DONE
+        return ExitCode.STEP_FAILED
+    return ExitCode.CONTRACT if Stage.VERIFY in failed else ExitCode.DONE

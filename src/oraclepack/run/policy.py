@@ -1,9 +1,8 @@
 """What a run came to: the figures a CI policy asks for, and the reply of the command."""
 
-from enum import StrEnum
-
 import msgspec
 
+from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
@@ -31,14 +30,6 @@ class Completion(msgspec.Struct, frozen=True):
     @property
     def is_met(self) -> bool:
         return self.figure >= self.required - _ROUNDING
-
-
-class Verdict(StrEnum):
-    """What a command's exit code tells."""
-
-    DONE = "done"
-    STEP_FAILED = "step_failed"
-    POLICY = "policy"
 
 
 class RunReply(msgspec.Struct, frozen=True):
@@ -96,27 +87,24 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
     )
 
 
-def verdict(told: RunReply, figures: Completion, *, ci: bool) -> Verdict:
+def verdict(told: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
     """What the exit code says: the policy decides in CI, except where nothing is left to weigh.
 
     A rollback leaves nothing to count, and neither does a prelude that failed.
     """
     rolled_back = told.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     if rolled_back or told.failed_step == PRELUDE:
-        return Verdict.STEP_FAILED
+        return ExitCode.STEP_FAILED
     if ci:
-        return Verdict.DONE if figures.is_met else Verdict.POLICY
-    return Verdict.STEP_FAILED if told.failed_steps else Verdict.DONE
-
-
-_EXIT_CODES = {Verdict.DONE: 0, Verdict.STEP_FAILED: 3, Verdict.POLICY: 5}
+        return ExitCode.DONE if figures.is_met else ExitCode.POLICY
+    return ExitCode.STEP_FAILED if told.failed_steps else ExitCode.DONE
 
 
 def exit_code(told: RunReply, figures: Completion, *, ci: bool, signal: int | None) -> int:
     """The exit code of a command; one that was stopped by a signal says so, as shells do."""
     if signal is not None:
-        return 128 + signal
-    return _EXIT_CODES[verdict(told, figures, ci=ci)]
+        return SIGNALLED + signal
+    return verdict(told, figures, ci=ci)
 
 
 def _with(statuses: dict[StepId, Status], wanted: Status) -> tuple[StepId, ...]:

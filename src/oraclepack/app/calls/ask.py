@@ -13,6 +13,7 @@ from oraclepack.app.calls.trying import Tried, try_once
 from oraclepack.app.calls.waiting import RETRY, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError, WorldError
+from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
 from oraclepack.core.result import Cache, StepError
 from oraclepack.intercept.classify import Failure, FailureClass
@@ -21,8 +22,7 @@ from oraclepack.intercept.session import answer_in_log
 from oraclepack.intercept.truth import COMPLETED, WRITE_FALLBACK
 
 STOPPED = StepError(code="INTERRUPTED", message="stopped before its end", transient=True)
-STOPPED_EXIT = 130
-_SIGNALLED = 128
+STOPPED_EXIT = int(ExitCode.INTERRUPTED)
 
 
 class Asking:
@@ -58,7 +58,7 @@ class Asking:
             if exit_code is not None:
                 return exit_code
             # What was ended by force is still marked running, and would block its own repetition.
-            killed = tried.end.timed_out or tried.end.exit_code > _SIGNALLED
+            killed = tried.end.timed_out or tried.end.exit_code > SIGNALLED
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
 
     def _harvested(self, tried: Tried) -> Tried:

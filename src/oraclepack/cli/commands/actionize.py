@@ -5,12 +5,12 @@ from pathlib import Path
 import click
 
 from oraclepack.app.actionize.command import Request, actionize_request
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.exports import export_option, exports_named
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure
 from oraclepack.cli.reply import Reply
 from oraclepack.core.backlog import Actionized, WorkStatus
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
 from oraclepack.core.settings import Settings
 

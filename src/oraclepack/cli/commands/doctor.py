@@ -6,11 +6,11 @@ import click
 
 from oraclepack.app.doctor import examine
 from oraclepack.cli.completing import run_ids
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import UsageError
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.health import Check, Health, Presence
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.settings import Settings

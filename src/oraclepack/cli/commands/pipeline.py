@@ -14,7 +14,6 @@ from oraclepack.app.pipeline_reports import (
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.display import asking, display
 from oraclepack.cli.events import to_stderr
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.exports import export_option, exports_named
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, notices, picking
@@ -23,6 +22,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.pipeline_report import PipelineTold
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings

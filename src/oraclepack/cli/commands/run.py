@@ -12,7 +12,6 @@ from oraclepack.app.run.telling import told, told_plan
 from oraclepack.app.step_summary import tell_github
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.display import asking, display
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, notices, picking
 from oraclepack.cli.reply import Reply
@@ -20,6 +19,7 @@ from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.settings import STRICT, Settings
 

@@ -7,12 +7,12 @@ import click
 
 from oraclepack.app import ticketify as use_case
 from oraclepack.app.tickets_check import REPORTS, check_tickets
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import UsageError
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
 from oraclepack.core.settings import Settings
 from oraclepack.core.ticket import MOST_TICKETS, Mode

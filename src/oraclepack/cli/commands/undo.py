@@ -3,9 +3,9 @@
 import click
 
 from oraclepack.app.undo import undo_step
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.settings import Settings
 
 

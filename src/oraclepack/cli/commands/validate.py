@@ -3,11 +3,11 @@
 import click
 
 from oraclepack.app.validate import Outcome, validate_packs
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.findings import as_text
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.report.annotations import annotations
 

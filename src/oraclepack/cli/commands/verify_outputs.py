@@ -3,11 +3,11 @@
 import click
 
 from oraclepack.app.verify import verify_outputs
-from oraclepack.cli.exit_codes import ExitCode
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.verified import Totals, Verified
 

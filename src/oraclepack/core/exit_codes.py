@@ -1,9 +1,10 @@
-"""Every exit code there is, and which error gives which."""
+"""Every exit code there is."""
 
 from enum import IntEnum
 from typing import Self
 
-from oraclepack.core.errors import BrokenOffError, LockedError, OraclePackError
+SIGNALLED = 128
+"""What shells add to the number of the signal that ended a program."""
 
 
 class ExitCode(IntEnum):
@@ -24,17 +25,5 @@ class ExitCode(IntEnum):
     CONTRACT = 4, "outputs do not meet their contract"
     POLICY = 5, "the CI policy is not met"
     LOCKED = 6, "the run is in use by another process"
-    INTERRUPTED = 130, "stopped by Ctrl-C"
-    TERMINATED = 143, "stopped by a termination signal"
-
-
-_BY_ERROR: dict[type[OraclePackError], ExitCode] = {
-    OraclePackError: ExitCode.INVALID,
-    LockedError: ExitCode.LOCKED,
-    BrokenOffError: ExitCode.STEP_FAILED,
-}
-"""The nearest class in an error's ancestry decides."""
-
-
-def for_error(error: OraclePackError) -> ExitCode:
-    return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
+    INTERRUPTED = SIGNALLED + 2, "stopped by Ctrl-C"
+    TERMINATED = SIGNALLED + 15, "stopped by a termination signal"
