@@ -75,6 +75,8 @@ def test_a_section_is_present_when_it_is_named(text: str, present: set[Section])
         pytest.param("```\n# Direct answer\n```", [], id="code"),
         pytest.param("~~~ md\n```\n# a\n~~~ x\n# b\n~~~\n# c", ["c"], id="a fence in a fence"),
         pytest.param("```\n# Direct answer", [], id="a fence that never ends"),
+        pytest.param("``` a ` b\n# c", ["c"], id="a fence of backticks has none behind it"),
+        pytest.param("~~~ a ` b\n# c", [], id="one of tildes may"),
     ],
 )
 def test_what_is_a_heading(text: str, found: list[str]) -> None:

@@ -28,6 +28,7 @@ def signs(text: str, prompt: str | None = None, path: str = "a.md") -> list[tupl
         pytest.param("Yes:\n\n```\ncode\n", 3, id="backticks"),
         pytest.param("~~~ python\n```\n~~~ x\n", 1, id="tildes, with other marks inside"),
         pytest.param("````\n```\ncode", 1, id="a shorter mark closes nothing"),
+        pytest.param("~~~ a `b`\ncode", 1, id="tildes, with backticks behind them"),
     ],
 )
 def test_a_fence_is_never_closed(text: str, line: int) -> None:

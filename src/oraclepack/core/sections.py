@@ -41,7 +41,8 @@ _WORDINGS = {
 ALL_SECTIONS = tuple(Section)
 
 _FOLDED = regex(r"[\W_]+")
-_FENCE = regex(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
+FENCE = regex(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
+"""The first or last line of a code block."""
 _ATX = regex(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
 _UNDERLINE = regex(r" {0,3}(?:=+|-{2,})[ \t]*$")
 _BOLD = regex(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
@@ -88,7 +89,7 @@ def headings(text: str) -> Iterator[str]:
     Lines inside code fences are none. A numbered line counts only when it begins with a section,
     since the items of any list look the same.
     """
-    lines = list(_outside_fences(text))
+    lines = ["" if block else line for _, line, block in numbered(text.splitlines())]
     for position, line in enumerate(lines):
         following = lines[position + 1] if position + 1 < len(lines) else ""
         folded = normalise(line)
@@ -102,18 +103,15 @@ def headings(text: str) -> Iterator[str]:
                 yield words
 
 
-def _outside_fences(text: str) -> Iterator[str]:
-    """The lines that are not code; a fence leaves an empty line behind."""
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if fence:
-            closes = (
-                mark is not None and mark["mark"].startswith(fence) and not mark["info"].strip()
-            )
-            fence = "" if closes else fence
-        elif mark is not None:
-            fence = mark["mark"]
-            yield ""
-        else:
-            yield line
+def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str, int]]:
+    """Each line with its number, and that of the line which opens its code block; 0 for none."""
+    fence, opened = "", 0
+    for number, line in enumerate(lines, start=1):
+        mark = FENCE.match(line)
+        if mark is not None and not opened:
+            fence, opened = mark["mark"], number
+            yield number, line, opened
+            continue
+        yield number, line, opened
+        if mark is not None and mark["mark"].startswith(fence) and not mark["info"].strip():
+            opened = 0

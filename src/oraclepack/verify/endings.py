@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from oraclepack.core.regex import regex
-from oraclepack.verify.outline import FENCE, numbered
+from oraclepack.core.sections import FENCE, numbered
 from oraclepack.verify.suspicion import Suspicion
 
 _BARE_MARKER = regex(r"^\s*(?:[-*+]|\d+[.)])\s*$")
@@ -21,17 +21,9 @@ _ENOUGH = 3
 
 
 def unclosed_fence(lines: Sequence[str]) -> Iterator[Suspicion]:
-    opened: tuple[str, int] | None = None
-    for number, line in enumerate(lines, start=1):
-        match = FENCE.match(line)
-        if match is None:
-            continue
-        if opened is None:
-            opened = (match["mark"], number)
-        elif match["mark"].startswith(opened[0]) and not match["info"].strip():
-            opened = None
-    if opened is not None:
-        yield Suspicion("unclosed_fence", "a code block is never closed", opened[1])
+    *_, (_, _, opened) = numbered((*lines, ""))  # a line after the last belongs to what is open
+    if opened:
+        yield Suspicion("unclosed_fence", "a code block is never closed", opened)
 
 
 def cut_off(lines: Sequence[str]) -> Iterator[Suspicion]:
@@ -74,8 +66,8 @@ def _blocks(lines: Sequence[str]) -> list[str]:
     """Paragraphs and list items, each as one line; headings and code are none."""
     blocks: list[str] = []
     begins = True
-    for _, line, is_code in numbered(lines):
-        if is_code or not line.strip() or line.startswith("#"):
+    for _, line, block in numbered(lines):
+        if block or not line.strip() or line.startswith("#"):
             begins = True
         elif begins or _ITEM.match(line):
             blocks.append(_ITEM.sub("", line).strip())

@@ -1,13 +1,12 @@
 """An answer in parts: each heading with the lines below it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from oraclepack.core.regex import regex
-from oraclepack.core.sections import Section, normalise
+from oraclepack.core.sections import Section, normalise, numbered
 
-FENCE = regex(r"^ {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
 _ATX = regex(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
 _UNDERLINE = regex(r"^ {0,3}(?:={3,}|-{3,})\s*$")
 _NUMBER = regex(r"^\d{1,2} ")
@@ -40,9 +39,9 @@ def parts_of(lines: Sequence[str]) -> tuple[Part, ...]:
     """
     parts = [_Open()]
     underlines = set[int]()
-    for number, line, is_code in numbered(lines):
+    for number, line, block in numbered(lines):
         following = lines[number] if number < len(lines) else ""
-        heading = None if is_code else _heading(line, following)
+        heading = None if block else _heading(line, following)
         if heading is not None:
             parts.append(_Open(heading, number))
             if _UNDERLINE.match(following):
@@ -50,20 +49,6 @@ def parts_of(lines: Sequence[str]) -> tuple[Part, ...]:
         elif line.strip() and number not in underlines:
             parts[-1].body.append((number, line))
     return tuple(part.closed() for part in parts)
-
-
-def numbered(lines: Sequence[str]) -> Iterator[tuple[int, str, bool]]:
-    """Each line with its number, and whether it belongs to a code block."""
-    fence = ""
-    for number, line in enumerate(lines, start=1):
-        mark = FENCE.match(line)
-        yield number, line, bool(fence or mark)
-        if mark is None:
-            continue
-        if not fence:
-            fence = mark["mark"]
-        elif mark["mark"].startswith(fence) and not mark["info"].strip():
-            fence = ""
 
 
 def _heading(line: str, following: str) -> str | None:
