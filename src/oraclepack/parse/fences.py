@@ -1,6 +1,5 @@
-"""Markdown to code blocks and headings. The only home of markdown-it."""
+"""Markdown to code blocks and headings."""
 
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -9,17 +8,7 @@ from oraclepack.core.source import Span
 from oraclepack.parse.plain_markdown import Heading, Markdown, read_plain
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
-
-
-@cache
-def _parser() -> "MarkdownIt":
-    # Imported here: commands that read no pack must not pay for it.
-    from markdown_it import MarkdownIt  # noqa: PLC0415
-
-    # Only the block structure matters; without the inline rules a long pack is read twice as fast.
-    return MarkdownIt("commonmark").disable(["inline", "text_join"])
 
 
 def read_markdown(text: str) -> Markdown:
@@ -29,8 +18,10 @@ def read_markdown(text: str) -> Markdown:
 
 def read_commonmark(text: str) -> Markdown:
     """The same by a CommonMark parser, whatever the text."""
+    from oraclepack.parse.commonmark import block_parser  # noqa: PLC0415 - see there
+
     lines = text.split("\n")
-    tokens = _parser().parse(text)
+    tokens = block_parser().parse(text)
     fences = [_fence(token, lines) for token in tokens if token.type in {"fence", "code_block"}]
     headings = [
         Heading(following.content.strip(), token.map[0] + 1)

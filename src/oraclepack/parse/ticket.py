@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from oraclepack.core.ticket import ActionKind, Item, Mention, Ticket
 from oraclepack.parse.front_matter import FrontMatter, read_front_matter
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 LONGEST_SUMMARY = 280
@@ -29,21 +27,15 @@ _NEED_KEYS = ("depends_on", "depends", "dependencies", "blocked_by", "requires")
 _UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 
 
-@cache
-def _parser() -> "MarkdownIt":
-    # Imported here: commands that read no ticket must not pay for it.
-    from markdown_it import MarkdownIt  # noqa: PLC0415
-
-    return MarkdownIt("commonmark").disable(["inline", "text_join"])
-
-
 def parse_ticket(raw: str, path: str, sha256: str) -> Ticket:
     """Read a ticket. Content never raises: a file of any text is a ticket of some kind."""
+    from oraclepack.parse.commonmark import block_parser  # noqa: PLC0415 - see there
+
     text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = _UNSEEN.sub("", text).split("\n")
     front = read_front_matter(lines)
     body = "\n".join(lines[front.body_line - 1 :])
-    tokens = _parser().parse(body)
+    tokens = block_parser().parse(body)
     offset = front.body_line
     headings = [following.content for token, following in _pairs(tokens, "heading_open")]
     title = front.first("title") or next(filter(None, map(_plain, headings)), "")
