@@ -5,8 +5,7 @@ import click
 from oraclepack.app.new import new_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-
-TEMPLATES = ("single", "chunked", "runbook")
+from oraclepack.generate.blank import TEMPLATES
 
 
 @command(
