@@ -60,6 +60,6 @@ def remove_empty(directories: Iterable[Path]) -> None:
     """Remove directories we made, the innermost first; one that is in use stays."""
     for folder in sorted(directories, key=lambda path: -len(path.parts)):
         try:
-            folder.rmdir()
+            disk.remove_directory(folder)
         except OSError:
             continue

@@ -1,5 +1,6 @@
-"""The narrow door to the disk: every operation that changes something passes through here.
+"""The narrow door to the disk: every change that must survive a kill passes through here.
 
+Scratch does not: temporary directories, spools, an index of ours, a note about a crash.
 There is one inert hook. A test may set it to count the operations, to fail the n-th
 one, or to kill the process right before it; nothing else in the program knows of it.
 """
@@ -108,6 +109,12 @@ def symlink(text: str, target: Path) -> None:
 def remove(path: Path) -> None:
     _pass("remove", path)
     path.unlink()
+
+
+def remove_directory(path: Path) -> None:
+    """Only an empty one."""
+    _pass("rmdir", path)
+    path.rmdir()
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:

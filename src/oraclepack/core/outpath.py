@@ -1,7 +1,7 @@
 """Where a step may write: the part that the text of a path decides.
 
 The same rules serve validation, which sees only the text, and the call itself, where
-the disk has its say too (`adapters/files.py`).
+the disk has its say too (`adapters/jail.py`).
 """
 
 from posixpath import isabs, join, normpath
