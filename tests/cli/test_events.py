@@ -8,13 +8,14 @@ from oraclepack.cli.events import JsonLog, Lines, line_of
 from oraclepack.cli.pulse import Running, beat
 from oraclepack.cli.spans import clock, seconds, size
 from oraclepack.core import journal as j
-from oraclepack.core.result import Cache, Move, RollbackStatus, Status, StepError
+from oraclepack.core.result import Cache, Move, RollbackStatus, Status, StepError, Wait
 from oraclepack.core.runstate import fold
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
 
 STATE = fold(numbered(created("01", "02", "03"), session(), *a_step("01")))
 CALL = j.InvocationOutcome(step="03", attempt=1, call=2, tool="oracle", ok=True)
+INTENT = j.InvocationIntent(step="03", attempt=1, call=2, tool="oracle")
 
 
 def call(**changes: object) -> j.InvocationOutcome:
@@ -177,12 +178,17 @@ def test_what_runs_and_what_waits() -> None:
     )
 
 
-def test_an_answer_ends_the_waiting() -> None:
+@pytest.mark.parametrize("wait", Wait)
+@pytest.mark.parametrize("end", [CALL, INTENT], ids=["an answer", "a call"])
+def test_whatever_a_step_waits_for_it_waits_until_a_call_or_an_answer(
+    wait: Wait, end: j.KnownEvent
+) -> None:
     running = Running(SteppingClock())
     running.feel(started("03"))
-    running.feel(j.Warned(step="03", code="retry", message="later"))
-    running.feel(CALL)
+    running.feel(j.Warned(step="03", code=wait, message="later"))
 
+    assert running.now()[1] == frozenset({"03"})
+    running.feel(end)
     assert running.now()[1] == frozenset()
 
 

@@ -7,13 +7,11 @@ from oraclepack.cli.spans import clock as clock_of
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.ports import Clock
+from oraclepack.core.result import WAITS
 from oraclepack.core.runstate import RunState
 
 HEARTBEAT = 60.0
 """Seconds between two signs of life."""
-
-WAITING = frozenset({"retry", "waiting"})
-"""The codes of warnings which say that a step waits before its next try."""
 
 
 class Running:
@@ -40,9 +38,14 @@ class Running:
                 case j.SessionFinished():
                     self._since.clear()
             match event:
-                case j.Warned(step=str(step), code=str(code)) if code in WAITING:
+                case j.Warned(step=str(step), code=str(code)) if code in WAITS:
                     self._waiting.add(step)
-                case j.StepStarted() | j.StepFinished() | j.InvocationOutcome():
+                case (
+                    j.StepStarted()
+                    | j.StepFinished()
+                    | j.InvocationIntent()
+                    | j.InvocationOutcome()
+                ):
                     self._waiting.discard(event.step)
 
     def now(self) -> tuple[Mapping[str, int], frozenset[str]]:

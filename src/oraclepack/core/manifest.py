@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_value
 from oraclepack.core.pack import Pack
-from oraclepack.core.result import RollbackStatus, Status, StepError, Usage, Verification
+from oraclepack.core.result import PASSING, RollbackStatus, Status, StepError, Usage, Verification
 from oraclepack.core.runstate import RunState, Session
 from oraclepack.core.step import Step
 from oraclepack.core.step_entries import (
@@ -171,10 +171,6 @@ def _session(session: Session) -> SessionEntry:
         exit_code=end.exit_code if end else None,
         rollback=end.rollback if end else RollbackStatus.NOT_ATTEMPTED,
     )
-
-
-PASSING = frozenset({"slot"})
-"""Waits that every busy run has: the journal tells of each, a summary would drown in them."""
 
 
 def _notices(state: RunState, created: j.RunCreated) -> Iterator[Notice]:

@@ -8,6 +8,23 @@ import msgspec
 Number = TypeVar("Number", int, float)
 
 
+class Wait(StrEnum):
+    """What a call waits for: the code of the warning that tells of it."""
+
+    RETRY = "retry"
+    """Its own next try."""
+    SLOT = "slot"
+    SAME_QUESTION = "same_question"
+    """Another asker of the same question."""
+    EARLIER_CALL = "earlier_call"
+    """A call that a crash or the tool left behind."""
+
+
+WAITS = frozenset(Wait)
+PASSING = frozenset({Wait.SLOT})
+"""Waits that every busy run has: the journal tells of each, a summary would drown in them."""
+
+
 class Status(StrEnum):
     """Where a step stands."""
 

@@ -11,14 +11,14 @@ from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import stay_with
-from oraclepack.app.calls.waiting import EARLIER, Patience, telling_pause
+from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.invocation import Shim
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.result import Cache
+from oraclepack.core.result import Cache, Wait
 from oraclepack.intercept.session import (
     Adoption,
     Lives,
@@ -111,12 +111,12 @@ def _settle(
                 return _harvest(world, prepared, sessions, intent, record)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
-                pause = telling_pause(world, prepared.call, shim, EARLIER, note)
+                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
                 if not _wait(pause, patience, intent):
                     return Adopted(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
-                pause = telling_pause(world, prepared.call, shim, EARLIER, note)
+                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
                 if stay_with(prepared, pause, patience, record) is None:
                     return Adopted(stopped=True)
             case Adoption.UNKNOWN:

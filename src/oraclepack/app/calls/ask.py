@@ -10,12 +10,12 @@ from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import Tried, try_once
-from oraclepack.app.calls.waiting import RETRY, telling_pause
+from oraclepack.app.calls.waiting import telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import Cache, StepError
+from oraclepack.core.result import Cache, StepError, Wait
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, waiting_note
 from oraclepack.intercept.session import answer_in_log
@@ -97,7 +97,7 @@ class Asking:
         note = waiting_note(failure, decided, self._tally.attempts, policy)
         start = self._tally.now()
         call = self._prepared.call
-        goes_on = telling_pause(self._world, call, self._shim, RETRY, note)(decided.seconds)
+        goes_on = telling_pause(self._world, call, self._shim, Wait.RETRY, note)(decided.seconds)
         self._tally.waited_since(start)
         return None if goes_on else self._stopped(STOPPED_EXIT)
 

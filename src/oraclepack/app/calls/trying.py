@@ -11,12 +11,13 @@ from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
 from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.waiting import EARLIER, Patience, telling_pause, wait_for_slot
+from oraclepack.app.calls.waiting import Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.result import Wait
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.session import matching, session_id
@@ -121,7 +122,7 @@ def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> T
     if record is None or record.worker_pid is None:
         return tried
     note = "the tool left its question to a worker; waiting for its answer"
-    pause = telling_pause(world, prepared.call, shim, EARLIER, note)
+    pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
     ended = stay_with(prepared, pause, Patience(world), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))

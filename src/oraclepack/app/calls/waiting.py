@@ -14,19 +14,17 @@ from oraclepack.core import journal as j
 from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.limit import limit_for
-
-RETRY, SLOT, SAME, EARLIER = "retry", "slot", "same_question", "earlier_call"
-"""What a call may wait for: its next try, a slot, another asker, a call a crash left behind."""
+from oraclepack.core.result import Wait
 
 _SHORTEST, _LONGEST = 0.05, 0.5
 
 
-def warn(world: CallWorld, call: LiveCall, code: str, message: str) -> None:
+def warn(world: CallWorld, call: LiveCall, code: Wait, message: str) -> None:
     world.tell(j.Warned(step=call.step, code=code, message=message))
 
 
 def telling_pause(
-    world: CallWorld, call: LiveCall, shim: Shim, code: str, message: str
+    world: CallWorld, call: LiveCall, shim: Shim, code: Wait, message: str
 ) -> Callable[[float], bool]:
     """The shim's pause; the first time it is used the wait is told of."""
     told = False
@@ -44,7 +42,7 @@ def telling_pause(
 
 def wait_for_slot(world: CallWorld, call: LiveCall, shim: Shim, name: str) -> Slot | None:
     """The right to call a provider or a tool; None when the call is given up meanwhile."""
-    pause = telling_pause(world, call, shim, SLOT, f"waiting for a slot of {name}")
+    pause = telling_pause(world, call, shim, Wait.SLOT, f"waiting for a slot of {name}")
     return world.limits.acquire(name, limit_for(name, world.options.limits), pause)
 
 
@@ -94,7 +92,7 @@ def _turn(world: CallWorld, prepared: Prepared, shim: Shim) -> Turn:
     if key is None:
         return Turn(is_ours=True)
     message = "the same question is being asked already; waiting for its answer"
-    pause = telling_pause(world, prepared.call, shim, SAME, message)
+    pause = telling_pause(world, prepared.call, shim, Wait.SAME_QUESTION, message)
     wait = _SHORTEST
     folder = answers_of(world).directory
     try:

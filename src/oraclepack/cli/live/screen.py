@@ -11,11 +11,12 @@ from oraclepack.adapters.screen import log_size, screen_size
 from oraclepack.cli.events import Write, line_of, to_stderr
 from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
 from oraclepack.cli.live.painter import Painter
-from oraclepack.cli.pulse import WAITING, Running
+from oraclepack.cli.pulse import Running
 from oraclepack.cli.render import visible
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.ports import Clock
+from oraclepack.core.result import WAITS
 from oraclepack.core.runstate import EMPTY, RunState
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _is_worth_a_line(event: KnownEvent) -> bool:
     """What the table itself does not show."""
     match event:
         case j.Warned(code=code):
-            return code not in WAITING
+            return code not in WAITS
         case j.StepFinished(error=error):
             return error is not None
         case j.PreludeFinished() | j.Imported() | j.Quarantined():
