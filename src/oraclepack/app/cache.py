@@ -19,6 +19,7 @@ from oraclepack.core.cache_entry import (
     to_prune,
 )
 from oraclepack.core.call import ORACLE
+from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.errors import UsageError
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.moment import rfc3339
@@ -26,7 +27,6 @@ from oraclepack.core.ports import Clock
 from oraclepack.core.regex import regex
 from oraclepack.core.result import Cache
 from oraclepack.core.stepstate import Invocation, StepState
-from oraclepack.intercept.provider import REHEARSAL
 
 _SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}

@@ -5,9 +5,12 @@ from typing import Any
 from oraclepack.core.kinds import Bool, Choice, Duration, Int, Path, Texts
 from oraclepack.core.setting import Setting
 
+REHEARSAL = "rehearsal"
+"""The engine that is oraclepack itself, and the provider of its answers."""
+
 ENGINE = Setting(
     "engine",
-    Choice(("pack", "api", "browser", "rehearsal")),
+    Choice(("pack", "api", "browser", REHEARSAL)),
     "pack",
     "Who answers oracle: what the pack says, oracle's api or browser engine, or a rehearsal "
     "inside oraclepack that costs nothing.",

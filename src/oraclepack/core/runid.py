@@ -7,6 +7,8 @@ from pathlib import PurePosixPath
 
 import msgspec
 
+from oraclepack.core.call_settings import REHEARSAL
+
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 _RUN_ID = re.compile(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
 
@@ -63,7 +65,7 @@ def hash_in(run_id: str) -> str | None:
 
 def is_rehearsal(engine: str | None) -> bool:
     """Whether a run with this engine asks nobody."""
-    return engine == "rehearsal"
+    return engine == REHEARSAL
 
 
 class RunSummary(msgspec.Struct, frozen=True):

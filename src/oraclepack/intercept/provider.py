@@ -10,7 +10,6 @@ from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
 from oraclepack.intercept.question import Question
 
-REHEARSAL = "rehearsal"
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """Who stands behind the other tools, where there is only one."""
 

@@ -24,6 +24,7 @@ from oraclepack.core.manifest import (
 )
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
+from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.sections import Section
 from oraclepack.core.step_entries import OutputEntry
@@ -88,7 +89,7 @@ def from_run(directory: Path, root: Path) -> Loaded:
         steps,
         run.pack_id,
         PurePosixPath(run.pack_path).name,
-        rehearsal=run.engine == "rehearsal",
+        rehearsal=is_rehearsal(run.engine),
     )
     return Loaded(answers, (*warnings, *reader.warnings))
 

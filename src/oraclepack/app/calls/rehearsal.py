@@ -8,6 +8,7 @@ from oraclepack.app.calls import files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
+from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.errors import InputError
 from oraclepack.core.flags import parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim
@@ -18,7 +19,6 @@ from oraclepack.intercept.attachments import is_plain, only_plain
 from oraclepack.intercept.classify import classify
 from oraclepack.intercept.globs import base_of, choose
 from oraclepack.intercept.key import key_of
-from oraclepack.intercept.provider import REHEARSAL
 from oraclepack.intercept.question import Question
 from oraclepack.intercept.rehearse import (
     AttachedText,

@@ -12,7 +12,7 @@ import msgspec
 from oraclepack.adapters import surroundings
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
-from oraclepack.app.run.options import REHEARSAL, RunOptions
+from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
@@ -110,7 +110,7 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         out_dir=settings[rs.OUT_DIR],
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
-        answered=frozenset({ORACLE} if settings[cs.ENGINE] == REHEARSAL else ()),
+        answered=frozenset({ORACLE} if is_rehearsal(settings[cs.ENGINE]) else ()),
         calls=_calls(settings, pack, can_ask=ask is not None),
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,

@@ -1,7 +1,6 @@
 """How calls are to be made, from the settings."""
 
 from oraclepack.app.calls.options import CallOptions
-from oraclepack.app.run.options import REHEARSAL
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.call import ORACLE
@@ -9,6 +8,7 @@ from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.flag_tables import table_of
 from oraclepack.core.limit import Limit
 from oraclepack.core.pack import Pack
+from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.settings import Settings
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
@@ -26,7 +26,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
     unknown = OnUnknown(settings[cs.ON_UNKNOWN])
     return CallOptions(
         overrides=read_overrides(table_of(ORACLE), flags, per_step, steps),
-        rehearsal=engine == REHEARSAL,
+        rehearsal=is_rehearsal(engine),
         use_cache=settings[cs.CACHE],
         refresh=settings[cs.REFRESH],
         call_timeout=settings[cs.CALL_TIMEOUT] or None,

@@ -14,9 +14,6 @@ from oraclepack.core.ports import Ask
 if TYPE_CHECKING:
     from oraclepack.app.calls.options import CallOptions
 
-REHEARSAL = "rehearsal"
-"""The engine that is oraclepack itself."""
-
 
 class RunOptions(msgspec.Struct, frozen=True):
     """How steps are run and judged. Durations are seconds."""
