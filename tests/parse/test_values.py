@@ -77,6 +77,8 @@ UNKNOWN = [
     'x=1; unset x; show "$x"',
     "show ~/x",
     'x=a:~/b; show "$x"',
+    'declare -u x=a; x=b; show "$x"',
+    'declare -l x; x=B; show "$x"',
     r"x=`show \$HOME`",
     r'show "so"\ too',
     r"show \ first",

@@ -56,9 +56,12 @@ class Assignments(msgspec.Struct, frozen=True):
             self._assign(node, certain=certain)
             return
         flags = "".join(text_of(c) for c in node.named_children if text_of(c).startswith("-"))
+        if set(flags) & set("aAinul"):
+            # From now on every value that is assigned becomes another.
+            self.variables.distrust(_declared(node))
         for child in node.named_children:
             if child.type == "variable_assignment":
-                self._assign(child, certain=certain and not set(flags) & set("aAinul"))
+                self._assign(child, certain=certain)
 
     def by_command(self, command: Command) -> None:
         """What builtins such as `read` and `source` do to the variables."""
@@ -104,6 +107,14 @@ class Assignments(msgspec.Struct, frozen=True):
 def _name(node: "Node") -> str:
     name = node.child_by_field_name("name")
     return text_of(name).split("[", 1)[0] if name is not None else ""
+
+
+def _declared(node: "Node") -> Iterator[str]:
+    for child in node.named_children:
+        if child.type == "variable_assignment":
+            yield _name(child)
+        elif child.type in {"variable_name", "word"}:
+            yield text_of(child)
 
 
 def _loop_names(node: "Node") -> Iterator["Node"]:
