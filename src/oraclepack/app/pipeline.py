@@ -32,8 +32,8 @@ from oraclepack.core.ports import Ask
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
+from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Verified
-from oraclepack.run.policy import PRELUDE
 from oraclepack.verify.pack import Recorded, verify_pack
 
 

@@ -14,7 +14,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import PipelineTold
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.source import Span
-from oraclepack.run.policy import PRELUDE
+from oraclepack.core.step import PRELUDE
 
 _TAIL = 20
 _ON_GITHUB = "GITHUB_ACTIONS"

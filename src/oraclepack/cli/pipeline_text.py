@@ -15,6 +15,7 @@ from oraclepack.core.pipeline_report import (
     StageStatus,
 )
 from oraclepack.core.result import RollbackStatus
+from oraclepack.core.step import PRELUDE
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 
@@ -70,7 +71,7 @@ def _way_out(told: PipelineTold, onwards: str) -> str:
 def _partial(told: PipelineTold, suggestion: str) -> Failure:
     failed = told.failed_step or ""
     later = next((one for one in told.stages if one.stage == failed), None)
-    named = "the prelude" if failed == "prelude" else f"step {failed}"
+    named = "the prelude" if failed == PRELUDE else f"step {failed}"
     message = f"{named} failed" if later is None else f"{later.stage} failed: {later.reason}"
     if told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
         message += f"; rollback {told.rollback_status}"

@@ -9,6 +9,7 @@ from oraclepack.core.journal import KnownEvent
 from oraclepack.core.ports import Clock
 from oraclepack.core.result import WAITS
 from oraclepack.core.runstate import RunState
+from oraclepack.core.step import PRELUDE
 
 HEARTBEAT = 60.0
 """Seconds between two signs of life."""
@@ -32,9 +33,9 @@ class Running:
                 case j.StepFinished(step=step):
                     self._since.pop(step, None)
                 case j.PreludeStarted():
-                    self._since["prelude"] = self._clock.monotonic_ns()
+                    self._since[PRELUDE] = self._clock.monotonic_ns()
                 case j.PreludeFinished():
-                    self._since.pop("prelude", None)
+                    self._since.pop(PRELUDE, None)
                 case j.SessionFinished():
                     self._since.clear()
             match event:

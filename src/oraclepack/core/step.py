@@ -15,6 +15,9 @@ from oraclepack.core.source import Span
 StepId = NewType("StepId", str)
 """Two digits, "01" to "99": the name of a step in the journal, on disk and on screen."""
 
+PRELUDE = "prelude"
+"""The name in a step's place of what stands before the first one."""
+
 HEADER_FIELDS = ("ROI", "impact", "confidence", "effort", "horizon", "category", "reference")
 """The attributes of a step header, in the order people write them."""
 

@@ -12,6 +12,7 @@ import msgspec
 
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus
 from oraclepack.core.run_report import RunTold, StepTold
+from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Failed
 
 _SPACES = frozenset({0x9, 0xA, 0xD})
@@ -118,9 +119,9 @@ def _invalid(told: PipelineTold) -> Iterator[Case]:
 
 
 def _prelude(told: PipelineTold, tails: Mapping[str, str]) -> Iterator[Case]:
-    if told.failed_step == "prelude":
-        text = tails.get("prelude", "")
-        yield Case("prelude", Ending.ERROR, "PRELUDE", "the prelude failed", text)
+    if told.failed_step == PRELUDE:
+        text = tails.get(PRELUDE, "")
+        yield Case(PRELUDE, Ending.ERROR, "PRELUDE", "the prelude failed", text)
 
 
 def _afterwards(told: PipelineTold) -> Iterator[Case]:

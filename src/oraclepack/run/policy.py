@@ -6,9 +6,7 @@ from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step import StepId
-
-PRELUDE = "prelude"
+from oraclepack.core.step import PRELUDE, StepId
 
 _ROUNDING = 1e-9
 

@@ -10,8 +10,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Outcome, Watch
 from oraclepack.core.pack import Prelude
 from oraclepack.core.result import Process, StepError
-
-NAME = "prelude"
+from oraclepack.core.step import PRELUDE
 
 
 def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
@@ -29,11 +28,11 @@ def prepare(session: Session) -> StepError | None:
     from oraclepack.adapters.prelude import run_prelude  # noqa: PLC0415 - not every pack has one
 
     number = session.record.state.prelude_attempts + 1
-    while attempt_name(NAME, number) in session.attempts_before:
+    while attempt_name(PRELUDE, number) in session.attempts_before:
         number += 1
-    stdout, stderr = log_names(NAME, number)
+    stdout, stderr = log_names(PRELUDE, number)
     snapshot = session.private / "prelude.snapshot"
-    attempt = _attempt(session, NAME, number, prelude.code if prelude else "", str(snapshot))
+    attempt = _attempt(session, PRELUDE, number, prelude.code if prelude else "", str(snapshot))
     session.record.append(
         j.PreludeStarted(
             attempt=number,
@@ -72,9 +71,9 @@ def tidy_up(session: Session) -> None:
     if script is None:
         return
     number = 1
-    while attempt_name(f"{NAME}-exit", number) in session.attempts_before:
+    while attempt_name(f"{PRELUDE}-exit", number) in session.attempts_before:
         number += 1
-    attempt = _attempt(session, f"{NAME}-exit", number, script.read_text(), None)
+    attempt = _attempt(session, f"{PRELUDE}-exit", number, script.read_text(), None)
     # A stop of its own: after Ctrl-C there is still something to tidy up.
     with Stop() as stop:
         outcome = run_attempt(attempt, stop, Watch(), session.clock)

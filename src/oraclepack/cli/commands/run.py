@@ -22,6 +22,7 @@ from oraclepack.core.envelope import Failure
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.settings import STRICT, Settings
+from oraclepack.core.step import PRELUDE
 
 
 @command(
@@ -89,7 +90,7 @@ def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
         return Failure("POLICY", message, phase="policy", suggestion=way_on)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
         return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
-    where = f"step {told.failed_step}" if told.failed_step != "prelude" else "the prelude"
+    where = f"step {told.failed_step}" if told.failed_step != PRELUDE else "the prelude"
     rolled = f"; rollback {told.rollback_status}" if told.rollback_status != "not_attempted" else ""
     return Failure(
         "PARTIAL_FAILURE",
