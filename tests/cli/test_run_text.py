@@ -102,6 +102,8 @@ def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
         failed_step="prelude",
         failed_steps=(),
         prelude_error="it left",
+        prelude_stdout_log="logs/prelude.10.stdout.log",
+        prelude_stderr_log="logs/prelude.10.stderr.log",
     )
 
     text = plain(run_text(told, Place(tmp_path, tmp_path), None))

@@ -16,7 +16,7 @@ from oraclepack.core.secrets import Redactor
 from oraclepack.core.source import Span
 from oraclepack.core.step import PRELUDE
 
-_TAIL = 20
+_LINES = 20
 _ON_GITHUB = "GITHUB_ACTIONS"
 
 
@@ -96,14 +96,16 @@ def _tails(told: PipelineTold, root: Path) -> Iterator[tuple[str, str]]:
     if run is None:
         return
     if run.failed_step == PRELUDE:
-        logs = (root / run.run_dir / "logs").glob("prelude.*.stderr.log")
-        last = max(logs, key=lambda log: int(log.name.split(".")[1]), default=None)
-        yield PRELUDE, "\n".join(last_lines(last, _TAIL)) if last else ""
+        yield PRELUDE, _tail(root / run.run_dir, run.prelude_stderr_log, run.prelude_stdout_log)
     for step in run.steps:
         if step.step_id in run.failed_steps:
-            named = filter(None, (step.stderr_log, step.stdout_log))
-            lines = (last_lines(root / run.run_dir / log, _TAIL) for log in named)
-            yield step.step_id, "\n".join(next(filter(None, lines), ()))
+            yield step.step_id, _tail(root / run.run_dir, step.stderr_log, step.stdout_log)
+
+
+def _tail(run_dir: Path, *logs: str | None) -> str:
+    """The end of the first log that says something."""
+    lines = (last_lines(run_dir / log, _LINES) for log in logs if log)
+    return "\n".join(next(filter(None, lines), ()))
 
 
 def _cleaned(redactor: Redactor, texts: Mapping[str, str]) -> dict[str, str]:

@@ -46,7 +46,9 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
     if told.failed_step is not None and not failed:
         why = f": {told.prelude_error}" if told.prelude_error else ""
         pieces += [Styled(f"the {told.failed_step} failed", "red"), f"{why}\n"]
-        pieces += _prelude(told, place)
+        pieces += _tail(
+            _logs(told.run_dir, told.prelude_stderr_log, told.prelude_stdout_log), place
+        )
     for number, step in enumerate(failed):
         pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
     for step in told.steps:
@@ -65,17 +67,12 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
 def _failure(step: StepTold, run_dir: str, place: Place, *, with_tail: bool) -> list[str | Styled]:
     said = f" ({step.error}): {step.message}" if step.error else ""
     pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{said}\n"]
-    logs = [f"{run_dir}/{name}" for name in (step.stderr_log, step.stdout_log) if name]
+    logs = _logs(run_dir, step.stderr_log, step.stdout_log)
     return pieces + (_tail(logs, place) if with_tail else _log(logs, place))
 
 
-def _prelude(told: RunTold, place: Place) -> list[str | Styled]:
-    logs = place.read(f"{told.run_dir}/logs")
-    names = sorted(
-        (path.name for path in logs.glob("prelude.*.log")), key=lambda name: int(name.split(".")[1])
-    )
-    last = [name for name in names if names and name.split(".")[1] == names[-1].split(".")[1]]
-    return _tail([f"{told.run_dir}/logs/{name}" for name in sorted(last)], place)
+def _logs(run_dir: str, *names: str | None) -> list[str]:
+    return [f"{run_dir}/{name}" for name in names if name]
 
 
 def _log(logs: list[str], place: Place) -> list[str | Styled]:

@@ -47,6 +47,9 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     failed_steps: tuple[str, ...]
     prelude_error: str | None = None
     """Why the prelude failed, if it did."""
+    prelude_stdout_log: str | None = None
+    prelude_stderr_log: str | None = None
+    """Of the prelude that failed."""
     skipped_steps: tuple[str, ...]
     resume_from: str | None
     rollback_status: str

@@ -195,6 +195,7 @@ def test_a_failing_prelude_is_named(tmp_path: Path, zygote: Zygote) -> None:
 
     assert (ran.code, ran.data["failed_step"]) == (3, "prelude")
     assert ran.data["prelude_error"] == "exit code 4: no luck"
+    assert ran.data["prelude_stderr_log"] == "logs/prelude.1.stderr.log"
     assert not (project.root / "ran").exists()
     assert project.manifest()["status"] == "failed"
 

@@ -1,10 +1,12 @@
 """A run's result as data."""
 
+from oraclepack.adapters.rundir import log_names
 from oraclepack.app.run.command import RunResult
 from oraclepack.app.run.opening import Found
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
 from oraclepack.core.runstate import RunState
+from oraclepack.core.step import PRELUDE
 from oraclepack.run.policy import Completion, RunReply, completion, reply
 
 
@@ -29,6 +31,8 @@ def _told(
     *,
     dry_run: bool,
 ) -> RunTold:
+    failed_prelude = state.prelude_error is not None
+    logs = log_names(PRELUDE, state.prelude_attempts) if failed_prelude else (None, None)
     return RunTold(
         run_id=found.run.run_id,
         run_dir=found.run.relative,
@@ -40,6 +44,8 @@ def _told(
         failed_step=answer.failed_step,
         failed_steps=answer.failed_steps,
         prelude_error=state.prelude_error.message if state.prelude_error else None,
+        prelude_stdout_log=logs[0],
+        prelude_stderr_log=logs[1],
         skipped_steps=answer.skipped_steps,
         resume_from=answer.resume_from,
         rollback_status=answer.rollback_status,
