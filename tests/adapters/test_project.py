@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.project import project_root
+from oraclepack.adapters.project import has_runs, project_of, project_root
 from oraclepack.core.errors import UsageError
 
 
@@ -39,3 +39,18 @@ def test_a_linked_pack_belongs_to_the_project_it_lies_in(tree: Path) -> None:
 def test_a_bad_cwd_is_refused(tree: Path) -> None:
     with pytest.raises(UsageError, match="no such directory"):
         project_root(None, str(tree / "none"))
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        pytest.param(".oraclepack/runs/r", ".", id="where runs lie"),
+        pytest.param("moved/runs/r", None, id="in another folder of that name"),
+        pytest.param("my.oraclepack/runs/r", None, id="a name that only ends like ours"),
+    ],
+)
+def test_the_project_of_a_run_directory(tmp_path: Path, place: str, expected: str | None) -> None:
+    (tmp_path / place).mkdir(parents=True)
+
+    assert project_of(tmp_path / place) == (tmp_path / expected if expected else None)
+    assert has_runs(tmp_path) is (expected is not None)

@@ -7,10 +7,10 @@ import pytest
 
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.journal import JournalFile
-from oraclepack.adapters.rundir import CACHE
 from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.outpath import CACHE
 from tests.cli.answers import answer
 from tests.clocks import SteppingClock
 from tests.events import created, started

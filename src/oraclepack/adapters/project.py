@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from oraclepack.core.errors import UsageError
+from oraclepack.core.outpath import RUNS
 
 
 def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
@@ -18,6 +19,17 @@ def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
     here = Path.cwd()
     start = here if pack_path is None else Path(pack_path).absolute()
     return _git_top(start) or here
+
+
+def has_runs(root: Path) -> bool:
+    """Something has been run in a project."""
+    return (root / RUNS).is_dir()
+
+
+def project_of(run_dir: Path) -> Path | None:
+    """The project that a run directory belongs to; None where it was moved elsewhere."""
+    place = run_dir.resolve()
+    return place.parents[2] if place.parent.as_posix().endswith(f"/{RUNS}") else None
 
 
 def _git_top(start: Path) -> Path | None:

@@ -13,14 +13,12 @@ from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.legacy import file_names, legacy_report, legacy_state
 from oraclepack.core.manifest import run_manifest, steps_manifest
+from oraclepack.core.outpath import RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
-RUNS = ".oraclepack/runs"
-CACHE = ".oraclepack/cache"
-"""Both under the project root."""
 BACKUPS = "backups"
 """In a run directory."""
 

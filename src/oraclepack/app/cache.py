@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.rundir import CACHE, RunDir
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import list_runs, look_at, named_run
 from oraclepack.core.cache_entry import (
     CacheEntry,
@@ -23,6 +23,7 @@ from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.errors import UsageError
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.moment import rfc3339
+from oraclepack.core.outpath import CACHE
 from oraclepack.core.ports import Clock
 from oraclepack.core.regex import regex
 from oraclepack.core.result import Cache

@@ -10,12 +10,13 @@ from oraclepack.adapters import files, rundir
 from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.contents import content_at
 from oraclepack.adapters.packs import find_packs, read_pack_text
-from oraclepack.adapters.project import project_root
+from oraclepack.adapters.project import project_of, project_root
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.manifest import RunManifest
+from oraclepack.core.outpath import RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
@@ -23,9 +24,6 @@ from oraclepack.core.settings import CWD, STRICT, Settings
 from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.parse.pack import parse_pack
 from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
-
-_DEPTH = 3
-"""A run directory stands so many levels below its project: .oraclepack/runs/<run_id>."""
 
 
 def verify_outputs(
@@ -80,14 +78,13 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verifi
 
 
 def _project_of(run_dir: Path) -> Path:
-    """The project a run directory belongs to."""
-    above = run_dir.parents
-    if run_dir.parent.name != "runs" or len(above) < _DEPTH:
+    root = project_of(run_dir)
+    if root is None:
         raise InputError(
-            f"{run_dir} is not inside a project's .oraclepack/runs",
+            f"{run_dir} is not inside a project's {RUNS}",
             hint="outputs are looked for in the project: keep run directories where they are",
         )
-    return above[_DEPTH - 1]
+    return root
 
 
 def _of_pack(path: Path, settings: Settings) -> Verified:

@@ -6,6 +6,9 @@ the disk has its say too (`adapters/jail.py`).
 
 from posixpath import isabs, join, normpath
 
+RUNS, CACHE = ".oraclepack/runs", ".oraclepack/cache"
+"""Under the project root: what only oraclepack itself writes."""
+
 LONGEST_NAME = 255
 LONGEST_PATH = 4000
 """Below the 4096 bytes of most systems, to leave room for names of temporary files."""
@@ -56,6 +59,5 @@ def guarded_place(relative: str) -> str | None:
     names = [name.casefold() for name in relative.split("/")]
     if ".git" in names:
         return ".git"
-    if names[0] == ".oraclepack" and len(names) > 1 and names[1] in {"runs", "cache"}:
-        return f".oraclepack/{names[1]}"
-    return None
+    place = "/".join(names[:2])
+    return place if place in {RUNS, CACHE} else None

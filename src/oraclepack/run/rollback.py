@@ -13,6 +13,7 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import file_names
+from oraclepack.core.outpath import CACHE, RUNS
 from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.runstate import FileEvent, RunState, path_of
@@ -99,8 +100,8 @@ def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None
         return "it is a result of Task Master"
     if _PRD.fullmatch(names[-1]):
         return "it is the PRD"
-    if names[:2] in ([".oraclepack", "cache"], [".oraclepack", "runs"]):
-        return f"it lies in .oraclepack/{names[1]}"
+    if "/".join(names[:2]) in {RUNS, CACHE}:
+        return f"it lies in {'/'.join(names[:2])}"
     if pack_path and place in file_names(pack_path):
         return "it tells the state of the run"
     return "it is to be left alone" if place in map(normpath, also) else None

@@ -10,12 +10,12 @@ from typing import Any
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.limits import Limits
-from oraclepack.adapters.rundir import CACHE
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
+from oraclepack.core.outpath import CACHE
 from oraclepack.core.result import Process
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.stepstate import Invocation

@@ -3,11 +3,11 @@
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.chance import draw
 from oraclepack.adapters.limits import Limits, limits_directory
-from oraclepack.adapters.rundir import CACHE
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.app.run.session import Session
+from oraclepack.core.outpath import CACHE
 from oraclepack.core.secrets import Redactor
 
 

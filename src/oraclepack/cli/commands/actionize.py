@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from oraclepack.adapters.project import project_of
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.cli.exports import export_option, exports_named
 from oraclepack.cli.frame import command
@@ -56,10 +57,8 @@ def actionize(
 
 def _root(request: Request, settings: Settings) -> Path:
     """The project: where a run directory lies, unless it was moved elsewhere."""
-    place = Path(request.run_dir).resolve() if request.run_dir else None
-    if place is not None and [part.name for part in place.parents[:2]] == ["runs", ".oraclepack"]:
-        return place.parents[2]
-    return Path(settings.root)
+    home = project_of(Path(request.run_dir)) if request.run_dir else None
+    return home or Path(settings.root)
 
 
 def _text(told: Actionized) -> str:

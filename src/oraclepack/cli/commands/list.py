@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from oraclepack.adapters.project import has_runs
 from oraclepack.app.reading import read_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
@@ -34,7 +35,7 @@ def list_steps(pack: str, *, settings: Settings, contracts: bool) -> Reply:
 
 
 def _listing(pack: Pack, root: Path) -> Listing:
-    if not (root / ".oraclepack" / "runs").is_dir():
+    if not has_runs(root):
         return listing(pack)
     # Most of what follows is needed only where something has been run.
     from oraclepack.app.runs import last_statuses  # noqa: PLC0415
