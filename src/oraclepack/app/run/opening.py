@@ -20,6 +20,7 @@ from oraclepack.core.errors import (
     WorldError,
 )
 from oraclepack.core.moment import rfc3339
+from oraclepack.core.outpath import CACHE
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
 from oraclepack.core.runid import choose_run, free_run_id, is_rehearsal, is_run_id, pack_id
@@ -149,7 +150,7 @@ def _written_to(root: Path, pack: Pack) -> set[Path]:
     paths = {output.path.value for step in pack.steps for output in step.outputs}
     judged = (jail(root, path) for path in paths if path)
     folders = {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
-    return folders | {root / rundir.CACHE}
+    return folders | {root / CACHE}
 
 
 def mutates(pack: Pack) -> bool:
