@@ -14,6 +14,9 @@ from tests.fuzz.scripts import Written
 from tests.fuzz.shell_stock import FILES
 from tests.fuzz.traced import Run, Traced, trace
 
+NO_BASH = ("syntax error", "unexpected EOF", "bad substitution", "command not found")
+"""What bash says of a text that is broken: no run of it means anything."""
+
 PERHAPS = {Place.CONDITION, Place.LOOP}
 
 
@@ -22,6 +25,8 @@ def differences(written: Written) -> list[str]:
     pack = parse_pack(written.text, "pack.md", complete)
     with tempfile.TemporaryDirectory() as folder:
         run = trace(pack, Path(folder), FILES)
+    if any(complaint in run.said for complaint in NO_BASH):
+        return []
     found = [*_wrong_steps(pack, written), *_wrong_files(pack, run)]
     for step in pack.steps:
         traced = [call for call in run.calls if call.step == step.id]

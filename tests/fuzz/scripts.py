@@ -155,7 +155,8 @@ def compound(by: Author) -> str:
         'echo "$(\n{i}\n)" > /dev/null',
         "{c} && {{\n{i}\n}}",
         "{c} || {{\n{i}\n}}",
-        'cat < <(\n{i}\n) > /dev/null\nwait "$!"',
+        # Without the last line bash becomes the last call, and nobody waits for it.
+        "cat < <(\n{i}\n:\n) > /dev/null",
     )
     # Loops that share a variable may never end.
     by.loops += 1
