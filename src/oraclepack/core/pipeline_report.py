@@ -7,12 +7,11 @@ import msgspec
 
 from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.core.exit_codes import ExitCode
+from oraclepack.core.policy import falls_short, weigh
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import CompletionTold, RunTold
 from oraclepack.core.validation import Validation
 from oraclepack.core.verified import Verified
-
-_ROUNDING = 1e-9
 
 
 class Stage(StrEnum):
@@ -65,13 +64,9 @@ class PolicyTold(msgspec.Struct, frozen=True, kw_only=True):
     def shortfalls(self) -> tuple[str, ...]:
         """Every figure that is below its threshold, in words."""
         share, work = self.completion, self.action_yield
-        told = []
-        if share.ok < share.required * share.to_run - _ROUNDING:
-            told.append(
-                f"completion {share.figure:.2f} ({share.ok} of {share.to_run}) "
-                f"is below --min-completion {share.required:g}"
-            )
-        if work.actionable < work.required * max(work.answered, 1) - _ROUNDING:
+        steps = share.shortfall
+        told = [steps] if steps else []
+        if falls_short(work.actionable, max(work.answered, 1), work.required):
             told.append(
                 f"yield {work.figure:.2f} ({work.actionable} actionable from {work.answered} "
                 f"answered) is below --min-yield {work.required:g}"
@@ -127,17 +122,15 @@ def policy(
 def verdict(
     stages: Sequence[StageTold], figures: PolicyTold | None, *, unweighable: bool
 ) -> ExitCode:
-    """The exit code. In CI the policy decides, except where nothing is left to weigh.
-
-    That is so after a rollback, a failed prelude, or a backlog that could not be written.
-    """
+    """The exit code: what the steps come to, unless a stage before or after them failed."""
     failed = {one.stage for one in stages if one.status is StageStatus.FAILED}
     if Stage.VALIDATE in failed:
         return ExitCode.INVALID
-    if unweighable or Stage.ACTIONIZE in failed:
-        return ExitCode.STEP_FAILED
-    if figures is not None and figures.applies:
-        return ExitCode.DONE if figures.met else ExitCode.POLICY
-    if Stage.RUN in failed:
-        return ExitCode.STEP_FAILED
-    return ExitCode.CONTRACT if Stage.VERIFY in failed else ExitCode.DONE
+    met = figures.met if figures is not None and figures.applies else None
+    code = weigh(
+        failed=Stage.RUN in failed,
+        met=met,
+        unweighable=unweighable or Stage.ACTIONIZE in failed,
+    )
+    broken = met is None and Stage.VERIFY in failed
+    return ExitCode.CONTRACT if code is ExitCode.DONE and broken else code

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from oraclepack.core.policy import completion_shortfall
+
 
 class StepTold(msgspec.Struct, frozen=True, kw_only=True):
     """One step in the reply of a command."""
@@ -30,6 +32,11 @@ class CompletionTold(msgspec.Struct, frozen=True, kw_only=True):
     figure: float
     required: float
     self_skipped: tuple[str, ...]
+
+    @property
+    def shortfall(self) -> str | None:
+        """Why that is not enough, if it is not."""
+        return completion_shortfall(self.ok, self.to_run, self.required)
 
 
 class RunTold(msgspec.Struct, frozen=True, kw_only=True):

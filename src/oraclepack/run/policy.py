@@ -4,11 +4,10 @@ import msgspec
 
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.plan import Decision, Plan
+from oraclepack.core.policy import falls_short, weigh
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import PRELUDE, StepId
-
-_ROUNDING = 1e-9
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -27,7 +26,7 @@ class Completion(msgspec.Struct, frozen=True):
 
     @property
     def is_met(self) -> bool:
-        return self.figure >= self.required - _ROUNDING
+        return not falls_short(self.ok, self.to_run, self.required)
 
 
 class RunReply(msgspec.Struct, frozen=True):
@@ -86,16 +85,13 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
 
 
 def verdict(told: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
-    """What the exit code says: the policy decides in CI, except where nothing is left to weigh.
-
-    A rollback leaves nothing to count, and neither does a prelude that failed.
-    """
+    """What the exit code says of the steps."""
     rolled_back = told.rollback_status is not RollbackStatus.NOT_ATTEMPTED
-    if rolled_back or told.failed_step == PRELUDE:
-        return ExitCode.STEP_FAILED
-    if ci:
-        return ExitCode.DONE if figures.is_met else ExitCode.POLICY
-    return ExitCode.STEP_FAILED if told.failed_steps else ExitCode.DONE
+    return weigh(
+        failed=bool(told.failed_steps),
+        met=figures.is_met if ci else None,
+        unweighable=rolled_back or told.failed_step == PRELUDE,
+    )
 
 
 def exit_code(told: RunReply, figures: Completion, *, ci: bool, signal: int | None) -> int:

@@ -82,11 +82,7 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
 def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:
-        figures = told.completion
-        message = (
-            f"completion {figures.figure:.2f} ({figures.ok} of {figures.to_run}) "
-            f"is below --min-completion {figures.required:g}"
-        )
+        message = told.completion.shortfall or code.meaning
         return Failure("POLICY", message, phase="policy", suggestion=way_on)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
         return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
