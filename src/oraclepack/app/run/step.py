@@ -24,6 +24,7 @@ from oraclepack.app.run.outputs import (
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, Watch
+from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.plan import PlannedStep
 from oraclepack.core.result import Process, Status, StepError, Verification
 from oraclepack.core.step import Step
@@ -202,7 +203,7 @@ def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError 
 def _signal(code: int) -> str:
     """Which signal an exit code stands for, as shells tell it."""
     try:
-        return f" ({Signals(code - 128).name})"
+        return f" ({Signals(code - SIGNALLED).name})"
     except ValueError:
         return ""
 
