@@ -2,10 +2,10 @@
 
 import os
 from pathlib import Path
+from select import select
 
 import pytest
 
-from oraclepack.adapters.processes import children_of_ours
 from oraclepack.adapters.profile import asked_ahead, keeps_bash_env
 
 
@@ -34,14 +34,18 @@ def test_a_profile_is_asked(tmp_path: Path, profile: str, kept: bool, ahead: boo
         assert keeps_bash_env(env, str(tmp_path)) is kept
 
 
-@pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
-def test_a_profile_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
-    before = children_of_ours()
+def test_a_profile_that_nobody_waits_for_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    env = surroundings_with(tmp_path, f"exec 3>{pipe}; sleep 600 & echo >&3; wait\n")
 
-    with asked_ahead(surroundings_with(tmp_path, "exec sleep 60\n"), str(tmp_path)):
-        pass
+    with asked_ahead(env, str(tmp_path)):
+        reader = os.open(pipe, os.O_RDONLY)
+        assert os.read(reader, 1)
 
-    assert children_of_ours() == before
+    assert select([reader], [], [], 30)[0]
+    assert os.read(reader, 1) == b""
+    os.close(reader)
 
 
 def test_a_directory_that_is_gone_is_told_of_when_it_matters(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ their file instead of ours, and a step would run without the prelude's state and
 interception, silently. So one shell is asked, once, before any step runs.
 """
 
+import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -85,6 +87,8 @@ def _answer(shell: subprocess.Popen[bytes]) -> bool:
 
 
 def _end(shell: subprocess.Popen[bytes]) -> None:
-    shell.kill()
+    # Never waited for, so the number is still its own; what the profile started ends with it.
+    with suppress(OSError):
+        os.killpg(shell.pid, signal.SIGKILL)
     with shell:
         pass  # its pipe is closed, and it is waited for
