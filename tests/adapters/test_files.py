@@ -40,6 +40,32 @@ def test_what_can_be_computed_again_need_not_be_synced(tmp_path: Path) -> None:
     assert operations == ["create", "write", "rename"]
 
 
+def test_files_written_together_are_all_there_before_the_first_is_synced(tmp_path: Path) -> None:
+    wanted = [(tmp_path / name, name.encode(), None) for name in ("a", "b")]
+
+    with watched() as operations:
+        files.write_together(wanted)
+
+    assert [path.read_bytes() for path, _, _ in wanted] == [b"a", b"b"]
+    first = ["create", "write"] * 2
+    assert operations == [*first, "sync", "sync", "rename", "rename", "sync_directory"]
+
+
+@pytest.mark.parametrize("at", range(1, 10))
+def test_files_written_together_are_whole_wherever_the_disk_is_full(
+    tmp_path: Path, at: int
+) -> None:
+    wanted = [(tmp_path / name, b"new", None) for name in ("a", "b")]
+    for path, _, _ in wanted:
+        path.write_bytes(b"old")
+
+    with failing(at), pytest.raises(WorldError, match="cannot write"):
+        files.write_together(wanted)
+
+    files.sweep(tmp_path)
+    assert {path.read_bytes() for path, _, _ in wanted} <= {b"old", b"new"}
+
+
 @pytest.mark.parametrize(
     ("before", "asked", "expected"),
     [
@@ -150,6 +176,13 @@ def test_directories_of_ours_are_private(tmp_path: Path) -> None:
     files.make_private(tmp_path / "a" / "b")
 
     assert [mode(tmp_path / "a"), mode(tmp_path / "a" / "b")] == [0o700, 0o700]
+
+
+def test_a_place_where_several_directories_are_made_is_synced_once(tmp_path: Path) -> None:
+    with watched() as operations:
+        files.make_private(tmp_path / "a" / "b", tmp_path / "a" / "c")
+
+    assert operations == ["mkdir"] * 3 + ["sync_directory"] * 2
 
 
 def test_a_file_in_the_way_of_a_directory_is_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
         return None
     backup = f"{BACKUPS}/{attempt_name(step, attempt)}/{path}"
     target = run_dir / backup
-    files.make_directories(target.parent, files.PRIVATE_DIRECTORY)
+    files.make_private(target.parent)
     try:
         relocate.copy(place, target)
     except OSError as trouble:

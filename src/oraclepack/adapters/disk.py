@@ -57,6 +57,15 @@ def sync(descriptor: int, path: Path) -> None:
     os.fsync(descriptor)
 
 
+def sync_file(path: Path) -> None:
+    """Sync a file that was written and closed."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        sync(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
 def sync_data(descriptor: int, path: Path) -> None:
     """Sync the content and what is needed to read it back, but no times."""
     _pass("sync", path)

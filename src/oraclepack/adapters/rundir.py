@@ -75,8 +75,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     def create(self) -> None:
         """Make what is missing of it; only its owner may look inside."""
-        for directory in (self.path, self.outputs, self.logs):
-            files.make_private(directory)
+        files.make_private(self.path, self.outputs, self.logs)
 
     def sweep(self, *others: Path) -> None:
         """Remove what a killed command left half written, here or in other folders of ours.
@@ -115,15 +114,20 @@ def write_manifests(
     While a run goes on they need not be `durable`: after a power cut the journal
     still knows everything, and the next command writes them again.
     """
-    for path, content, mode in _manifests(run, pack, state, redactor, legacy=legacy):
-        files.write_atomic(path, content, mode=mode, durable=durable)
+    wanted = tuple(_manifests(run, pack, state, redactor, legacy=legacy))
+    if durable:
+        files.write_together(wanted)
+        return
+    for path, content, mode in wanted:
+        files.write_atomic(path, content, mode=mode, durable=False)
 
 
 def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool) -> None:
     """The same for a command that began nothing: what is as it should be is left alone."""
-    for path, content, mode in _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy):
-        if path.is_symlink() or files.read(path) != content:
-            files.write_atomic(path, content, mode=mode)
+    wanted = _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy)
+    files.write_together(
+        [one for one in wanted if one[0].is_symlink() or files.read(one[0]) != one[1]]
+    )
 
 
 def _manifests(
