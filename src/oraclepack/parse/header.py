@@ -18,7 +18,9 @@ _FIELD = regex(rf"(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})\s*=\s*", re.IGNORECA
 _OLD_FIELD = regex(
     rf"#\s*(?P<key>{'|'.join(HEADER_FIELDS)})\s*:\s*(?P<value>\S.*?)\s*$", re.IGNORECASE
 )
-_DIRECTIVE = regex(r"#\s*oraclepack:\s*(?P<name>[A-Za-z][A-Za-z_-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$")
+_DIRECTIVE = regex(
+    r"#\s*oraclepack:\s*(?P<name>[A-Za-z][A-Za-z_-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$"
+)
 _SPELLING = {field.lower(): field for field in HEADER_FIELDS}
 
 
