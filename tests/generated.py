@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from oraclepack.cli.describe import commands, describe, help_of
-from oraclepack.cli.table import root
+from oraclepack.cli.root import root
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS

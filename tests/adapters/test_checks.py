@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.adapters.checker import Reader
 from oraclepack.adapters.checks import complete, facts_for, path_facts
-from oraclepack.adapters.reader import Reader
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import CheckStatus, PathFact, PathKind

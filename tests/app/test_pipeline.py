@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.app.pipeline import Pipeline, PipelineWish
-from oraclepack.app.run.asking import Asked
+from oraclepack.app.run.request import Picked
 from oraclepack.core.pipeline_report import Stage, StageStatus, StageTold, policy
 from oraclepack.core.run_report import CompletionTold
 from oraclepack.core.settings import Settings
@@ -231,7 +231,7 @@ def test_the_page_on_github() -> None:
 def test_what_was_validated_is_what_runs(project: Path) -> None:
     pack = project / "pack.md"
     pack.write_text(pack_text("# 01) One\ntrue\n"), encoding="utf-8")
-    work = Pipeline(PipelineWish(str(pack), Settings(root=str(project)), Asked()))
+    work = Pipeline(PipelineWish(str(pack), Settings(root=str(project)), Picked()))
 
     assert work.validate()
     pack.write_text(pack_text("# 01) One\nrm -rf docs\n"), encoding="utf-8")

@@ -3,7 +3,7 @@ import pytest
 
 from oraclepack.cli.describe import commands
 from oraclepack.cli.frame import Group
-from oraclepack.cli.table import COMMANDS, root
+from oraclepack.cli.root import COMMANDS, root
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS, schema_of
 from tests.cli.answers import answer

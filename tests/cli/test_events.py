@@ -4,9 +4,9 @@ import threading
 import msgspec
 import pytest
 
+from oraclepack.cli.amounts import clock, seconds, size
 from oraclepack.cli.events import JsonLog, Lines, line_of
 from oraclepack.cli.pulse import Running, beat
-from oraclepack.cli.spans import clock, seconds, size
 from oraclepack.core import journal as j
 from oraclepack.core.result import Cache, Move, RollbackStatus, Status, StepError, Wait
 from oraclepack.core.runstate import fold

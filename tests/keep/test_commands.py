@@ -10,7 +10,7 @@ import click
 import pytest
 
 from oraclepack.cli.describe import commands
-from oraclepack.cli.table import root
+from oraclepack.cli.root import root
 from tests.generate.repositories import a_repository
 from tests.keep.pages import ROOT, TOLD, Said, commands_in, has_sessions, in_bash, play, said
 from tests.packs import pack_text

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from oraclepack.cli.table import COMMANDS
+from oraclepack.cli.root import COMMANDS
 from tests.keep.pages import PAGES, ROOT, fences
 
 

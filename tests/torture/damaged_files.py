@@ -6,8 +6,8 @@ from random import Random
 
 import msgspec
 
-from oraclepack.adapters.asking import claim
 from oraclepack.adapters.cache import GOOD, AnswerCache
+from oraclepack.adapters.claims import claim
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import InvocationIntent
 from tests.e2e.program import Ran

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from oraclepack.adapters.checker import Reader, Said
 from oraclepack.adapters.programs import find_tool
-from oraclepack.adapters.reader import Reader, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence
 

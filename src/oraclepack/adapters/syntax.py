@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from oraclepack.adapters.checker import Reader, Said
 from oraclepack.adapters.programs import find_program
-from oraclepack.adapters.reader import Reader, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.regex import regex

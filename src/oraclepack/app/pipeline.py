@@ -7,10 +7,10 @@ import msgspec
 
 from oraclepack.adapters.contents import content_at
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.asking import Asked, request_for
 from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
 from oraclepack.app.run.recorder import Observer
-from oraclepack.app.run.telling import told as run_told
+from oraclepack.app.run.request import Picked, request_for
+from oraclepack.app.run.told import told as run_told
 from oraclepack.app.validate import Checked, check_pack
 from oraclepack.app.verify import manner_of
 from oraclepack.core import run_settings as rs
@@ -42,7 +42,7 @@ class PipelineWish(msgspec.Struct, frozen=True):
 
     pack: str
     settings: Settings
-    asked: Asked
+    asked: Picked
     exports: tuple[Export, ...] = ()
 
 

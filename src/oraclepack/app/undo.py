@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.leftovers import leftover, work_tree
+from oraclepack.app.run.dirty_rerun import leftover, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, UsageError

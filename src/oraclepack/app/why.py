@@ -2,7 +2,7 @@
 
 from oraclepack.app.cache import explain_calls
 from oraclepack.app.run.command import RunRequest, look_up
-from oraclepack.app.run.telling import told_plan
+from oraclepack.app.run.told import told_plan
 from oraclepack.core.errors import UsageError
 from oraclepack.core.why import WhyTold
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Protocol, Self
 
-from oraclepack.adapters.question import ask, can_ask
+from oraclepack.adapters.person import ask, can_ask
 from oraclepack.adapters.screen import is_terminal
 from oraclepack.app.run.command import RunRequest, look_up
 from oraclepack.app.run.recorder import Observer

@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable
 
 from oraclepack.adapters.clock import SystemClock
+from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.pulse import HEARTBEAT, Pulse
 from oraclepack.cli.render import visible
-from oraclepack.cli.spans import seconds, some_of
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import KnownEvent

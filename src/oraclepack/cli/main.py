@@ -17,7 +17,7 @@ from oraclepack.cli import render
 from oraclepack.cli.frame import HelpAskedError, Request, UnknownCommandError
 from oraclepack.cli.options import JSON_FLAG, asks_for_json
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.table import VersionAskedError, root
+from oraclepack.cli.root import VersionAskedError, root
 from oraclepack.core.envelope import Failure, Meta, reported_ms
 from oraclepack.core.errors import BrokenOffError, LockedError, OraclePackError
 from oraclepack.core.exit_codes import ExitCode

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from oraclepack.app.run.asking import Asked
+from oraclepack.app.run.request import Picked
 from oraclepack.cli.completing import run_ids, step_id, step_list
 from oraclepack.cli.frame import words_of_this_command
 
@@ -50,14 +50,14 @@ def picking(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def asked(flags: dict[str, object]) -> Asked:
+def asked(flags: dict[str, object]) -> Picked:
     """What the options of `picking` say."""
 
     def text(name: str) -> str | None:
         value = flags.get(name)
         return value if isinstance(value, str) else None
 
-    return Asked(
+    return Picked(
         rerun=text("rerun"),
         steps=text("steps"),
         resume_from=text("resume_from"),

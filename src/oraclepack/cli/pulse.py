@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 
-from oraclepack.cli.spans import clock as clock_of
+from oraclepack.cli.amounts import clock as clock_of
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.ports import Clock

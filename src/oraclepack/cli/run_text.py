@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.logs import last_lines
+from oraclepack.cli.amounts import seconds, some_of
+from oraclepack.cli.columns import columns
 from oraclepack.cli.reply import Styled
-from oraclepack.cli.spans import seconds, some_of
-from oraclepack.cli.tables import columns
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import RunTold, StepTold
 

@@ -9,7 +9,7 @@ import pytest
 from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.journal import Quarantined
 from oraclepack.core.result import Move, Process
-from oraclepack.intercept.session import OnUnknown
+from oraclepack.intercept.adoption import OnUnknown
 from tests.app.calls.crashed import DEAD, EndingShim, crash, later, living, session
 from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
 

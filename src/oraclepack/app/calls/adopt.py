@@ -19,7 +19,7 @@ from oraclepack.core.errors import OraclePackError
 from oraclepack.core.invocation import Shim
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.result import Cache, Wait
-from oraclepack.intercept.session import (
+from oraclepack.intercept.adoption import (
     Adoption,
     Lives,
     OnUnknown,

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from oraclepack.adapters import files as disk_files
-from oraclepack.adapters.asking import Claim
+from oraclepack.adapters.claims import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.app.calls import files, notes
@@ -16,9 +16,9 @@ from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
 from oraclepack.core.result import Cache, StepError, Wait
+from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, waiting_note
-from oraclepack.intercept.session import answer_in_log
 from oraclepack.intercept.truth import COMPLETED, WRITE_FALLBACK
 
 STOPPED = StepError(code="INTERRUPTED", message="stopped before its end", transient=True)

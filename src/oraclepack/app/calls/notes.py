@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from oraclepack.adapters.asking import Claim
+from oraclepack.adapters.claims import Claim
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j

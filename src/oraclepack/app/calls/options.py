@@ -6,9 +6,9 @@ import msgspec
 
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.limit import Limit
+from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import Overrides
 from oraclepack.intercept.retry import RetryPolicy
-from oraclepack.intercept.session import OnUnknown
 
 
 class CallOptions(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters.asking import Claim
+from oraclepack.adapters.claims import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
 from oraclepack.app.calls import files, notes
@@ -18,9 +18,9 @@ from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.result import Wait
+from oraclepack.intercept.adoption import matching, session_id
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.overrides import effective_argv
-from oraclepack.intercept.session import matching, session_id
 from oraclepack.intercept.truth import Proof, judge
 
 _LOOK_AGAIN = 0.5

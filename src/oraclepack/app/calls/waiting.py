@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from oraclepack.adapters.asking import Claim, claim
+from oraclepack.adapters.claims import Claim, claim
 from oraclepack.adapters.limits import Slot
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import answers_of

@@ -13,10 +13,10 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import Caught, stopping_on_signals
 from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.beginning import begin, enter
-from oraclepack.app.run.looking import look
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
+from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.pack import Pack
@@ -152,7 +152,7 @@ def _older_state(path: Path | None) -> Callable[[Session], None] | None:
     """What takes over a state file of the older tool, already read."""
     if path is None:
         return None
-    from oraclepack.app.run.importing import import_state, read_state  # noqa: PLC0415 - seldom
+    from oraclepack.app.run.older_state import import_state, read_state  # noqa: PLC0415 - seldom
 
     read = read_state(path)
     return lambda session: import_state(session, read)
@@ -173,7 +173,7 @@ def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, pla
     changed = any(record.state.step(one.step_id).change for one in plan.to_run)
     if not changed or request.options.allow_dirty_rerun:
         return
-    from oraclepack.app.run.leftovers import refuse_dirty_rerun  # noqa: PLC0415 - seldom
+    from oraclepack.app.run.dirty_rerun import refuse_dirty_rerun  # noqa: PLC0415 - seldom
 
     refuse_dirty_rerun(request.root, request.pack, found.run, record, plan, request.argv)
 
@@ -198,7 +198,7 @@ def _carry_out(session: Session, planned: Plan) -> None:
         # It answers while the other half of the program is loaded.
         asked = asked_ahead(session.environment, str(session.root))
         with nullcontext() if session.options.login_once else asked:
-            from oraclepack.app.run.carrying import carry_out  # noqa: PLC0415 - that half
+            from oraclepack.app.run.steps import carry_out  # noqa: PLC0415 - that half
 
             carry_out(session, planned)
 
@@ -230,7 +230,7 @@ def _end(
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code))
     if after.failed and request.options.rollback_on_failure:
-        from oraclepack.app.run.undoing import roll_back  # noqa: PLC0415 - seldom
+        from oraclepack.app.run.rollback import roll_back  # noqa: PLC0415 - seldom
 
         roll_back(session.root, session.run, record, session.failed, told.failed_steps)
         told = reply(planned, before, record.state)

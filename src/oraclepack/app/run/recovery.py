@@ -8,8 +8,8 @@ from oraclepack.adapters.orphans import Patience, end_leftovers
 from oraclepack.adapters.processes import has_proc
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
+from oraclepack.app.run.rollback import roll_back
 from oraclepack.app.run.tree import recover_change
-from oraclepack.app.run.undoing import roll_back
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Started
 from oraclepack.core.call import ORACLE

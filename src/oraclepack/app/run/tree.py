@@ -9,7 +9,7 @@ import msgspec
 from oraclepack.adapters import files, head
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import Worktree, WorktreeError
-from oraclepack.app.run.leftovers import work_tree
+from oraclepack.app.run.dirty_rerun import work_tree
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j

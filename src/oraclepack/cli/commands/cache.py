@@ -6,10 +6,10 @@ import click
 
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.app.cache import explain_step, list_cache, prune, read_size, show_cached
-from oraclepack.cli.explaining import SHORT, call_line, differing
+from oraclepack.cli.cache_text import SHORT, call_line, differing
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.tables import columns
 from oraclepack.core.cache_entry import CacheRow, CallExplained
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Duration

@@ -1,8 +1,8 @@
 """`config show`: every setting, its value, and where that came from."""
 
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.tables import columns
 from oraclepack.core.settings import Settings, shown
 
 config = Group(

@@ -3,9 +3,9 @@
 import click
 
 from oraclepack.app.explain import explained
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.tables import columns
 from oraclepack.core.explained import Explained
 from oraclepack.lint.doc import doc_text
 

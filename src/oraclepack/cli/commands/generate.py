@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from oraclepack.app import generate as use_case
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.tables import columns
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.generation import Generated
 from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE

@@ -6,9 +6,9 @@ import click
 
 from oraclepack.adapters.project import has_runs
 from oraclepack.app.reading import read_pack
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.tables import columns
 from oraclepack.core.errors import InputError
 from oraclepack.core.listing import ListedStep, Listing, listing
 from oraclepack.core.pack import Pack

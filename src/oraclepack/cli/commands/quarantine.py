@@ -6,10 +6,10 @@ import click
 
 from oraclepack.app.quarantine import list_quarantine, restore_files
 from oraclepack.app.reading import read_pack
+from oraclepack.cli.amounts import size
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.spans import size
-from oraclepack.cli.tables import columns
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.quarantined import KeptFile
 from oraclepack.core.settings import Settings

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.asking import request_for
 from oraclepack.app.run.command import look_up, run_pack
-from oraclepack.app.run.telling import told, told_plan
+from oraclepack.app.run.request import request_for
+from oraclepack.app.run.told import told, told_plan
 from oraclepack.app.step_summary import tell_github
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.display import asking, display

@@ -5,11 +5,11 @@ from pathlib import Path
 import click
 
 from oraclepack.app.runs import list_runs, show_run
+from oraclepack.cli.amounts import seconds, some_of
+from oraclepack.cli.columns import columns
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.cli.spans import seconds, some_of
-from oraclepack.cli.tables import columns
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
 from oraclepack.core.settings import Settings
 

@@ -2,9 +2,9 @@
 
 import click
 
+from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.tables import columns
 from oraclepack.core.schemas import schema_names, schema_of
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.asking import Asked, request_for
+from oraclepack.app.run.request import Picked, request_for
 from oraclepack.app.why import why_step
+from oraclepack.cli.cache_text import call_line, differing
 from oraclepack.cli.completing import step_id as complete_step
-from oraclepack.cli.explaining import call_line, differing
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import call_settings as cs
@@ -29,7 +29,7 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
     For each call of its last attempt: whether it was asked or answered from the cache, and in
     which parts its question differs from the one asked before.
     """
-    said, told = why_step(request_for(read_pack(Path(pack)), settings, Asked()), step)
+    said, told = why_step(request_for(read_pack(Path(pack)), settings, Picked()), step)
     lines = [f"{said}\n", f"run {told.run_id}: {told.run_reason}\n"]
     lines.append(f"status {told.status}, attempts {told.attempts}\n")
     if told.error:

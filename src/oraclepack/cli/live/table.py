@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from oraclepack.cli.amounts import clock, size
 from oraclepack.cli.live.frame import Frame, Look, Row, fitting
 from oraclepack.cli.render import visible
-from oraclepack.cli.spans import clock, size
 
 _COLOURS = {
     Look.RUNNING: "cyan",

@@ -39,7 +39,7 @@ class InvalidPackError(InputError):
     code = "INVALID_PACK"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Picked(msgspec.Struct, frozen=True):
     """What the flags of `run` say, beyond the settings."""
 
     rerun: str | None = None
@@ -54,7 +54,7 @@ class Asked(msgspec.Struct, frozen=True):
 def request_for(
     pack: Pack,
     settings: Settings,
-    asked: Asked,
+    asked: Picked,
     observers: Sequence[Observer] = (),
     ask: Ask | None = None,
 ) -> RunRequest:
@@ -121,7 +121,7 @@ def _calls(settings: Settings, pack: Pack, *, can_ask: bool) -> Callable[[], Cal
     """How calls are made, worked out late; but a mistake in what somebody asked is told now."""
 
     def work_out() -> CallOptions:
-        from oraclepack.app.run.call_wishes import call_options  # noqa: PLC0415 - loads the verbs
+        from oraclepack.app.run.call_options import call_options  # noqa: PLC0415 - loads the verbs
 
         return call_options(settings, pack, can_ask=can_ask)
 

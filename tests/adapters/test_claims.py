@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.asking import Claim, claim
+from oraclepack.adapters.claims import Claim, claim
 from oraclepack.core.errors import WorldError
 from oraclepack.core.journal import InvocationIntent
 from oraclepack.core.result import Process

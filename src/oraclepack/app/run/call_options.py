@@ -10,9 +10,9 @@ from oraclepack.core.limit import Limit
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.settings import Settings
+from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
-from oraclepack.intercept.session import OnUnknown
 
 
 def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:

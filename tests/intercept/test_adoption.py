@@ -4,7 +4,7 @@ import pytest
 
 from oraclepack.core.oracle_session import SessionRecord, read_record
 from oraclepack.core.result import Usage
-from oraclepack.intercept.session import (
+from oraclepack.intercept.adoption import (
     Adoption,
     Lives,
     adoption,
