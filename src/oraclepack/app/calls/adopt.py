@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from oraclepack.adapters import files as disk_files
+from oraclepack.adapters import files
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
-from oraclepack.app.calls import files, notes
+from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import stay_with
@@ -68,7 +68,7 @@ def adopt(
 def take_over(world: CallWorld, prepared: Prepared, found: Adopted) -> int:
     """Make the answer of an earlier call the answer of this one."""
     assert found.answer is not None
-    files.publish(prepared.outputs[0], found.answer)
+    answer_files.publish(prepared.outputs[0], found.answer)
     store(world, prepared, found.answer, found.record)
     notes.conclude(
         world,
@@ -174,7 +174,7 @@ def _sources(
     for place in places:
         try:
             path = world.root / place
-            data = disk_files.read(path) if path.is_file() else None
+            data = files.read(path) if path.is_file() else None
         except OraclePackError:
             continue
         if data is not None:

@@ -1,7 +1,7 @@
 """The answer to one call of a tool: what the gateway asks for whenever a shim calls."""
 
 from oraclepack.adapters.jail import Refused
-from oraclepack.app.calls import files, notes
+from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.adopt import adopt, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
 from oraclepack.app.calls.older import keep_older
@@ -130,7 +130,7 @@ class _Answering:
                 return self._end(prepared, STOPPED, STOPPED_EXIT)
             stored = find_stored(world, prepared, shim)
             if stored is not None:
-                files.publish(prepared.outputs[0], stored)
+                answer_files.publish(prepared.outputs[0], stored)
                 shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
                 notes.conclude(world, prepared, notes.Tally(world), cache=Cache.HIT)
                 turn.settle()

@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from oraclepack.adapters import files as disk_files
+from oraclepack.adapters import files
 from oraclepack.adapters.claims import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions
-from oraclepack.app.calls import files, notes
+from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, store
 from oraclepack.app.calls.trying import Tried, try_once
@@ -70,7 +70,7 @@ class Asking:
             return tried
         for data in (tried.answer, self._elsewhere(tried)):
             if data is not None and is_true(self._world, self._prepared, data, record):
-                files.publish(outputs[0], data)
+                answer_files.publish(outputs[0], data)
                 return replace(
                     tried, end=replace(tried.end, exit_code=0), answers=(data,), failure=None
                 )
@@ -145,7 +145,7 @@ class Asking:
         )
 
     def _put_back(self, tried: Tried) -> None:
-        files.put_back(self._world, self._prepared.call, self._prepared.outputs, tried.aside)
+        answer_files.put_back(self._world, self._prepared.call, self._prepared.outputs, tried.aside)
 
     def _save(self, tried: Tried, failure: Failure) -> None:
         """An answer that was given but not written to its path is kept for the next run."""
@@ -166,7 +166,7 @@ class Asking:
     def _elsewhere(self, tried: Tried) -> bytes | None:
         if (told := WRITE_FALLBACK.search(tried.end.out)) is not None:
             try:
-                return disk_files.read(self._world.root.joinpath(told["path"]))
+                return files.read(self._world.root.joinpath(told["path"]))
             except OraclePackError:
                 return None
         if tried.record is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from oraclepack.adapters.attached import kind_of, list_files, read_attached
 from oraclepack.adapters.jail import Allowed
-from oraclepack.app.calls import files, notes
+from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
@@ -68,7 +68,7 @@ def _answer(
     shim.show(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
     for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
         answer = rehearsed_answer(question, texts, contract.sections)
-        files.publish(output, world.redactor.clean(answer).encode("utf-8", "replace"))
+        answer_files.publish(output, world.redactor.clean(answer).encode("utf-8", "replace"))
         shim.show(f"Saved assistant output to {output.path}\n")
     if not prepared.outputs:
         answer = rehearsed_answer(question, texts, ())

@@ -3,7 +3,7 @@
 import re
 
 from oraclepack.adapters.cache import GOOD, AnswerCache
-from oraclepack.app.calls.files import lacking
+from oraclepack.app.calls.answer_files import lacking
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.cache_entry import CacheEntry

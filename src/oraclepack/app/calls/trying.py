@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from oraclepack.adapters.claims import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
-from oraclepack.app.calls import files, notes
+from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.waiting import Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
@@ -33,7 +33,7 @@ class Tried(msgspec.Struct, frozen=True):
     record: SessionRecord | None
     answers: tuple[bytes | None, ...]
     failure: Failure | None
-    aside: tuple[files.Aside, ...] = ()
+    aside: tuple[answer_files.Aside, ...] = ()
 
     @property
     def answer(self) -> bytes | None:
@@ -69,7 +69,7 @@ def _call(
     world: CallWorld, prepared: Prepared, shim: Shim, claim: Claim | None, *, force: bool
 ) -> Tried:
     call = prepared.call
-    aside = files.set_aside(world, call, prepared.outputs)
+    aside = answer_files.set_aside(world, call, prepared.outputs)
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
     limit = world.options.call_timeout
     order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
@@ -85,9 +85,9 @@ def _call(
 
 def look(world: CallWorld, prepared: Prepared, end: ToolEnd, record: SessionRecord | None) -> Tried:
     """What there is to see at the promised paths, judged."""
-    answers = files.read_answers(prepared.outputs)
+    answers = answer_files.read_answers(prepared.outputs)
     sizes = [len(data.strip()) for data in answers if data is not None]
-    missing = files.lacking(
+    missing = answer_files.lacking(
         prepared.contracts, answers, require_headings=world.options.require_headings
     )
     # Before messages are cut from it: what is left of a secret would not be known for one.
