@@ -1,4 +1,4 @@
-"""What became of the files that a command set out to write, all of them or none."""
+"""What became of the files that a command set out to write, and of taking them back."""
 
 import msgspec
 
