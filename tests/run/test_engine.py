@@ -1,10 +1,10 @@
 """The loop that runs a plan, in one thread or in several."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from oraclepack.adapters.crew import Crew
 from oraclepack.core.attempt import StopLevel
 from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.core.result import Status
@@ -62,8 +62,8 @@ class Work:
 def driven(plan: Plan, work: Work, limit: int, policy: OnFailure, stop: Switch) -> Progress:
     if limit == 1:
         return drive_in_order(plan, work, stop, policy=policy)
-    with ThreadPoolExecutor(limit) as executor:
-        return drive(plan, work, executor, stop, limit=limit, policy=policy)
+    with Crew(limit, work) as crew:
+        return drive(plan, crew, stop, limit=limit, policy=policy)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -124,8 +124,8 @@ def test_trouble_between_steps_stops_the_run() -> None:
         if work.ran:
             raise OSError("no space")
 
-    with ThreadPoolExecutor(2) as executor, pytest.raises(OSError, match="no space"):
-        drive(a_plan(9), work, executor, stop, limit=2, policy=OnFailure.STOP, between=full)
+    with Crew(2, work) as crew, pytest.raises(OSError, match="no space"):
+        drive(a_plan(9), crew, stop, limit=2, policy=OnFailure.STOP, between=full)
 
     assert stop.level is StopLevel.POLITE
     assert len(work.ran) < 9

@@ -1,20 +1,15 @@
 """The loop: start what is ready, wait for something to end, ask again. It decides nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from oraclepack.core.attempt import StopLevel, StopSwitch
 from oraclepack.core.plan import Plan, PlannedStep
+from oraclepack.core.ports import Crew
 from oraclepack.core.result import Status
 from oraclepack.core.step import StepId
 from oraclepack.run.schedule import OnFailure, Progress, ready
-
-if TYPE_CHECKING:  # it loads logging, which a run of one step at a time can do without
-    from concurrent.futures import Executor, Future
 
 Work = Callable[[PlannedStep], Status]
 """Runs one step to its end and tells what became of it."""
@@ -33,44 +28,36 @@ def drive_in_order(plan: Plan, work: Work, stop: StopSwitch, *, policy: OnFailur
 
 def drive(
     plan: Plan,
-    work: Work,
-    executor: Executor,
+    crew: Crew,
     stop: StopSwitch,
     *,
     limit: int,
     policy: OnFailure,
     between: Callable[[], None] = lambda: None,
 ) -> Progress:
-    """Run a plan as far as it goes, several steps at a time in the threads of an executor.
+    """Run a plan as far as it goes, several steps at a time by a crew.
 
     `between` is called whenever others work and there is nothing else to do. When it or a step
     raises, the machine itself is in trouble: the running steps are asked to stop, and the trouble
     is raised after they have ended.
     """
-    from concurrent.futures import FIRST_COMPLETED, wait  # noqa: PLC0415 - as above
-
     progress = Progress()
-    running: dict[Future[Status], StepId] = {}
     trouble: BaseException | None = None
     while True:
         if trouble is None and stop.level is StopLevel.NONE:
             for step_id in ready(plan, progress, limit, policy):
                 planned = plan.step(step_id)
                 assert planned is not None
-                running[executor.submit(work, planned)] = step_id
+                crew.begin(planned)
                 progress = replace(progress, running=progress.running | {step_id})
         trouble = trouble or _trouble_of(between)
         if trouble is not None:
             stop.ask(StopLevel.POLITE)
-        if not running:
+        if not progress.running:
             break
-        ended, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in sorted(ended, key=running.__getitem__):
-            step_id = running.pop(future)
-            failure = future.exception()
-            trouble = trouble or failure
-            status = Status.FAILED if failure else future.result()
-            progress = _ended(progress, step_id, status)
+        for ended in crew.await_ended():
+            trouble = trouble or ended.trouble
+            progress = _ended(progress, ended.step_id, ended.status)
     if trouble is not None:
         raise trouble
     return progress

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from oraclepack.adapters import git, head
 from oraclepack.adapters.contents import read_content
+from oraclepack.adapters.crew import Crew
 from oraclepack.app.run.calling import standing_between
 from oraclepack.app.run.prelude import prepare, tidy_up
 from oraclepack.app.run.session import Session
@@ -36,18 +37,8 @@ def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:
     if limit == 1:
         drive_in_order(planned, work, session.stop, policy=policy)
         return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - loads logging for it
-
-    with ThreadPoolExecutor(limit, "step") as executor:
-        drive(
-            planned,
-            work,
-            executor,
-            session.stop,
-            limit=limit,
-            policy=policy,
-            between=session.record.sync,
-        )
+    with Crew(limit, work) as crew:
+        drive(planned, crew, session.stop, limit=limit, policy=policy, between=session.record.sync)
 
 
 def _work(session: Session, step: PlannedStep) -> Status:
