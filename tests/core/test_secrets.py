@@ -42,6 +42,12 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
             ["bytes\udcff!"], "bytes\ufffd! bytes\\udcff!", f"{BLOT} {BLOT}", id="no UTF-8"
         ),
         pytest.param(["oracle"], "oracle", "oracle", id="a name that records are about"),
+        pytest.param(
+            ["sk-123456\nbrowser\n Pending"],
+            "browser Pending sk-123456",
+            f"browser Pending {BLOT}",
+            id="a line of it that is such a name",
+        ),
         pytest.param([" " * 8], " " * 9, " " * 9, id="nothing but blanks"),
     ],
 )

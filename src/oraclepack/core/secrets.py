@@ -73,7 +73,8 @@ class Redactor:
 
 
 def _is_telling(value: str) -> bool:
-    return len(value) >= SHORTEST and not value.isspace() and value.lower() not in OUR_WORDS
+    word = value.strip().lower()
+    return len(value) >= SHORTEST and word != "" and word not in OUR_WORDS
 
 
 def _forms(value: str) -> set[str]:
@@ -88,7 +89,8 @@ def _forms(value: str) -> set[str]:
     forms |= {part for part in parts if len(part) >= SHORTEST}
     forms |= {" ".join(form.split()) for form in forms}
     forms |= {quoted for form in forms for quoted in _quoted(form)}
-    return {form for form in forms if len(form) >= SHORTEST and not form.isspace()}
+    # The parts as well as the whole: a line of it may be a word of ours.
+    return {form for form in forms if _is_telling(form)}
 
 
 def _quoted(text: str) -> tuple[str, ...]:
