@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.checker import Reader
+from oraclepack.adapters.checker import Checker
 from oraclepack.adapters.checks import complete, facts_for, path_facts
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax
@@ -191,10 +191,10 @@ def test_a_block_too_long_for_shellcheck_is_skipped() -> None:
 
 
 def test_a_program_that_cannot_start_says_so() -> None:
-    reader = Reader(["/nonexistent/program"], "text")
+    checker = Checker(["/nonexistent/program"], "text")
 
     reader.stop()
-    assert "cannot be started" in reader.finish(1).trouble
+    assert "cannot be started" in checker.finish(1).trouble
 
 
 def test_paths_as_they_stand_in_the_project(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Said(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Reader:
+class Checker:
     """A program at work on a text. Of the environment it is given nothing but a language."""
 
     def __init__(self, argv: Sequence[str], text: str, language: str = "C") -> None:

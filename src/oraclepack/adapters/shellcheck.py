@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.adapters.checker import Reader, Said
+from oraclepack.adapters.checker import Checker, Said
 from oraclepack.adapters.programs import find_tool
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence
@@ -46,7 +46,7 @@ class Shellcheck:
     def __init__(self, block: Fence | None) -> None:
         self._block = block
         self._reason = ""
-        self._reader: Reader | None = None
+        self._reader: Checker | None = None
         program = find_tool("shellcheck")
         if block is None:
             self._reason = "the pack has no bash block"
@@ -58,7 +58,7 @@ class Shellcheck:
             codes = ",".join(f"SC{code}" for code in sorted(EXCLUDED))
             argv = [program, "--norc", "-f", "json1", "-s", "bash", "-S", "warning", "-e", codes]
             # Without a UTF-8 language it cannot print the words of the script it complains about.
-            self._reader = Reader([*argv, "-"], block.content, "C.UTF-8")
+            self._reader = Checker([*argv, "-"], block.content, "C.UTF-8")
 
     def result(self, patience: float = PATIENCE) -> Check:
         if self._reader is None or self._block is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from oraclepack.adapters.checker import Reader, Said
+from oraclepack.adapters.checker import Checker, Said
 from oraclepack.adapters.programs import find_program
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence, Pack
@@ -35,13 +35,13 @@ def complete(text: str) -> bool:
     return said is not None and said.exit_code == 0 and not _HEREDOC.search(said.err)
 
 
-def start_reading(block: Fence) -> Reader | None:
+def start_reading(block: Fence) -> Checker | None:
     """Bash at work on a whole block, so that others can work beside it. None without bash."""
     bash = find_program("bash")
     return None if bash is None else _reader(bash, block.content, extended=_is_extended(block))
 
 
-def check_syntax(pack: Pack, started: Reader | None = None) -> Check:
+def check_syntax(pack: Pack, started: Checker | None = None) -> Check:
     """The whole block at once; when that fails, each step by itself, to name the guilty one.
 
     `started` is bash that already reads the block.
@@ -108,10 +108,10 @@ def _asked(bash: str, text: str, *, extended: bool) -> Said:
     return _reader(bash, text, extended=extended).finish(PATIENCE)
 
 
-def _reader(bash: str, text: str, *, extended: bool) -> Reader:
+def _reader(bash: str, text: str, *, extended: bool) -> Checker:
     # As a named file, since bash leaves out line numbers for a script it reads from stdin.
     options = ("-O", "extglob") if extended else ()
-    return Reader([bash, *options, "-n", "/dev/stdin"], text)
+    return Checker([bash, *options, "-n", "/dev/stdin"], text)
 
 
 def _is_extended(block: Fence) -> bool:
