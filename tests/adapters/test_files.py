@@ -185,6 +185,15 @@ def test_a_place_where_several_directories_are_made_is_synced_once(tmp_path: Pat
     assert operations == ["mkdir"] * 3 + ["sync_directory"] * 2
 
 
+def test_what_was_made_is_synced_although_the_next_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    with watched() as operations, pytest.raises(WorldError, match="cannot make the directory"):
+        files.make_private(tmp_path / "a" / "b", tmp_path / "file" / "c")
+
+    assert operations[-2:] == ["sync_directory"] * 2
+
+
 def test_a_file_in_the_way_of_a_directory_is_told(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
 

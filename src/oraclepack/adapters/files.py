@@ -92,12 +92,12 @@ def write_together(wanted: Sequence[tuple[Path, bytes, int | None]]) -> None:
     try:
         for at, data, mode in wanted:
             _fill(temporaries[at], data, _mode_for(at) if mode is None else mode, durable=False)
-        for temporary in temporaries.values():
+        for at, temporary in temporaries.items():  # noqa: B007 - where trouble is told to be
             disk.sync_file(temporary)
         for at, temporary in temporaries.items():
             disk.rename(temporary, at)
-        for at in sorted({path.parent for path in temporaries}):
-            disk.sync_directory(at)
+        for directory in sorted({path.parent for path in temporaries}):
+            disk.sync_directory(directory)
     except BaseException as trouble:
         for temporary in temporaries.values():
             forget(temporary)
@@ -151,16 +151,19 @@ def make_private(*directories: Path) -> None:
 def make_directories(*directories: Path, mode: int = 0o777) -> None:
     """Directories with the parents they lack: first made, then synced, each place once."""
     grown: set[Path] = set()
-    for directory in directories:
+    at = Path()
+    try:
         try:
-            grown.update(path.parent for path in _missing(directory) if _is_made(path, mode))
-        except OSError as trouble:
-            raise cannot("make the directory", directory, trouble) from trouble
-    for parent in sorted(grown):
-        try:
-            disk.sync_directory(parent)
-        except OSError as trouble:
-            raise cannot("make a directory in", parent, trouble) from trouble
+            for at in directories:
+                for path in _missing(at):
+                    if _is_made(path, mode):
+                        grown.add(path.parent)
+        finally:
+            # Also when a later one fails: the next command would find these, and not sync them.
+            for parent in sorted(grown):
+                disk.sync_directory(parent)
+    except OSError as trouble:
+        raise cannot("make the directory", at, trouble) from trouble
 
 
 def _missing(directory: Path) -> list[Path]:

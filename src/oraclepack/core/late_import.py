@@ -21,7 +21,7 @@ class _StandIn(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)  # `from … import` asks for `__path__`, and uses nothing
         if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
+            sys.modules.pop(self.__name__, None)  # another thread may be as far
         return getattr(import_module(self.__name__), name)
 
 
