@@ -193,7 +193,7 @@ def test_a_block_too_long_for_shellcheck_is_skipped() -> None:
 def test_a_program_that_cannot_start_says_so() -> None:
     checker = Checker(["/nonexistent/program"], "text")
 
-    reader.stop()
+    checker.stop()
     assert "cannot be started" in checker.finish(1).trouble
 
 
