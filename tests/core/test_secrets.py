@@ -37,6 +37,10 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
         pytest.param(["first-1\nsecond-2\n"], "a second-2", f"a {BLOT}", id="a line of it"),
         pytest.param(["a\tb\r\nc d"], "is a b c d", f"is {BLOT}", id="with other blanks"),
         pytest.param(["k/9+a=b"], "?k=k%2F9%2Ba%3Db", f"?k={BLOT}", id="in a URL"),
+        pytest.param(["k/9+a=b"], "k/9%2ba%3db", BLOT, id="in the path of a URL, digits small"),
+        pytest.param(["a b~(c)*"], "a%20b~(c)*", BLOT, id="as encodeURIComponent writes it"),
+        pytest.param(["a b~(c)*"], "a+b~%28c%29%2A", BLOT, id="in a form"),
+        pytest.param(["a b~(c)*"], "a+b%7e%28c%29*", BLOT, id="in a form of Node, digits small"),
         pytest.param(["a\\b'c\"d"], repr("a\\b'c\"d"), f"'{BLOT}'", id="as Python quotes it"),
         pytest.param(
             ["bytes\udcff!"], "bytes\ufffd! bytes\\udcff!", f"{BLOT} {BLOT}", id="no UTF-8"

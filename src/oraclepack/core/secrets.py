@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TypeVar, cast
 
 import msgspec
@@ -97,15 +98,37 @@ def _quoted(text: str) -> tuple[str, ...]:
     if text.isascii() and text.replace("-", "").replace("_", "").isalnum():
         return ()
     told = text.encode("utf-8", "surrogateescape")
-    in_url = "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in told)
     return (
         msgspec.json.encode(told.decode("utf-8", "replace")).decode()[1:-1],
         text.encode("unicode_escape", "backslashreplace").decode(),
         repr(text)[1:-1],
-        in_url,
-        in_url.replace("%2F", "/"),
+        *("".join(map(spelling.__getitem__, told)) for spelling in _in_urls()),
     )
 
 
-_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+@cache
+def _in_urls() -> tuple[tuple[str, ...], ...]:
+    """How each byte is written in a URL, in every custom; made only when a secret needs it."""
+    customs = (
+        ("~", "%20"),  # the standard's
+        ("~/", "%20"),  # that of paths
+        ("~!'()*", "%20"),  # encodeURIComponent's, in JavaScript
+        ("~", "+"),  # that of forms, in Python
+        ("*", "+"),  # that of forms, in browsers and Node
+    )
+    return tuple(
+        tuple(
+            blank
+            if byte == ord(" ")
+            else sign
+            if sign in _PLAIN or sign in plain
+            else digits % byte
+            for byte, sign in enumerate(map(chr, range(256)))
+        )
+        for plain, blank in customs
+        for digits in ("%%%02X", "%%%02x")
+    )
+
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 NOTHING_SECRET = Redactor()
