@@ -153,7 +153,10 @@ def test_a_script_text_is_handed_back(
         "bash script.sh",
         "bash -c",
         "bash -l",
+        "env -S",
+        "xargs env --split-string",
         "npx",
+        "npx -c",
         "npx ?",
         "npx cowsay oracle",
         "npx @other/oracle",
@@ -194,3 +197,4 @@ def test_no_words_are_too_strange(words: list[str | None]) -> None:
     found = unwrap(words)
 
     assert found is None or (found.at is None) != (found.script_at is None)
+    assert found is None or (found.at or found.script_at or 0) < len(words)

@@ -176,7 +176,7 @@ def a_wrapper_leads_somewhere(words: list[Any]) -> None:
     assert (found.tool is None) != (found.script_at is None)
     place = found.at if found.tool is not None else found.script_at
     assert place is not None
-    assert 0 <= place < len(words) or found.tool is None
+    assert 0 <= place < len(words)
 
 
 TARGETS = (

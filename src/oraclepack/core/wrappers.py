@@ -173,7 +173,9 @@ class _OwnWords(msgspec.Struct, frozen=True):
         return any(name in names for name, _ in self.options)
 
     def value_at(self, *names: str) -> int | None:
-        return next((at for name, at in self.options if name in names and at is not None), None)
+        """Which word is the value of one of these options; None also where it is left out."""
+        values = (at for name, at in self.options if name in names and at is not None)
+        return next((at for at in values if at < self.end), None)
 
 
 def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _OwnWords | None:
@@ -198,7 +200,7 @@ def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _OwnW
         at += 1
     if any(name[1:] in wrapper.questions for name, _ in options if len(name) == len("-v")):
         return None
-    return _OwnWords(tuple(options), tuple(assignments), at)
+    return _OwnWords(tuple(options), tuple(assignments), min(at, len(words)))
 
 
 def _options_of(word: str, at: int, wrapper: _Wrapper) -> list[tuple[str, int | None]]:
