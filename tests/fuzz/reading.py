@@ -1,7 +1,5 @@
 """Fuzzing what reads text: packs, Markdown, tickets, front matter, shell words."""
 
-import subprocess
-
 import msgspec
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -21,6 +19,7 @@ from tests.fuzz.packs import sound_packs
 from tests.fuzz.scripts import packs
 from tests.fuzz.shell_stock import EXPANSIONS, LITERALS
 from tests.fuzz.target import Target
+from tests.fuzz.traced import bounded
 
 _PLAIN = MarkdownIt("commonmark")
 
@@ -108,7 +107,8 @@ def front_matter_ends_in_the_text(text: str) -> None:
 def words_are_unknown_or_what_bash_passes(words: list[str]) -> None:
     text = "v=val; w='a b'; list=(x 'y z')\nshow " + " ".join(words)
     script = f"show() {{ printf '%s\\0' \"$@\"; }}\n{text}\n"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, timeout=10)
+    done = bounded(script)
+    done.check_returncode()
     lines = text.split("\n")
     place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
     commands = read_script(place, Variables())[0].commands

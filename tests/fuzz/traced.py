@@ -1,8 +1,9 @@
 """What bash really runs: the steps of a pack, with tools that only write down their arguments."""
 
 import os
+import signal
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,33 @@ class Run:
     said: str
 
 
+def bounded(
+    script: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a bash text that nobody has read: it ends, and so does what it started."""
+    # Each process has a limit of its own, for those that outlive both the shell and us.
+    argv = ["timeout", "-k", "1", "30", "bash", "-c", f"ulimit -t 20\n{script}"]
+    with subprocess.Popen(
+        argv,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as shell:
+        try:
+            out, err = shell.communicate(timeout=60)
+        except BaseException:
+            os.killpg(shell.pid, signal.SIGKILL)
+            raise
+    assert shell.returncode not in _TOO_LONG, f"it does not end: {script}"
+    return subprocess.CompletedProcess(argv, shell.returncode, out, err)
+
+
+_TOO_LONG = {124, 128 + signal.SIGKILL, -signal.SIGKILL}
+"""What `timeout` ends with when it had to end the shell."""
+
+
 def trace(pack: Pack, folder: Path, files: Iterable[str] = ()) -> Run:
     """Run the prelude once and every step in a shell of its own, as a run would."""
     places = {name: folder / name for name in ("bin", "calls", "root", "scripts")}
@@ -66,14 +94,7 @@ def trace(pack: Pack, folder: Path, files: Iterable[str] = ()) -> Run:
         "TRACED_STEPS": " ".join(step.id for step in pack.steps),
         "TRACED_STEP": "prelude",
     }
-    done = subprocess.run(
-        ["bash", "-c", DRIVER],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    done = bounded(DRIVER, environment)
     calls = sorted(_read(file) for file in places["calls"].iterdir())
     left = (path for path in places["root"].rglob("*") if path.is_file())
     names = frozenset(path.relative_to(places["root"]).as_posix() for path in left)
