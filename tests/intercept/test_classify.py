@@ -175,6 +175,12 @@ ROWS = [
         *("UNKNOWN", FailureClass.UNKNOWN, None),
         id="words of an answer do not count",
     ),
+    pytest.param(
+        "x\nAnswer:\n429 Too Many Requests\n429 Too Many Requests",
+        None,
+        *("UNKNOWN", FailureClass.UNKNOWN, None),
+        id="an answer that speaks of failures is none",
+    ),
     pytest.param("", None, *("UNKNOWN", FailureClass.UNKNOWN, None), id="nothing said"),
 ]
 
