@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 import oraclepack
@@ -62,7 +63,7 @@ def exit_codes() -> set[str]:
     return {str(int(code)) for code in ExitCode}
 
 
-def events(kind: type[Event] = Event) -> set[str]:
+def events(kind: type[msgspec.Struct] = Event) -> set[str]:
     modules()
     tags = {str(each.__struct_config__.tag) for each in kind.__subclasses__()}
     return tags.union(*(events(each) for each in kind.__subclasses__()))
@@ -154,8 +155,14 @@ def test_the_names_are_found(kind: str, fewest: int) -> None:
 
 
 def test_an_event_outside_of_the_table_is_found() -> None:
-    class Forgotten(Event, frozen=True, kw_only=True, tag="forgotten"):
+    class Base(msgspec.Struct, frozen=True):
+        """Of this test alone: what is declared under Event itself, other tests would see."""
+
+    class Middle(Base, frozen=True, tag="run_created"):
+        """Told of."""
+
+    class Forgotten(Middle, frozen=True, tag="forgotten"):
         """Declared, but part of no table."""
 
-    assert "forgotten" in events()
-    assert untold(KINDS["event"], text_of("formats.md")) == ["forgotten"]
+    told = KINDS["event"]._replace(names=lambda: events(Base))
+    assert untold(told, text_of("formats.md")) == ["forgotten"]
