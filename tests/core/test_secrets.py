@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.core import journal as j
-from oraclepack.core.secrets import BLOT, NOTHING_SECRET, Redactor, is_secret_name
+from oraclepack.core.secrets import BLOT, MOST_LINES, NOTHING_SECRET, Redactor, is_secret_name
 from tests import events as e
 
 
@@ -30,6 +30,12 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
     [
         pytest.param(["sk-123456"], "Bearer sk-123456!", f"Bearer {BLOT}!", id="inside a text"),
         pytest.param(["sk-123456", "sk-123456789"], "sk-123456789", BLOT, id="the longest first"),
+        pytest.param(
+            ["sk-123456", "sk-123456" + "é/" * 999],
+            "sk-123456" + "%C3%A9%2F" * 999 + " sk-123456",
+            f"{BLOT} {BLOT}",
+            id="a very long one that begins with a short one",
+        ),
         pytest.param(["short"], "short", "short", id="too short to be told apart"),
         pytest.param(['a"b\\c\nd'], '{"k":"a\\"b\\\\c\\nd"}', f'{{"k":"{BLOT}"}}', id="in JSON"),
         pytest.param(["a.c.e.g"], "abcdefg a.c.e.g", f"abcdefg {BLOT}", id="no pattern"),
@@ -57,6 +63,15 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
 )
 def test_texts_are_cleaned(values: list[str], text: str, expected: str) -> None:
     assert Redactor(values).clean(text) == expected
+
+
+def test_of_very_many_lines_the_whole_and_the_first_are_known() -> None:
+    lines = [f"line-{number:04}" for number in range(3000)]
+    redactor = Redactor(["\n".join(lines)])
+
+    assert redactor.clean("\n".join(lines)) == redactor.clean(" ".join(lines)) == BLOT
+    assert redactor.clean(lines[MOST_LINES - 1]) == BLOT
+    assert redactor.clean(lines[MOST_LINES]) == lines[MOST_LINES]
 
 
 def test_an_environment_names_its_secrets() -> None:

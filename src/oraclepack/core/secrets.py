@@ -1,9 +1,10 @@
 """Secrets, known by the names of the variables that hold them, kept out of every record."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 from typing import TypeVar, cast
 
 import msgspec
@@ -17,6 +18,10 @@ OUR_WORDS = frozenset(
     | {"openai", "anthropic", "google", "openrouter", "browser", "pending"}
 )
 """Nor are the names that records are about: without them none could be understood again."""
+MOST_LINES = 100
+"""So many lines of a secret are known one by one; thousands would take seconds to prepare for."""
+LONG = 1000
+"""Forms of so many characters are sought one by one: as parts of a pattern they take seconds."""
 BLOT = "[redacted]"
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -31,10 +36,7 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values = frozenset(value for value in values if _is_telling(value))
-        spelled = {form for value in self._values for form in _forms(value)}
-        # The longest first: a secret that begins with another one is blotted out as a whole.
-        ordered = sorted(spelled, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._long, self._pattern = _sought(self._values)
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Redactor":
@@ -47,11 +49,13 @@ class Redactor:
         return self if more <= self._values else Redactor(self._values | more)
 
     def clean(self, text: str) -> str:
+        for form in self._long:
+            text = text.replace(form, BLOT)
         return self._pattern.sub(BLOT, text) if self._pattern else text
 
     def clean_record(self, record: Record) -> Record:
         """The record with every string in it clean, keys of mappings too; all shapes stay."""
-        return cast("Record", self._cleaned(record)) if self._pattern else record
+        return cast("Record", self._cleaned(record)) if self._values else record
 
     def _cleaned(self, value: object) -> object:
         # Exactly `str`: a member of an enum is a word of ours, not a text from outside.
@@ -73,6 +77,20 @@ class Redactor:
         return record if after == before else msgspec.structs.replace(record, **after)
 
 
+@lru_cache(maxsize=8)
+def _sought(values: frozenset[str]) -> tuple[tuple[str, ...], re.Pattern[str] | None]:
+    """The long forms, and a pattern of the others.
+
+    Remembered: a command looks at the same environment in several places.
+    """
+    spelled = {form for value in values for form in _forms(value)}
+    # The longest first: a secret that begins with another one is blotted out as a whole.
+    ordered = sorted(spelled, key=lambda form: (-len(form), form))
+    short = [re.escape(form) for form in ordered if len(form) < LONG]
+    long = tuple(form for form in ordered if len(form) >= LONG)
+    return long, re.compile("|".join(short)) if short else None
+
+
 def _is_telling(value: str) -> bool:
     word = value.strip().lower()
     return len(value) >= SHORTEST and word != "" and word not in OUR_WORDS
@@ -86,12 +104,17 @@ def _forms(value: str) -> set[str]:
     """
     shown = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     forms = {value, shown, value.encode("utf-8", "backslashreplace").decode()}
-    parts = {part for form in forms for part in (*form.splitlines(), form.strip())}
+    parts = {part for form in forms for part in (*_lines(form), form.strip())}
     forms |= {part for part in parts if len(part) >= SHORTEST}
     forms |= {" ".join(form.split()) for form in forms}
     forms |= {quoted for form in forms for quoted in _quoted(form)}
     # The parts as well as the whole: a line of it may be a word of ours.
     return {form for form in forms if _is_telling(form)}
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The first of its lines that are long enough."""
+    return islice((line for line in text.splitlines() if len(line) >= SHORTEST), MOST_LINES)
 
 
 def _quoted(text: str) -> tuple[str, ...]:
