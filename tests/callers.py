@@ -10,7 +10,7 @@ from typing import Any
 
 from oraclepack.adapters.gateway import Answer, Gateway
 from oraclepack.adapters.surroundings import private_directory
-from oraclepack.core.attempt import Outcome
+from oraclepack.core.attempt import Outcome, Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.result import Process
 from tests.bashes import QUICK, Bench
@@ -43,7 +43,8 @@ class Stage:
         """Run a step; its outcome, and everything it said."""
         attempt = self.bench.attempt(body, **({"first_on_path": str(self.shim_dir)} | parts))
         self.gateway.expect(attempt)
-        outcome = self.bench.run(attempt)
+        watch = Watch(on_exited=lambda: self.gateway.await_answers(attempt))
+        outcome = self.bench.run(attempt, watch)
         self.gateway.forget(attempt)
         logs = (Path(attempt.stdout_log), Path(attempt.stderr_log))
         return outcome, "".join(log.read_text(errors="replace") for log in logs)

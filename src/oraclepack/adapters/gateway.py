@@ -19,7 +19,7 @@ from oraclepack.adapters.shim_call import ShimCall, World
 from oraclepack.adapters.shim_dir import ShimDir
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import MARKER_VARIABLE, Attempt, Grace, StopLevel
-from oraclepack.core.call import ORACLE, SPELLINGS
+from oraclepack.core.call import SPELLINGS
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.wrappers import unwrap
 
@@ -46,7 +46,7 @@ class _Expected(msgspec.Struct):
     attempt: int
     calls: int = 0
     asking: int = 0
-    """How many of them ask oracle just now."""
+    """How many of them have asked what may be paid for, and are not at their end."""
 
 
 class Gateway:
@@ -178,12 +178,15 @@ class Gateway:
             program, prefix, tool, argv = _meant(message)
             if tool is None:
                 return self._let_through(message, caller)
-            shim = ShimCall(caller, self._world, program, prefix, message.umask)
-            call = self._live(message, tool, argv)
-            if call is None:
-                shim.tell(f"{program}: oraclepack knows of no step that is running and calls it\n")
+            expected = self._caller_of(message)
+            if expected is None:
+                said = f"{program}: oraclepack knows of no step that is running and calls it\n"
+                caller.say(caller.stderr, os.fsencode(said))
                 return _exit(REFUSED)
-            with self._counted(message, call):
+            where = (expected.step, expected.attempt, self._next_number(expected))
+            call = LiveCall(tool, argv, message.cwd, message.env, *where)
+            with self._counted(expected) as asks:
+                shim = ShimCall(caller, self._world, program, prefix, message.umask, asks)
                 return _exit(self._answer(call, shim))
         except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
             self.faults.append(fault)
@@ -191,32 +194,34 @@ class Gateway:
             caller.say(caller.stderr, os.fsencode(said))
             return _exit(REFUSED)
 
-    def _live(self, message: CallMessage, tool: str, argv: tuple[str, ...]) -> LiveCall | None:
+    def _caller_of(self, message: CallMessage) -> _Expected | None:
         with self._lock:
-            expected = self._expected.get(message.env.get(MARKER_VARIABLE, ""))
-            if expected is None and MARKER_VARIABLE not in message.env:
-                # `env -i PATH="$PATH" oracle …`: with one step at work, it must be that one's.
-                expected = next(iter(self._expected.values())) if len(self._expected) == 1 else None
-            if expected is None:
-                return None
+            if MARKER_VARIABLE in message.env:
+                return self._expected.get(message.env[MARKER_VARIABLE])
+            # `env -i PATH="$PATH" oracle …`: with one step at work, it must be that one's.
+            return next(iter(self._expected.values())) if len(self._expected) == 1 else None
+
+    def _next_number(self, expected: _Expected) -> int:
+        with self._lock:
             expected.calls += 1
-            where = (expected.step, expected.attempt, expected.calls)
-        return LiveCall(tool, argv, message.cwd, message.env, *where)
+            return expected.calls
 
     @contextmanager
-    def _counted(self, message: CallMessage, call: LiveCall) -> Iterator[None]:
-        """While it lasts, the attempt is asking."""
-        expected = self._expected.get(message.env.get(MARKER_VARIABLE, ""))
-        if expected is None or call.tool != ORACLE:
-            yield
-            return
-        with self._lock:
-            expected.asking += 1
+    def _counted(self, expected: _Expected) -> Iterator[Callable[[], None]]:
+        """Gives what a call says when it asks: from then on to its end the attempt is asking."""
+        asks = False
+
+        def ask() -> None:
+            nonlocal asks
+            with self._lock:
+                expected.asking += not asks
+                asks = True
+
         try:
-            yield
+            yield ask
         finally:
             with self._answered:
-                expected.asking -= 1
+                expected.asking -= asks
                 self._answered.notify_all()
 
     def _let_through(self, message: CallMessage, caller: Caller) -> bytes:

@@ -36,21 +36,31 @@ class ShimCall:
     """A `Shim`: the caller's streams, its real tool, its patience. For one thread."""
 
     def __init__(
-        self, caller: Caller, world: World, program: str, prefix: tuple[str, ...], umask: int
+        self,
+        caller: Caller,
+        world: World,
+        program: str,
+        prefix: tuple[str, ...],
+        umask: int,
+        on_asking: Callable[[], None],
     ) -> None:
         """`program` is the name that was called, `prefix` what stands before the tool's words.
 
         With `npx -y @steipete/oracle …` the program is npx, the prefix its own two words.
+        `on_asking` is called before a tool is started that outlives its caller.
         """
         self._caller = caller
         self._world = world
         self._program = program
         self._prefix = prefix
         self._umask = umask
+        self._on_asking = on_asking
         self._stdin: bytes | None = None
 
     def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
         """Start the real tool and wait for its end. Never again once the caller gave up."""
+        if order.outlives_caller:
+            self._on_asking()  # before we look: who dies after that look is waited for
         if self._is_over():
             return ToolEnd(_INTERRUPTED, stopped=True)
         tool = self._world.tools.find(self._program, order.env.get("PATH", ""))
