@@ -1,4 +1,7 @@
-"""What we say a pack calls, against what bash really calls."""
+"""What we say the steps of a pack call, against what bash really calls in them.
+
+Of the prelude no calls are told: it is run for its state, and what it calls is not compared.
+"""
 
 import tempfile
 from collections.abc import Sequence

@@ -171,7 +171,7 @@ TARGETS = (
     ),
     Target(
         "calls",
-        "every call that bash makes is one we told, in its step, with the words we know",
+        "every call that bash makes in a step is one we told of it, with the words we know",
         packs(),
         check_calls,
         few=40,
