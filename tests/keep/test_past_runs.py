@@ -173,14 +173,15 @@ def test_its_backlog_and_its_tickets_stay_as_they_are(
         finished = a_copy(f"{version}/finished", tmp_path / version, home, zygote)
         tickets = a_copy(f"{version}/tickets", tmp_path / f"{version}-tickets", home, zygote)
         run_dir = finished.run_dir.relative_to(finished.root).as_posix()
-        records = finished.run_dir / "actionizer/normalized.jsonl"
-        before = records.read_bytes()
+        work = finished.run_dir / "actionizer"
+        before = {path.name: path.read_bytes() for path in work.iterdir()}
 
-        made = finished.start("actionize", "--run-dir", run_dir, "--json").wait()
+        words = ("actionize", "--run-dir", run_dir, "--export", "github,taskmaster", "--json")
+        made = finished.start(*words).wait()
         checked = tickets.start("ticketify", "--top-n", "5", "--check", "--json").wait()
 
         assert (made.code, checked.code) == (0, 0), made.err + checked.out
-        assert len(records.read_bytes().splitlines()) == len(before.splitlines())
+        assert {path.name: path.read_bytes() for path in work.iterdir()} == before
 
 
 def test_a_run_that_no_longer_loads_is_noticed(tmp_path: Path, home: Path, zygote: Zygote) -> None:
