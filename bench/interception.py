@@ -1,8 +1,8 @@
-"""What standing between a step and its tools costs, with everything on: keys, journal, copies,
-contract, cache.
+"""What standing between a step and its tools costs: keys, journal, copies, contract.
 
 Twenty calls in a step are compared with the same calls by the tool's own path, which nobody
-intercepts.
+intercepts. They run with `--no-cache`, so that each round asks again; what a call answered from the
+cache costs is a row of its own.
 """
 
 import shutil
