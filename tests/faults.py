@@ -45,6 +45,23 @@ def failing(at: int, code: int = errno.ENOSPC, *, only: str = "") -> Iterator[No
 
 
 @contextmanager
+def failing_once(operation: str, at: str = "") -> Iterator[None]:
+    """The first operation of a kind on a path fails, and no other."""
+    troubles = iter([OSError(errno.EIO, "I/O error")])
+
+    def fail(done: str, path: str) -> None:
+        if done == operation and at in path:
+            for trouble in troubles:
+                raise trouble
+
+    disk.set_hook(fail)
+    try:
+        yield
+    finally:
+        disk.set_hook(None)
+
+
+@contextmanager
 def short_write(taken: int) -> Iterator[None]:
     """The disk takes a few bytes of one write, then is full."""
     writes = 0

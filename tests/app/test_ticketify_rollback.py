@@ -8,7 +8,7 @@ import pytest
 from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.result import RollbackStatus
-from tests.faults import failing
+from tests.faults import failing, failing_once
 from tests.ticketify.tickets import TWO, everything_but_tickets, put
 
 OUT = ".oraclepack/ticketify"
@@ -35,12 +35,36 @@ def test_rollback_brings_everything_back(tmp_path: Path, at: int, fresh: bool) -
         for path, data in everything_but_tickets(tmp_path).items()
         if "_failed" not in path
     }
+    prds = after.pop(PRD, None), before.pop(PRD, None)
     if made.data.rollback_status is RollbackStatus.COMPLETED:
         assert after == before
     assert made.data.failed_step is not None
     assert made.data.rollback_status in {RollbackStatus.COMPLETED, RollbackStatus.FAILED}
-    # Only the manifest is written after the PRD, and only a disk that fails twice keeps it away.
-    assert after.get(PRD) == before.get(PRD) or PRD in (made.data.rollback_error or "")
+    # Only the manifest is written after the PRD.
+    assert (prds[0] == prds[1]) is (at < NUMBER_OF_WRITES)
+    assert not [path for path in made.data.quarantined if path.endswith(PRD)]
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["a new PRD", "over an old PRD"])
+def test_a_rollback_leaves_the_prd_and_the_next_command_goes_on(
+    tmp_path: Path, fresh: bool
+) -> None:
+    put(tmp_path, TWO)
+    if not fresh:
+        ticketify(Wish(tmp_path))
+        (tmp_path / ".tickets" / "T-2.md").write_text("other\n")
+
+    with failing_once("rename", "manifest.json"):
+        made = ticketify(Wish(tmp_path, rollback_on_failure=True))
+
+    written = (tmp_path / PRD).read_bytes()
+    assert made.data.rollback_status is RollbackStatus.COMPLETED
+    assert made.data.completed_steps == ("tickets_prd.md",)
+    assert not [path for path in made.data.quarantined if path.endswith(PRD)]
+    again = ticketify(Wish(tmp_path))
+    assert again.data.ok
+    assert PRD in again.data.unchanged
+    assert (tmp_path / PRD).read_bytes() == written
 
 
 def test_a_directory_in_the_way_is_found_before_anything_is_written(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """Commands that write several files or none: what is kept, taken back, and told."""
 
-import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,24 +9,8 @@ from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.errors import InputError
 from oraclepack.core.result import RollbackStatus
 from tests.cli.answers import answer
+from tests.faults import failing_once
 from tests.generate import repositories as repos
-
-
-@contextmanager
-def failing_once(operation: str, at: str = "") -> Iterator[None]:
-    """The first operation of a kind on a path fails, and no other."""
-    troubles = iter([OSError(errno.EIO, "I/O error")])
-
-    def fail(done: str, path: str) -> None:
-        if done == operation and at in path:
-            for trouble in troubles:
-                raise trouble
-
-    disk.set_hook(fail)
-    try:
-        yield
-    finally:
-        disk.set_hook(None)
 
 
 def test_all_pieces_are_written(tmp_path: Path) -> None:
@@ -62,6 +43,24 @@ def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
     place = ".oraclepack/_failed/test/1"
     assert carried.quarantined == (f"{place}/old.md", f"{place}/a/b/new.md")
     assert (tmp_path / place / "a/b/new.md").read_bytes() == b"1"
+
+
+def test_what_is_to_stay_is_not_taken_back(tmp_path: Path) -> None:
+    (tmp_path / "stays.md").write_bytes(b"old")
+    pieces = [
+        Piece("one", tmp_path / "a.md", b"1"),
+        Piece("stays", tmp_path / "stays.md", b"2", stays=True),
+        Piece("fails", tmp_path / "b/c.md", b"3", stays=True),
+    ]
+
+    with failing_once("rename", "c.md"):
+        carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+
+    assert carried.rollback_status is RollbackStatus.COMPLETED
+    assert (carried.completed_steps, carried.resume_from) == (("stays",), "one")
+    assert (tmp_path / "stays.md").read_bytes() == b"2"
+    assert carried.quarantined == (".oraclepack/_failed/test/1/a.md",)
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:

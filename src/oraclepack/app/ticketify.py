@@ -116,7 +116,11 @@ def ticketify(wish: Wish) -> Outcome:
     differing = [path for path in wanted if files.read(places[path]) != built.files[path]]
     _refuse_foreign_prd(wish, options, differing)
     copied = _kept_prd(wish, options) if wish.force and options.prd_path in differing else ()
-    carried = _write(wish, options, [Piece(_step(p), places[p], built.files[p]) for p in differing])
+    pieces = [
+        Piece(_step(path), places[path], built.files[path], stays=path == options.prd_path)
+        for path in differing
+    ]
+    carried = _write(wish, options, pieces)
     moved = _regenerated(wish, options) if wish.regenerate and carried.ok else ()
     done = set(carried.completed_steps) if carried.ok else set()
     actions = built.actions.actions
@@ -263,6 +267,7 @@ def _write(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> Carri
     """All of them: the PRD late, and the manifest, which tells what it should be, last.
 
     Killed in between, the PRD is what is wanted anyway; the other way round it would look edited.
+    A rollback leaves it, too: people and Task Master read it, so nothing may move it away.
     """
     late = [options.prd_path, f"{options.out_dir}/{names.MANIFEST}"]
     places = [_place(wish.root, path) for path in late]

@@ -18,6 +18,8 @@ class Piece:
     step: str
     path: Path
     content: bytes
+    stays: bool = False
+    """Once written, it is not taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class _Change:
     path: Path
     before: changes.Before | None
     folders: tuple[Path, ...]
+    stays: bool
 
 
 class Transaction:
@@ -38,10 +41,11 @@ class Transaction:
         self._command = command
         self._changes: list[_Change] = []
 
-    def write(self, path: Path, content: bytes) -> None:
+    def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
         """Put a file in place, remembering what stood there."""
         # Remembered before it happens: a write that fails halfway is taken back as well.
-        self._changes.append(_Change(path, changes.look(path), changes.missing_directories(path)))
+        before, folders = changes.look(path), changes.missing_directories(path)
+        self._changes.append(_Change(path, before, folders, stays))
         files.make_directories(path.parent)
         files.sweep(path.parent)  # a command that was killed here may have left half a file
         files.write_atomic(path, content)
@@ -50,7 +54,7 @@ class Transaction:
         """Write all pieces; after a failure nothing more is written."""
         for number, piece in enumerate(pieces):
             try:
-                self.write(piece.path, piece.content)
+                self.write(piece.path, piece.content, stays=piece.stays)
             except OraclePackError as trouble:
                 return self._failed(pieces, number, trouble, undo=rollback_on_failure)
             except BaseException:
@@ -60,7 +64,7 @@ class Transaction:
         return Carried(completed_steps=tuple(piece.step for piece in pieces))
 
     def roll_back(self) -> Carried:
-        """Bring every file back to how the command found it, the last change first."""
+        """Bring the files back to how the command found them, the last change first."""
         moved: list[str] = []
         place = self._free_place()
         try:
@@ -70,7 +74,8 @@ class Transaction:
                     moved.append(target)
                 self._changes.pop()
         except (OraclePackError, OSError) as trouble:
-            left = ", ".join(str(change.path) for change in reversed(self._changes))
+            taken = [change for change in reversed(self._changes) if not change.stays]
+            left = ", ".join(str(change.path) for change in taken)
             return Carried(
                 rollback_status=RollbackStatus.FAILED,
                 rollback_error=f"{trouble}; not taken back: {left}",
@@ -82,12 +87,13 @@ class Transaction:
         self, pieces: Sequence[Piece], number: int, trouble: OraclePackError, *, undo: bool
     ) -> Carried:
         end = self.roll_back() if undo else Carried()
-        kept = () if end.rollback_status is RollbackStatus.COMPLETED else pieces[:number]
+        undone = end.rollback_status is RollbackStatus.COMPLETED
+        kept = [piece for piece in pieces[:number] if piece.stays or not undone]
         return Carried(
             completed_steps=tuple(piece.step for piece in kept),
             failed_step=pieces[number].step,
             skipped_steps=tuple(piece.step for piece in pieces[number + 1 :]),
-            resume_from=pieces[0 if not kept else number].step,
+            resume_from=pieces[0 if undone else number].step,
             error=trouble.message,
             suggestion=trouble.hint,
             rollback_status=end.rollback_status,
@@ -97,6 +103,9 @@ class Transaction:
 
     def _undo(self, change: _Change, place: Path) -> str | None:
         """Set aside what stands there now, then restore; tells where it was set aside."""
+        if change.stays:
+            changes.remove_empty(change.folders)  # those of a file that could not be written
+            return None
         now = changes.look(change.path)
         moved: str | None = None
         unchanged = _same(now, change.before)
