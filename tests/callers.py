@@ -37,13 +37,20 @@ class Stage:
     calls: list[LiveCall] = field(default_factory=list)
     ends: list[ToolEnd] = field(default_factory=list)
     act: Callable[[LiveCall, Shim], int] | None = None
+    awaiting: threading.Event = field(default_factory=threading.Event)
+    """A shell has ended, and what it asked is waited for."""
     began: threading.Event = field(default_factory=threading.Event)
 
     def run(self, body: str, **parts: Any) -> tuple[Outcome, str]:
         """Run a step; its outcome, and everything it said."""
         attempt = self.bench.attempt(body, **({"first_on_path": str(self.shim_dir)} | parts))
         self.gateway.expect(attempt)
-        watch = Watch(on_exited=lambda: self.gateway.await_answers(attempt))
+
+        def is_answered(seconds: float) -> bool:
+            self.awaiting.set()
+            return self.gateway.await_answers(attempt, seconds)
+
+        watch = Watch(is_answered=is_answered)
         outcome = self.bench.run(attempt, watch)
         self.gateway.forget(attempt)
         logs = (Path(attempt.stdout_log), Path(attempt.stderr_log))

@@ -1,17 +1,19 @@
 """Questions that outlive their callers: the step waits for what may be paid for, no more."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from oraclepack.core.attempt import Ending, StopLevel, Watch
 from oraclepack.core.invocation import LiveCall, Shim
 from tests.callers import Stage, call_through, stage
 
 BEGUN = "until [[ -s bin/oracle.calls.jsonl ]]; do sleep 0.02; done\n"
 """Wait until the tool is at work."""
 KILLED = f"""\
-env {{}} oracle -p 'q [[fault=slow]]' --write-output x.md & shim=$!
+env {{}} oracle -p 'q [[fault={{}}]]' --write-output x.md & shim=$!
 {BEGUN}kill -KILL $shim
 """
 
@@ -42,7 +44,7 @@ def paid(here: Stage) -> None:
 def test_a_question_whose_caller_was_killed_is_waited_for(variables: str, here: Stage) -> None:
     paid(here)
 
-    outcome, said = here.run(KILLED.format(variables))
+    outcome, said = here.run(KILLED.format(variables, "slow"))
 
     assert outcome.ok, said
     assert [(end.exit_code, end.stopped) for end in here.ends] == [(0, False)]
@@ -54,3 +56,48 @@ def test_a_call_that_is_no_question_is_not_waited_for(here: Stage) -> None:
 
     assert outcome.ok
     assert [end.stopped for end in here.ends] == [True]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(KILLED.format("", "hang"), id="its caller was killed"),
+        pytest.param(f"oracle -p '[[fault=hang]]' &\n{BEGUN}", id="its caller is there"),
+    ],
+)
+def test_a_stop_while_an_answer_is_awaited_stops_the_step(body: str, here: Stage) -> None:
+    def stop() -> None:
+        here.awaiting.wait()
+        here.bench.stop.ask(StopLevel.POLITE)
+
+    paid(here)
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    outcome, _ = here.run(body)
+    stopper.join()
+
+    assert outcome.reason is Ending.STOPPED
+
+
+def test_a_question_that_the_stop_ends_at_once_counts_as_not_answered(here: Stage) -> None:
+    def stop(call: LiveCall, shim: Shim) -> int:
+        here.bench.stop.ask(StopLevel.POLITE)
+        return call_through(call, shim, outlives_caller=True).exit_code
+
+    here.act = stop
+    attempt = here.bench.attempt("oracle -p q", first_on_path=str(here.shim_dir))
+    here.gateway.expect(attempt)
+    here.bench.run(attempt)
+
+    assert not here.gateway.await_answers(attempt, 10)
+
+
+def test_the_limits_of_a_step_hold_while_an_answer_is_awaited(here: Stage) -> None:
+    silences: list[float] = []
+    never = threading.Event()
+    attempt = here.bench.attempt("true", step_timeout=0.6, idle_timeout=0.2)
+
+    outcome = here.bench.run(attempt, Watch(is_answered=never.wait, on_idle=silences.append))
+
+    assert outcome.reason is Ending.TIMEOUT
+    assert len(silences) == 1

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 
@@ -25,6 +25,8 @@ from oraclepack.core.ports import Clock
 
 _KILL_PATIENCE = 10.0
 """A killed shell is gone at once, unless the kernel is stuck in a dead file system."""
+_LOOK_AGAIN = 0.1
+"""How often we look whether someone wants the end while answers are awaited."""
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -54,10 +56,11 @@ def run_attempt(
             return _outcome(Ending.SPAWN_FAILED, None, (started_at, begun), clock, message=message)
         if watch.on_started:
             watch.on_started(running.started)
-        ending = _wait(running, attempt, stop, watch, clock)
+        limits = _Limits(attempt, stop, watch, clock)
+        ending = _wait(running, limits, stop)
         message = "" if ending is Ending.EXITED else _end_shell(running, attempt, stop)
-        if ending is Ending.EXITED and watch.on_exited:
-            watch.on_exited()
+        if ending is Ending.EXITED and watch.is_answered:
+            ending = _await_answers(watch.is_answered, limits)
         left = _end_leftovers(running, attempt, stop, watch, ending)
         code = _exit_code(running.process)
     return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)
@@ -108,22 +111,49 @@ def _log(path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _wait(running: _Running, attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Ending:
+class _Limits:
+    """What ends an attempt before its time, and whether it has become silent."""
+
+    def __init__(self, attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> None:
+        logs = (attempt.stdout_log, attempt.stderr_log)
+        self._stop = stop
+        self._deadline = _Deadline(clock, attempt.step_timeout)
+        self._silence = Silence(logs, attempt.idle_timeout, clock)
+        self._on_idle = watch.on_idle
+
+    def rest(self) -> float | None:
+        """Milliseconds until it is worth looking again, None for ever."""
+        return _soonest(self._deadline.rest(), self._silence.rest())
+
+    def reached(self) -> Ending | None:
+        """Why the attempt has to end now, if it has to. Silence is told and goes on."""
+        if self._stop.level is not StopLevel.NONE:
+            return Ending.STOPPED
+        if self._deadline.rest() == 0:
+            return Ending.TIMEOUT
+        lasted = self._silence.notice()
+        if lasted and self._on_idle:
+            self._on_idle(lasted)
+        return None
+
+
+def _wait(running: _Running, limits: _Limits, stop: Stop) -> Ending:
     """Wait until the shell ends or has to."""
     poll = _poll(running.exit_fd, stop.polite_fd)
-    deadline = _Deadline(clock, attempt.step_timeout)
-    silence = Silence((attempt.stdout_log, attempt.stderr_log), attempt.idle_timeout, clock)
     while True:
-        ready = {fd for fd, _ in poll.poll(_soonest(deadline.rest(), silence.rest()))}
+        ready = {fd for fd, _ in poll.poll(limits.rest())}
         if running.exit_fd in ready:
             return Ending.EXITED
-        if stop.level is not StopLevel.NONE:
-            return Ending.STOPPED
-        if deadline.rest() == 0:
-            return Ending.TIMEOUT
-        lasted = silence.notice()
-        if lasted and watch.on_idle:
-            watch.on_idle(lasted)
+        if (ending := limits.reached()) is not None:
+            return ending
+
+
+def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> Ending:
+    """The shell has ended, its questions have not: the limits hold for them as well."""
+    while not is_answered(_LOOK_AGAIN):
+        if (ending := limits.reached()) is not None:
+            return ending
+    return Ending.EXITED
 
 
 def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:

@@ -34,7 +34,6 @@ REFUSED = 125
 
 _MOST_AT_ONCE = 256
 """Calls beyond that wait their turn."""
-_LOOK_AGAIN = 0.1
 _HANDSHAKE = 30.0
 """A shim says everything at once; one that does not is not one."""
 
@@ -47,6 +46,8 @@ class _Expected(msgspec.Struct):
     calls: int = 0
     asking: int = 0
     """How many of them have asked what may be paid for, and are not at their end."""
+    cut_short: bool = False
+    """One of those came to its end only when the run was already being stopped."""
 
 
 class Gateway:
@@ -116,16 +117,18 @@ class Gateway:
         with self._lock:
             self._expected[attempt.token] = _Expected(attempt.step, attempt.number)
 
-    def await_answers(self, attempt: Attempt) -> None:
-        """Wait for the questions an attempt still asks: they are paid for. Ends with the run."""
-        expected = self._expected.get(attempt.token)
+    def await_answers(self, attempt: Attempt, seconds: float) -> bool:
+        """Wait a while for the questions an attempt has asked, since they may be paid for.
+
+        False while one is not answered; for ever, if it was under way when the run was stopped.
+        """
         with self._answered:
-            while (
-                expected is not None
-                and expected.asking
-                and self._world.stop.level is StopLevel.NONE
-            ):
-                self._answered.wait(_LOOK_AGAIN)
+            expected = self._expected.get(attempt.token)
+            if expected is None:
+                return True
+            if expected.asking and not expected.cut_short:
+                self._answered.wait(seconds)
+            return not expected.asking and not expected.cut_short
 
     def forget(self, attempt: Attempt) -> None:
         """The attempt is over: what still calls in its name is refused."""
@@ -222,6 +225,7 @@ class Gateway:
         finally:
             with self._answered:
                 expected.asking -= asks
+                expected.cut_short |= asks and self._world.stop.level is not StopLevel.NONE
                 self._answered.notify_all()
 
     def _let_through(self, message: CallMessage, caller: Caller) -> bytes:

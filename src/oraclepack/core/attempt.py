@@ -135,7 +135,8 @@ class Watch(msgspec.Struct, frozen=True):
     """Bash runs; the time to write it into the journal."""
     on_idle: Callable[[float], None] | None = None
     """No output for that many seconds (once per silence)."""
-    on_exited: Callable[[], None] | None = None
-    """The shell has ended by itself; the time to wait for what must not be ended with it."""
+    is_answered: Callable[[float], bool] | None = None
+    """The shell has ended by itself: waits up to that many seconds for what must not be ended
+    with it, and tells whether that is over. Asked again until it is, or the attempt has to end."""
     spared: Callable[[], frozenset[int]] = frozenset
     """Processes to leave alone at the end: detached workers that someone else answers for."""

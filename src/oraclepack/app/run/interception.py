@@ -1,7 +1,8 @@
 """An attempt behind the gateway: its calls of tools reach us instead of the tools."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -26,3 +27,9 @@ def intercepted(session: Session, attempt: Attempt) -> Iterator[Attempt]:
         yield guarded
     finally:
         gateway.forget(guarded)
+
+
+def answers(session: Session, attempt: Attempt) -> Callable[[float], bool] | None:
+    """Waits that many seconds for what the attempt has asked; whether all is answered."""
+    gateway = session.gateway
+    return partial(gateway.await_answers, attempt) if gateway is not None else None

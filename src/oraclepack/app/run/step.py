@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines, line_that_begins
 from oraclepack.adapters.rundir import attempt_name, log_names
-from oraclepack.app.run.interception import intercepted
+from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.outputs import (
     attached_hashes,
     backup_folder,
@@ -149,11 +149,7 @@ def _watch(session: Session, attempt: Attempt) -> Watch:
         message = f"no output for {seconds:.0f} s; it may be thinking"
         session.record.append(j.Warned(step=attempt.step, code="idle", message=message))
 
-    def exited() -> None:
-        if session.gateway is not None:
-            session.gateway.await_answers(attempt)
-
-    return Watch(on_started=started, on_idle=idle, on_exited=exited)
+    return Watch(on_started=started, on_idle=idle, is_answered=answers(session, attempt))
 
 
 def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> Judgement:
