@@ -11,14 +11,15 @@ from oraclepack.core.digest import sha256_bytes
 
 def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) -> j.SetAside | None:
     """Keep a copy of a file in the run directory; None when there is no such file."""
-    content = files.read(place) if place.is_file() else None
-    if content is None:
+    if not place.is_file():
         return None
     backup = f"{BACKUPS}/{attempt_name(step, attempt)}/{path}"
     target = run_dir / backup
     files.make_private(target.parent)
     try:
         relocate.copy(place, target)
+        # Told of the copy: the file may have changed since, and a rollback checks what was kept.
+        content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
     except OSError as trouble:
         raise files.cannot("keep a copy of", place, trouble) from trouble
     return j.SetAside(
@@ -28,5 +29,5 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
         backup=backup,
         sha256=sha256_bytes(content),
         bytes=len(content),
-        mode=stat.S_IMODE(place.stat().st_mode),
+        mode=mode,
     )
