@@ -65,7 +65,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("validate", "pack.md", "--output=SECRET"),
     ("doctor", "--rebuild"),
 )
-CRASH = ("validate", "pack.md", "--fix")
+CRASH = (*RUN, "--new-run")
+"""Something that writes, so that `crash` is met."""
 
 
 def crash(text: str) -> None:
@@ -119,13 +120,22 @@ def never_told(scene: Scene) -> Tally:
                 broken.append(
                     Broken(Promise.ENDING, f"{what}: {words}: {ran.code} {ran.err[-300:]}")
                 )
-        asked.project.start(*CRASH, inside={"tests.torture.secrets:crash": {"text": secret}}).wait()
-        found = [Broken(Promise.TOLD, _line(path)) for path in told(asked, (MARK, "CCCC", "DDDD"))]
+        found = _not_crashed(asked, secret)
+        found += [Broken(Promise.TOLD, _line(path)) for path in told(asked, (MARK, "CCCC", "DDDD"))]
         found += [*corrupt(asked), *left(asked)]
         if secret.isascii():  # otherwise the scripted tool cannot even write its question down
             found += paid_twice(asked)
         broken += [Broken(one.promise, f"{what}: {one.what}") for one in found]
     return Tally(len(chosen), 0, tuple(broken), {"commands": commands})
+
+
+def _not_crashed(ground: Ground, secret: str) -> list[Broken]:
+    """Let the program fail with the secret in its reason; whether that did not come to a log."""
+    ran = ground.project.start(*CRASH, inside={f"{__name__}:crash": {"text": secret}}).wait()
+    logs = list(ground.home.rglob("crash-*.log"))
+    if ran.code == 1 and len(logs) == 1 and "RuntimeError" in logs[0].read_text():
+        return []
+    return [Broken(Promise.ENDING, f"the crash: {ran.code}, {len(logs)} logs, {ran.err[-300:]}")]
 
 
 def _line(path: Path) -> str:
