@@ -35,6 +35,11 @@ OLDER = "an older answer\n"
 _PROGRAM = Path(__file__).with_name("chaotic_oracle.py")
 
 
+MANY = 64
+THINKING = 0.3
+"""Seconds that an answer takes where calls have to wait for each other, so that they meet."""
+
+
 class Weather(msgspec.Struct, frozen=True):
     """How bad it is, and how the pack is run in it."""
 
@@ -42,7 +47,7 @@ class Weather(msgspec.Struct, frozen=True):
     steps: int
     words: tuple[str, ...] = ()
     faults: tuple[str, ...] = EVERYTHING
-    at_once: int = 64
+    at_once: int = MANY
     """The provider's cap, which is never exceeded."""
     kills: bool = False
     output_retries: int = 0
@@ -72,7 +77,10 @@ def a_weather_station(folder: Path, scene: Scene, weather: Weather) -> Ground:
         place = ground.root / f"out/{number:02}-topic-{number}.md"
         place.parent.mkdir(exist_ok=True)
         place.write_text(OLDER)
+    # A call that outlives its killed runner holds no place: long ones would say nothing there.
+    is_capped = weather.at_once < MANY and not weather.kills
     return ground.knowing(
+        THINKING=str(THINKING if is_capped else 0),
         CHAOS=f"{scene.seed} {weather.rate} {','.join(weather.faults)}",
         OPENAI_API_KEY="sk-of-nobody",
         ORACLEPACK_RETRY_BASE_SECONDS="0.01",
@@ -147,7 +155,7 @@ def _caps(ground: Ground, weather: Weather) -> Iterable[Broken]:
     # A call that outlives its killed runner holds no place: at most one more set of them.
     allowed = weather.at_once * (2 if weather.kills else 1)
     if most > allowed:
-        yield Broken(Promise.ENDING, f"{most} calls at once, where {weather.at_once} are allowed")
+        yield Broken(Promise.CAP, f"{most} calls at once, where {weather.at_once} are allowed")
 
 
 def minute(scene: Scene) -> Tally:
@@ -167,7 +175,7 @@ def minute(scene: Scene) -> Tally:
     # A call is counted when it is allowed to begin, a moment before its process tells the time.
     for first, last in zip(starts, starts[PER_MINUTE:], strict=False):
         if last - first < 60 - _START_UP:
-            broken.append(Broken(Promise.ENDING, f"{PER_MINUTE + 1} calls in {last - first:.1f} s"))
+            broken.append(Broken(Promise.CAP, f"{PER_MINUTE + 1} calls in {last - first:.1f} s"))
     return Tally(1, 0, tuple(broken), {"calls": len(ground.asked)})
 
 
