@@ -24,6 +24,7 @@ import msgspec
 from oraclepack.adapters.cache import GOOD, AnswerCache
 from oraclepack.adapters.journal import load
 from tests.e2e.program import Ran
+from tests.e2e.run.project import Project
 from tests.torture.ground import MARK, Ground
 from tests.torture.outcome import differences, outcome, ran_again
 from tests.torture.tally import Broken, Promise
@@ -132,22 +133,25 @@ def unverified(ground: Ground) -> list[Broken]:
     return [Broken(Promise.UNVERIFIED, one) for one in found]
 
 
-def corrupt(ground: Ground, *, settled: bool = True) -> list[Broken]:
+def corrupt(
+    ground: Ground, *, settled: bool = True, project: Project | None = None
+) -> list[Broken]:
     """Files of ours that cannot be read, and, once `settled`, temporary or torn ones."""
     bad: list[str] = []
-    for path in (*ground.root.glob("*.json"), *ground.root.glob(".oraclepack/**/*.json")):
+    project = project or ground.project
+    for path in (*project.root.glob("*.json"), *project.root.glob(".oraclepack/**/*.json")):
         try:
             json.loads(path.read_bytes())
         except ValueError:
             bad.append(f"{path.name}: {path.read_bytes()[:80]!r}")
-    for run_dir in ground.project.run_dirs:
+    for run_dir in project.run_dirs:
         reading = load(run_dir / "journal.jsonl")
         if reading.damage is not None:
             bad.append(f"journal: {reading.damage.reason}")
         elif settled and reading.torn:
             bad.append(f"journal: {reading.torn[:80]!r} is left")
     if settled:
-        everything = (*ground.root.rglob("*"), *ground.home.rglob("*"))
+        everything = (*project.root.rglob("*"), *ground.home.rglob("*"))
         bad += [f"{path} is left" for path in everything if _TEMPORARY.fullmatch(path.name)]
         bad += [f"{path} is left" for path in ground.temporary.iterdir()]
     return [Broken(Promise.CORRUPT, one) for one in bad]

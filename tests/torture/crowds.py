@@ -193,7 +193,8 @@ def _unanswered(ground: Ground, size: int) -> Iterator[Broken]:
 def many_projects(scene: Scene) -> Tally:
     """Up to sixteen projects of one user ask at once, some the same; the user allows two calls at a
     time. Some runners die at a random operation. No project pays twice, never do more than two
-    call (what outlives a killed runner left out), and no slot stays taken.
+    call (what outlives a killed runner left out), no slot stays taken, and every project has its
+    answers and whole files.
     """
     chance = Random(scene.seed)
     broken: list[Broken] = []
@@ -208,14 +209,25 @@ def many_projects(scene: Scene) -> Tally:
         again = all_ended([project.start("run", "pack.md", "--json") for project in projects])
         found = [_ended(ran) for ran in again if ran.code != 0]
         found += [*_paid_twice_in_a_project(ground), *left(ground)]
-        found += [one for project in projects for one in _still_held(project.root)]
+        for project in projects:
+            found += [*_still_held(project.root), *corrupt(ground, project=project)]
+            found += _without_answers(ground, project)
         most = _at_once(ground)
         if most > 2 + dead:
-            found.append(Broken(Promise.ENDING, f"{most} calls at once, {dead} runners killed"))
+            found.append(Broken(Promise.CAP, f"{most} calls at once, {dead} runners killed"))
         facts += Counter({"runners": 2 * size, "kills": dead})
         broken += [Broken(b.promise, f"{size} projects: {b.what}") for b in found]
         ground.remove()
     return Tally(len(sizes), facts.pop("kills", 0), tuple(broken), dict(facts))
+
+
+def _without_answers(ground: Ground, project: Project) -> Iterator[Broken]:
+    """Answers that the project paid for and does not have."""
+    paid = {bill["answer"].encode() for bill in ground.billed if Path(bill["cwd"]) == project.root}
+    for name in ("shared", "own"):
+        place = project.root / f"out/{name}.md"
+        if not place.is_file() or place.read_bytes() not in paid:
+            yield Broken(Promise.LOST, f"{project.root.name} has no answer {name}")
 
 
 def _slow() -> str:
