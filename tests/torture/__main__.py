@@ -54,7 +54,7 @@ def table(tallies: Mapping[str, Tally]) -> str:
     rows += ["", *(f"{broken[promise]:6}  {promise}" for promise in Promise)]
     trials = sum(tally.trials for tally in tallies.values())
     kills = sum(tally.kills for tally in tallies.values())
-    return "\n".join([*rows, "", f"{trials} trials, {kills} of them kill points"])
+    return "\n".join([*rows, "", f"{trials} trials and {kills} kills"])
 
 
 def _memory() -> str | None:

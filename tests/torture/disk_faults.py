@@ -59,11 +59,16 @@ def run_out_of_descriptors(scene: Scene) -> Tally:
         ran = ground.project.run(*site.shape.words, inside=inside)
         found = unclear(ran) + corrupt(ground, settled=False) + paid_twice(ground)
         judged = site.judged(ground, ground.project.run(*last_words(site.shape)))
-        found += [one for one in judged if not any(told in one.what for told in ADMITTED)]
+        found += [one for one in judged if not _is_admitted(one)]
         ends[f"ended with {ran.code}"] += 1
         broken += [placed(one, f"{free} descriptors") for one in found]
         clear(ground, found, f"{free}")
     return Tally(len(moments), 0, tuple(broken), dict(sorted(ends.items())))
+
+
+def _is_admitted(one: Broken) -> bool:
+    differs = one.promise is Promise.ENDING and one.what.startswith("outcome")
+    return differs and any(told in one.what for told in ADMITTED)
 
 
 def use_up_descriptors(free: int) -> None:

@@ -54,9 +54,14 @@ class Site:
 
     def judged(self, ground: Ground, ran: Ran) -> list[Broken]:
         """What is wrong after the last command; a ground where all is well is removed."""
-        again = "ran again" if self.shape.finished else "\0"
         found = check(ground, self.before, ran=ran, wanted=self.wanted)
-        return [one for one in found if again not in one.what]
+        return [one for one in found if not (self.shape.finished and is_step_again(one))]
+
+
+def is_step_again(one: Broken) -> bool:
+    """Whether it is only said that a step ran again that had ended well."""
+    told = one.promise is Promise.ENDING and one.what.startswith("step ")
+    return told and one.what.endswith(" ran again")
 
 
 def killed_at(ground: Ground, words: tuple[str, ...], number: int) -> tuple[Ran, str]:
@@ -103,12 +108,12 @@ def kill_the_recovery(scene: Scene, shape: Shape) -> Tally:
     kills = trials = 0
     for first in site.moments(FIRST_KILLS, site.operations):
         for second in site.moments(SECOND_KILLS, _recovery(site, first)):
-            ground = _killed(site, first)
+            ground, is_dead = _killed(site, first)
             died, place = killed_at(ground, last_words(shape), second)
             found = unexpected(died) + corrupt(ground, settled=False)
             found += site.judged(ground, ground.project.run(*last_words(shape)))
             trials += 1
-            kills += 1 + bool(place)
+            kills += is_dead + (died.code == -signal.SIGKILL)
             where[place] += bool(place)
             told = f"killed at {first}, then at {second} ({place})"
             broken += [placed(one, told) for one in found]
@@ -116,15 +121,16 @@ def kill_the_recovery(scene: Scene, shape: Shape) -> Tally:
     return Tally(trials, kills, tuple(broken), {}, +where)
 
 
-def _killed(site: Site, first: int) -> Ground:
+def _killed(site: Site, first: int) -> tuple[Ground, bool]:
+    """A ground after the first kill, and whether there was one."""
     ground = site.template.copy(site.scene.folder / "k")
-    killed_at(ground, site.shape.words, first)
-    return ground
+    ran, _ = killed_at(ground, site.shape.words, first)
+    return ground, ran.code == -signal.SIGKILL
 
 
 def _recovery(site: Site, first: int) -> int:
     """How many operations it takes to end a run that was killed there."""
-    ground = _killed(site, first)
+    ground, _ = _killed(site, first)
     seen = ground.folder / "recovery"
     ground.project.run(*last_words(site.shape), fault={"notes": str(seen)})
     operations = len(noted(seen))

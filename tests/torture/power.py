@@ -10,7 +10,7 @@ from time import sleep
 from oraclepack.core import journal as j
 from tests.torture.checker import alive, corrupt, paid_twice, place_of
 from tests.torture.ground import Ground
-from tests.torture.kills import Site, clear, last_words, named, noted, placed
+from tests.torture.kills import Site, clear, is_step_again, last_words, named, noted, placed
 from tests.torture.shapes import SHAPES
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 from tests.torture.volatile import HOLLOW, LOST, Durable
@@ -69,7 +69,7 @@ def _cut(ground: Ground, site: Site, number: int, how: str, bug: Inside) -> str:
 
 def _is_fair(one: Broken) -> bool:
     """The tool syncs nothing: a step whose file is gone runs again, answered by the cache."""
-    return one.promise is Promise.PAID_TWICE or "ran again" in one.what
+    return one.promise is Promise.PAID_TWICE or is_step_again(one)
 
 
 def _damaged(ground: Ground) -> list[Broken]:

@@ -52,7 +52,7 @@ class Tally(msgspec.Struct, frozen=True):
 
     trials: int
     kills: int = 0
-    """How many of the trials killed something with kill -9; they add up to the kill points."""
+    """How often something was seen to die of kill -9; a trial may kill twice, or come too late."""
     broken: tuple[Broken, ...] = ()
     facts: dict[str, int] = {}
     """Further figures worth printing: operations, calls, runners, damaged bytes."""

@@ -4,7 +4,6 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
@@ -22,7 +21,7 @@ MOMENTS = ("started", "asking", "billed", "logged", "completed", "written")
 WINDOW = frozenset({"billed", "logged"})
 """The answer is billed, and the tool has told nobody yet: if it dies now, nobody ever will."""
 _PATIENCE = 30.0
-_ENDED_BY_FORCE = "second payments after the tool itself died in its submit window"
+ENDED_BY_FORCE = "second payments after the tool itself died in its submit window"
 
 Choose = Callable[[Ground, Program, int], list[int]]
 """Whom to kill, given the runner and the process id of the tool."""
@@ -71,22 +70,23 @@ def kill_victims(scene: Scene, choose: Choose) -> Tally:
     names = [name for name in ("asking", "chunked", "parallel") if scene.share >= 1] or ["asking"]
     broken: list[Broken] = []
     where: Counter[str] = Counter()
-    again = 0
+    again = trials = 0
     for name in names:
         place = scene.folder / name
         place.mkdir()
         site = Site.of(Scene(place, scene.zygote, scene.seed, scene.share), SHAPES[name])
         for index in site.moments(len(MOMENTS), len(MOMENTS)):
             moment = MOMENTS[index - 1]
-            found, paid_again = _trial(site, choose, moment)
+            found, paid_again, is_dead = _trial(site, choose, moment)
+            trials += 1
             again += paid_again
-            where[moment] += 1
+            where[moment] += is_dead
             broken += [placed(one, f"{name}, {moment}") for one in found]
-    return Tally(where.total(), where.total(), tuple(broken), {_ENDED_BY_FORCE: again}, where)
+    return Tally(trials, where.total(), tuple(broken), {ENDED_BY_FORCE: again}, +where)
 
 
-def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int]:
-    """What is wrong after all, and how many payments the submit window cost."""
+def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int, bool]:
+    """What is wrong after all, how many payments the submit window cost, and whether any died."""
     ground = site.template.copy(site.scene.folder / "k").knowing(PROVIDER_HOLD=moment)
     os.mkfifo(ground.provider / "gate")
     words = ("run", "pack.md", "--json", *site.shape.words)
@@ -94,23 +94,30 @@ def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int]:
     tool = held(ground)
     killed = choose(ground, program, tool)
     assert killed, f"nobody to kill at {moment}"
-    for pid in killed:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    dead = [pid for pid in killed if _kill(pid)]
     opener = Thread(target=open_gate, args=(ground, tool))
     opener.start()
     program.wait()
     ran = ground.project.run(*last_words(site.shape))
     opener.join()
     found = check(ground, site.before, ran=ran, wanted=site.wanted)
-    died = tool in killed and moment in WINDOW
+    died = tool in dead and moment in WINDOW
     again = len(paid_twice(ground)) if died else 0
     found = [one for one in found if not (died and one.promise is Promise.PAID_TWICE)]
     if found:
         ground.folder.rename(ground.folder.with_name(f"broken-{moment}"))
     else:
         ground.remove()
-    return found, again
+    return found, again, bool(dead)
+
+
+def _kill(pid: int) -> bool:
+    """Whether there was anybody to kill."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def held(ground: Ground) -> int:

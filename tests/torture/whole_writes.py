@@ -143,12 +143,12 @@ def killed_while_writing(scene: Scene) -> Tally:
         for moment in sorted({1 + index * len(names) // count for index in range(count)}):
             trials += 1
             ground = template.copy(scene.folder / "killed")
-            found = _kill(ground, work, moment, before, wanted)
+            is_dead, found = _kill(ground, work, moment, before, wanted)
             broken += [Broken(one.promise, f"{what} at {moment}: {one.what}") for one in found]
-            where[named(names[moment - 1]).split()[0]] += 1
+            where[named(names[moment - 1]).split()[0]] += is_dead
             ground.remove()
         template.remove()
-    return Tally(trials, where.total(), tuple(broken), {"commands": len(chosen)}, dict(where))
+    return Tally(trials, where.total(), tuple(broken), {"commands": len(chosen)}, +where)
 
 
 def _kill(
@@ -157,13 +157,15 @@ def _kill(
     moment: int,
     before: dict[str, tuple[int, bytes]],
     wanted: dict[str, tuple[int, bytes]],
-) -> list[Broken]:
+) -> tuple[bool, list[Broken]]:
+    """Whether it died at that moment, and what is wrong."""
     words = _filled(ground, work.words)
     notes = str(ground.folder / "notes")
     fault: dict[str, object] = {"notes": notes, "kill": moment, "torn": TEARS[moment % 4]}
     killed = ground.project.start(*words, fault=fault).wait()
     found = []
-    if killed.code != -signal.SIGKILL:
+    is_dead = killed.code == -signal.SIGKILL
+    if not is_dead:
         found.append(Broken(Promise.ENDING, f"ended with {killed.code}: {killed.err[-200:]}"))
     for name, stands in look(ground.root).items():
         if stands not in (before.get(name), wanted.get(name)) and not _TEMPORARY.match(name):
@@ -180,7 +182,7 @@ def _kill(
         if now.get(name) != wanted.get(name):
             known = Promise.CORRUPT if name in wanted else Promise.TOUCHED
             found.append(Broken(known, f"afterwards {name} is {now.get(name, (0, b''))[1][:60]!r}"))
-    return found
+    return is_dead, found
 
 
 def _filled(ground: Ground, words: tuple[str, ...]) -> tuple[str, ...]:
