@@ -36,8 +36,8 @@ def damaged(data: bytes, every: int = 1) -> Iterator[tuple[str, bytes]]:
 
 def read_damaged_cache(scene: Scene) -> Tally:
     """A cached answer and the note beside it are cut at every byte, and every byte is changed in
-    several ways: what the cache gives out is the verified answer or nothing, and a claim that was
-    damaged keeps nobody from asking.
+    several ways: what the cache gives out is the verified answer or nothing. A claim that was
+    damaged keeps nobody from asking, and one that was cut tells the call that it held, or none.
     """
     ground = finished(scene)
     cache = AnswerCache(ground.root / ".oraclepack/cache")
@@ -48,21 +48,23 @@ def read_damaged_cache(scene: Scene) -> Tally:
         place = cache.directory / f"{one}{ending}"
         whole = place.read_bytes()
         exchanged = ("that of another", (cache.directory / f"{other}{ending}").read_bytes())
+        answer = b"" if ending == ".md" else cache.directory.joinpath(f"{one}.md").read_bytes()
         for name, content in (*damaged(whole, stride(scene)), exchanged):
             trials += 1
             place.write_bytes(content)
-            found = _served(cache, one, is_answer=ending == ".md")
+            found = _served(cache, one, answer)
             broken += [Broken(promise, f"{ending}, {name}: {what}") for promise, what in found]
         place.write_bytes(whole)
     for name, content in damaged(_claim(one), stride(scene)):
         trials += 1
         broken += [
-            Broken(Promise.ENDING, f"claim, {name}: {what}") for what in _claimed(scene, content)
+            Broken(Promise.ENDING, f"claim, {name}: {what}")
+            for what in _claimed(scene, content, None if name.startswith("byte") else _intent(one))
         ]
     return Tally(trials, broken=tuple(broken))
 
 
-def _served(cache: AnswerCache, key: str, *, is_answer: bool) -> Iterator[tuple[Promise, str]]:
+def _served(cache: AnswerCache, key: str, answer: bytes) -> Iterator[tuple[Promise, str]]:
     """What is wrong with what the cache gives out; a changed answer is never good."""
     try:
         found = cache.get(key)
@@ -70,16 +72,23 @@ def _served(cache: AnswerCache, key: str, *, is_answer: bool) -> Iterator[tuple[
     except Exception as problem:  # noqa: BLE001 - that it raises is the finding
         yield Promise.ENDING, f"raised {problem!r}"
         return
-    if found is not None and found.state == GOOD and is_answer:
-        yield Promise.UNVERIFIED, "a changed answer is served"
+    if found is not None and found.state == GOOD and (found.entry.key, found.data) != (key, answer):
+        yield Promise.UNVERIFIED, f"served for {key[:12]}: {found.data[:80]!r}"
+
+
+def _intent(key: str) -> InvocationIntent:
+    return InvocationIntent(seq=7, step="01", attempt=1, call=1, tool="oracle", key=key)
 
 
 def _claim(key: str) -> bytes:
-    intent = InvocationIntent(seq=7, step="01", attempt=1, call=1, tool="oracle", key=key)
-    return canonical_line(intent) + b"\n"
+    return canonical_line(_intent(key)) + b"\n"
 
 
-def _claimed(scene: Scene, content: bytes) -> Iterator[str]:
+def _claimed(scene: Scene, content: bytes, noted: InvocationIntent | None) -> Iterator[str]:
+    """What is wrong with a claim of this content; `noted` is all that it may tell, if known.
+
+    A claim carries no checksum: a byte changed in it may tell of another call.
+    """
     (scene.folder / "k.asking").write_bytes(content)
     try:
         held = claim(scene.folder, "k")
@@ -89,6 +98,8 @@ def _claimed(scene: Scene, content: bytes) -> Iterator[str]:
     if held is None:
         yield "nobody can ask any more"
         return
+    if noted is not None and held.left not in (noted, None):
+        yield f"it tells of a call that nobody made: {held.left}"
     held.release()
 
 
