@@ -144,11 +144,8 @@ class _Trials:
                 self._say(
                     Promise.ENDING, f"{what}: {given}: {ran.code} {ran.out[-300:]}{ran.err[-300:]}"
                 )
-        known = {name: mark for name, mark in tree(outside).items() if name in was}
-        if known != was:
-            self._say(
-                Promise.TOUCHED, f"{what}: {sorted(was.keys() - known.keys())} {tree(outside)}"
-            )
+        if tree(outside) != was:
+            self._say(Promise.TOUCHED, f"{what}: {was} became {tree(outside)}")
         found = [*touched(ground, before), *corrupt(ground)]
         found += left(ground) if folder.isprintable() else []  # its mark has to be looked for
         self.broken += [Broken(one.promise, f"{what}: {one.what[:300]}") for one in found]
@@ -175,10 +172,8 @@ def during_the_call(scene: Scene) -> Tally:
         def prepared(ground: Ground, outside: Path, does: str = does) -> Ground:
             tools = outside.with_name(f"{outside.name}-tools")
             tools.mkdir()
-            answer = tools / "answer"
-            answer.write_text("## Direct answer\nyes\n")
             program = tools / "oracle"
-            program.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nA={answer}\n{does}\n')
+            program.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{does}\n')
             program.chmod(0o755)
             (ground.root / "out/1.md").write_text("an older answer\n")
             return replace(ground, tools=tools)
@@ -234,18 +229,20 @@ def odd_packs(scene: Scene) -> Tally:
 
 
 def odd_homes(scene: Scene) -> Tally:
-    """TMPDIR and HOME are missing, files, read-only, relative, too long, or hold colons and line
-    ends: the pack runs all the same, or is refused with a reason."""
+    """TMPDIR and HOME are missing, files, read-only (unless root plays), relative, too long, or
+    hold colons and line ends: the pack runs all the same, or is refused with a reason."""
     trials = _Trials(scene)
     for variable in ("TMPDIR", "HOME"):
         for name in PLACES[: scene.some(len(PLACES))]:
+            if name == "locked" and os.geteuid() == 0:
+                continue  # no mode keeps root out
 
             def prepared(
                 ground: Ground, outside: Path, name: str = name, variable: str = variable
             ) -> Ground:
                 place = outside.with_name(f"{outside.name}-{name}")
                 if name == "file":
-                    place.write_text("not yours\n")
+                    place = outside / "1.md"
                 elif name not in {"", "missing", "relative"}:
                     place.mkdir(mode=0o500 if name == "locked" else 0o700)
                 value = name if name in {"", "relative"} else str(place)
