@@ -72,7 +72,7 @@ def ten_thousand_steps(scene: Scene) -> Tally:
     broken: list[Broken] = []
     first = _all(ground, count, broken)
     billed = len(ground.billed)
-    broken += [*_not_once(ground, count), *paid_twice(ground)]
+    broken += [*_not_once(ground, count), *_unanswered(ground, count), *paid_twice(ground)]
     second = _all(ground, count, broken)
     if len(ground.billed) != billed:
         broken.append(Broken(Promise.PAID_TWICE, "continuing asked again"))
@@ -135,22 +135,34 @@ def _not_once(ground: Ground, count: int) -> Iterator[Broken]:
     run_dirs = ground.project.run_dirs
     if len(run_dirs) != count:
         yield Broken(Promise.ENDING, f"{len(run_dirs)} runs of {count} packs")
-    often: Counter[str] = Counter()
+    started: Counter[tuple[str, str]] = Counter()
+    ok: Counter[tuple[str, str]] = Counter()
     for run_dir in run_dirs:
         for event in load(run_dir / "journal.jsonl").events:
-            often["started"] += isinstance(event, StepStarted)
-            often["ok"] += isinstance(event, StepFinished) and event.status is Status.OK
+            if isinstance(event, StepStarted):
+                started[run_dir.name, event.step] += 1
+            elif isinstance(event, StepFinished) and event.status is Status.OK:
+                ok[run_dir.name, event.step] += 1
     wanted = sum(map(size_of, range(count)))
-    for what, times in sorted(often.items()):
-        if times != wanted:
-            yield Broken(Promise.ENDING, f"{times} of {wanted} steps {what}")
+    for what, often in (("started", started), ("ended well", ok)):
+        if len(often) != wanted:
+            yield Broken(Promise.ENDING, f"{len(often)} of {wanted} steps {what}")
+        for (run, step), times in sorted(often.items()):
+            if times != 1:
+                yield Broken(Promise.ENDING, f"step {step} of {run} {what} {times} times")
+
+
+def _unanswered(ground: Ground, count: int) -> Iterator[Broken]:
+    """Questions that were never asked, and answers that are not where they belong."""
     asked = {prompt for number in range(count) for prompt in _prompts(number)}
-    paid = {bill["prompt"] for bill in ground.billed}
-    if paid != asked:
-        yield Broken(Promise.LOST, f"{len(asked - paid)} questions were never asked")
+    paid = {bill["prompt"]: bill["answer"].encode() for bill in ground.billed if bill["good"]}
+    if paid.keys() != asked:
+        yield Broken(Promise.LOST, f"{len(asked - paid.keys())} questions were never asked")
     for number in range(count):
-        for step in range(ASKING, size_of(number) + 1, ASKING):
-            if not (ground.root / f"out/{number}/{step}.md").is_file():
+        steps = range(ASKING, size_of(number) + 1, ASKING)
+        for step, prompt in zip(steps, _prompts(number), strict=True):
+            place = ground.root / f"out/{number}/{step}.md"
+            if not place.is_file() or place.read_bytes() != paid.get(prompt):
                 yield Broken(Promise.LOST, f"p{number} has no answer of step {step}")
 
 
