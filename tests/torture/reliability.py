@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.torture.attacks import ATTACKS
+from tests.torture.power import AGAIN
 from tests.torture.tally import Promise, Tally
+from tests.torture.victims import ENDED_BY_FORCE
 
+_ALWAYS = frozenset({AGAIN, ENDED_BY_FORCE})
+"""Figures that the limits refer to, and that say something when they are 0."""
 Played = Mapping[str, tuple[Tally, float]]
 
 _HEAD = """\
@@ -20,12 +24,13 @@ It is written by `make torture`; do not edit it.
 
 The tests run the real program against a scripted `oracle` that behaves as the real one does:
 it keeps a session record from before it asks until after it is answered, refuses a prompt that
-is being asked, and notes every answer it bills. A checker then compares that account with the run
-directories: each question was billed once; each answer lies at its path and in the cache or the
-run, byte for byte; nothing that is cut, empty or missing counts as answered; all files parse,
-the journal's checksums hold, no temporary file is left; nothing else in the project or the home
-changed, in content, mode or time; no process is left; and the run ends as one that nobody
-disturbed. `make test` plays attacks of each family in a short form.
+is being asked, and notes every answer it bills. After kills, faults of the disk and power cuts a
+checker compares that account with the run directories: each good answer was billed once; each lies
+at its path and in the cache or the run, byte for byte; nothing that is cut, empty or missing counts
+as answered; all files parse, the journal's checksums hold, no temporary file is left; nothing else
+in the project or the home changed, in content, mode or time; no process is left; and the run ends
+as one that nobody disturbed. The other attacks look at the part of this that they aim at, as said
+of each below. `make test` plays some attacks in a short form.
 """
 _LIMITS = """\
 ## Limits
@@ -77,7 +82,9 @@ def _attacks(tallies: Mapping[str, Tally]) -> str:
     rows = ["## Attacks", ""]
     for name, tally in tallies.items():
         facts = {} if name == "deliberate-bugs" else tally.facts
-        told = "".join(f", {count:,} {what}" for what, count in facts.items() if count)
+        told = "".join(
+            f", {count:,} {what}" for what, count in facts.items() if count or what in _ALWAYS
+        )
         kills = f", {tally.kills:,} kills" if tally.kills else ""
         doc = " ".join((inspect.getdoc(ATTACKS[name]) or "").split())
         rows.append(f"- **{name}** ({tally.trials:,} trials{kills}{told}): {doc}")
