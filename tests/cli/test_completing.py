@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.packs import pack_text, some_steps
-from tests.past_runs import RUN_ID, an_ended_run
+from tests.runs_from_events import RUN_ID, an_ended_run
 
 
 def offered(folder: Path, words: str) -> list[str]:

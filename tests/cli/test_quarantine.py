@@ -11,7 +11,7 @@ from oraclepack.core.schemas import schema_of
 from tests.cli.answers import Answer, answer
 from tests.events import a_step, created, session
 from tests.packs import pack_text, some_steps
-from tests.past_runs import RUN_ID, a_run
+from tests.runs_from_events import RUN_ID, a_run
 
 KEPT = f"docs/out/_failed/{RUN_ID}/step-02/1"
 

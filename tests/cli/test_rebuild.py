@@ -14,7 +14,7 @@ from oraclepack.parse.pack import parse_pack
 from tests.cli.answers import Answer, answer
 from tests.events import created, numbered, session
 from tests.packs import pack_text, some_steps
-from tests.past_runs import RUN_ID, a_run, a_run_of, an_ended_run
+from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 
 TEXT = pack_text(some_steps(["true", "false"]))
 

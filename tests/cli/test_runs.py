@@ -10,7 +10,7 @@ from oraclepack.core.schemas import schema_of
 from tests.cli.answers import Answer, answer
 from tests.events import at, created, session, started
 from tests.packs import a_pack, pack_text, some_steps
-from tests.past_runs import RUN_ID, a_run, a_run_of, an_ended_run
+from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 
 
 def in_project(
