@@ -4,7 +4,7 @@ from oraclepack.adapters.bash import run_attempt
 from oraclepack.adapters.logs import last_lines
 from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.adapters.stop import Stop
-from oraclepack.app.run.interception import intercepted
+from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Outcome, Watch
@@ -42,7 +42,7 @@ def prepare(session: Session) -> StepError | None:
             process=Process(pid=0, token=attempt.token),
         )
     )
-    watch = Watch(on_started=lambda _: session.record.sync())
+    watch = Watch(on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt))
     with intercepted(session, attempt) as guarded:
         outcome = run_prelude(guarded, session.stop, watch, session.clock)
     error = _error(session, outcome, stderr)
