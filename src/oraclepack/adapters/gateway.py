@@ -97,13 +97,13 @@ class Gateway:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take no more calls, end those that are still under way, tidy up."""
+        """Take no more calls, wait for questions whose callers died, end other calls, tidy up."""
         os.write(self._wake[1], b"!")
         self._thread.join()
         self._listener.close()
         with self._lock:
             for connection in self._calls:
-                # Its thread then finds the caller gone, and ends the tool as it would anyway.
+                # Its thread then finds the caller gone: it ends the tool, unless that outlives it.
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
         if self._threads is not None:

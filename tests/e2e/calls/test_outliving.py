@@ -3,7 +3,7 @@
 import signal
 from pathlib import Path
 
-from tests.e2e.calls.office import ask, outcomes, step, until
+from tests.e2e.calls.office import Gate, ask, outcomes, step, until, warnings
 from tests.e2e.run.project import Zygote, a_project
 
 BEGUN = 'until [[ -s "$TOOLS/oracle.calls.jsonl" ]]; do sleep 0.02; done'
@@ -42,4 +42,18 @@ def test_a_prelude_waits_for_its_answer(tmp_path: Path, zygote: Zygote) -> None:
 
     assert project.run("--no-validate").code == 0
     assert project.steps()["01"]["status"] == "ok"
+    assert [one.error for one in outcomes(project)] == [None]
+
+
+def test_a_question_that_outlives_its_step_is_told(tmp_path: Path, zygote: Zygote) -> None:
+    held = KILLED.replace("fault=slow", "fault=hold")
+    project = a_project(tmp_path, zygote, step(1, held, "sleep 60"))
+    gate = Gate(project)
+
+    program = project.start("run", "pack.md", "--json", "--no-validate", "--step-timeout", "3s")
+    until(lambda: bool(project.run_dirs) and "earlier_call" in dict(warnings(project)))
+    gate.open()
+
+    assert program.wait().code == 3
+    assert project.steps()["01"]["last_error"]["code"] == "STEP_TIMEOUT"
     assert [one.error for one in outcomes(project)] == [None]

@@ -7,7 +7,11 @@ from functools import partial
 from msgspec.structs import replace
 
 from oraclepack.app.run.session import Session
-from oraclepack.core.attempt import Attempt
+from oraclepack.core import journal as j
+from oraclepack.core.attempt import Attempt, StopLevel
+from oraclepack.core.result import Wait
+
+_GOES_ON = "a question it asked goes on without it; the run ends after the answer"
 
 
 @contextmanager
@@ -25,6 +29,9 @@ def intercepted(session: Session, attempt: Attempt) -> Iterator[Attempt]:
     gateway.expect(guarded)
     try:
         yield guarded
+        if session.stop.level is StopLevel.NONE and not gateway.await_answers(guarded, 0):
+            warning = j.Warned(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
+            session.record.append(warning)
     finally:
         gateway.forget(guarded)
 
