@@ -111,6 +111,18 @@ exit 7
             "rm out/a.md; exit 5",
             {},
         ),
+        (
+            "changes nothing, and the copies are gone",
+            "echo old >out/a.md",
+            "rm -r .oraclepack/runs/*/backups",
+            {},
+        ),
+        (
+            "puts a file where a link was, and the copies are gone",
+            "echo old >real.md; ln -s ../real.md out/a.md",
+            "rm -r out/a.md .oraclepack/runs/*/backups; echo new >out/a.md",
+            {"out/a.md": "new\n"},
+        ),
     ],
 )
 def test_a_path_becomes_what_it_was(

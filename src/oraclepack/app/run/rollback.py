@@ -84,22 +84,34 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
     if older is not None and now is None:
         files.make_directories(place.parent)
         relocate.copy(older, place)
-    elif older is not None:
+    elif older is not None and _is_whole(older, undo):
         relocate.resemble(older, place)
     return moved
 
 
 def _check(root: Path, undo: Undo, older: Path | None) -> None:
-    """Before anything moves: the way there leads through the project, and the copy is whole."""
+    """Before anything moves: the way there leads through the project, a copy we need is whole."""
     if not stays_inside(root, (root / undo.path).parent):
         raise WorldError(
             f"{undo.path} cannot be taken back: its directory leads out of the project"
         )
-    if older is None or undo.sha256 is None:
+    if older is None or _is_whole(older, undo) or _stands(root, undo):
         return
+    what = "no longer what was kept" if older.exists() else "gone"
+    raise WorldError(f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}")
+
+
+def _is_whole(older: Path, undo: Undo) -> bool:
     kept = files.read(older)
-    if kept is None or sha256_bytes(kept) != undo.sha256:
-        what = "gone" if kept is None else "no longer what was kept"
-        raise WorldError(
-            f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}"
-        )
+    return kept is not None and undo.sha256 in {None, sha256_bytes(kept)}
+
+
+def _stands(root: Path, undo: Undo) -> bool:
+    """The older file is where it was, even if the link that led to it is not."""
+    path = root / undo.path
+    if undo.link is not None:
+        path = path.parent / undo.link
+    elif path.is_symlink():
+        return False
+    now = files.read(path) if path.is_file() else None
+    return now is not None and sha256_bytes(now) == undo.sha256
