@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.git import WorkTree, look, top_level
+from oraclepack.adapters.git import WorkTree, look, looking, top_level
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -119,6 +119,19 @@ def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
     found = look(tmp_path, {"PATH": str(tmp_path)}, 0.5)
 
     assert found == WorkTree("abc", None, "git did not answer within 0.5 s")
+
+
+def test_what_is_seen_meanwhile_is_the_same(repository: Path) -> None:
+    told = looking(repository, ENVIRONMENT)
+
+    assert told() == told() == look(repository, ENVIRONMENT)
+
+
+def test_what_goes_wrong_meanwhile_is_raised_where_it_is_asked_for(tmp_path: Path) -> None:
+    told = looking(tmp_path / "no\0path", ENVIRONMENT)
+
+    with pytest.raises(ValueError, match="null byte"):
+        told()
 
 
 def test_looking_runs_no_program_of_the_repository(repository: Path) -> None:

@@ -2,8 +2,7 @@
 
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -48,21 +47,27 @@ def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -
     return WorkTree(oid, dirty)
 
 
-@contextmanager
-def looking(root: Path, environment: Mapping[str, str]) -> Iterator[Callable[[], WorkTree]]:
-    """The same while something else is done; what is given tells when it is asked for."""
-    seen: list[WorkTree] = []
-    git = threading.Thread(target=lambda: seen.append(look(root, environment)), name="git")
+def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTree]:
+    """The same while something else is done; what is given waits for git, then tells."""
+    seen: list[WorkTree | Exception] = []
+
+    def see() -> None:
+        try:
+            seen.append(look(root, environment))
+        except Exception as fault:  # noqa: BLE001  told to whoever asks
+            seen.append(fault)
+
+    # A daemon: a command that fails meanwhile, and so never asks, does not wait for git.
+    git = threading.Thread(target=see, name="git", daemon=True)
+    git.start()
 
     def told() -> WorkTree:
         git.join()
+        if isinstance(seen[0], Exception):
+            raise seen[0]
         return seen[0]
 
-    git.start()
-    try:
-        yield told
-    finally:
-        git.join()
+    return told
 
 
 def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Path | None:

@@ -1,13 +1,18 @@
-"""Which run a command opens, where two commands come at once."""
+"""Which run a command opens: two commands at once, and a git that takes its time."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.git import WorkTree
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.opening import Wish, find_run, opened
-from oraclepack.core.errors import LockedError
+from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
+from oraclepack.core.errors import InputError, LockedError
+from oraclepack.core.runstate import EMPTY
 from tests.events import created
 from tests.packs import pack_text
 
@@ -23,3 +28,26 @@ def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> No
         opened(mine, pack, wish, clock, "run").__enter__()
 
     assert find_run(tmp_path, pack, wish, clock).run.run_id == f"{mine.run.run_id}__2"
+
+
+def test_an_invalid_pack_is_told_without_waiting_for_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "until")
+    (tmp_path / "git").write_text("#!/bin/sh\nread line <until\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = Found(RunDir(tmp_path, "a"), EMPTY, WorkTree("abc"), is_new=True, reason="")
+    held: list[int] = []
+
+    def check() -> None:
+        held.append(os.open(tmp_path / "until", os.O_WRONLY))  # returns once git reads
+        raise InputError("the pack is invalid")
+
+    with pytest.raises(InputError, match="the pack is invalid"):
+        described(found, check)
+
+    at_work = [thread for thread in threading.enumerate() if thread.name == "git"]
+    os.close(held[0])
+    assert [thread.daemon for thread in at_work] == [True]
+    at_work[0].join()

@@ -93,14 +93,14 @@ def _where(root: Path) -> git.WorkTree:
 def described(found: Found, meanwhile: Callable[[], None]) -> Found:
     """The same with what a new run wants to know and only git can tell: whether files differ.
 
-    That takes a while, in which something else can be done.
+    That takes a while, in which something else can be done; if that fails, git is not waited for.
     """
     tree = found.tree
     if found.state.created is not None or tree.dirty is not None:
         meanwhile()
         return found
-    with git.looking(found.run.root, surroundings.environment()) as told:
-        meanwhile()
+    told = git.looking(found.run.root, surroundings.environment())
+    meanwhile()
     full = told()
     known = git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
     return msgspec.structs.replace(found, tree=known)
