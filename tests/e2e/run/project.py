@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.adapters.journal import load
+from oraclepack.adapters.processes import open_pidfd
 from oraclepack.core.journal_line import Reading
 from tests.e2e.program import Ran
 from tests.packs import pack_text
@@ -18,6 +20,8 @@ from tests.scripted import Scripted, scripted_tool
 
 REPOSITORY = Path(__file__).parents[3]
 GIT = ("git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+PATIENCE = 120.0
+"""Seconds after which a command counts as hanging."""
 _numbers = itertools.count(1)
 
 
@@ -54,9 +58,27 @@ class Program:
     out: Path
     err: Path
 
-    def wait(self) -> Ran:
+    def wait(self, patience: float = PATIENCE) -> Ran:
+        """How it ended. What hangs is killed, and told as a TimeoutError."""
+        hangs = not self._ends_within(patience)
+        if hangs:
+            self.signal(signal.SIGKILL)
         code = self.zygote.ask(do="wait", pid=self.pid)
-        return Ran(code, self.out.read_text(), self.err.read_text())
+        ran = Ran(code, self.out.read_text(), self.err.read_text())
+        if hangs:
+            raise TimeoutError(f"it hangs: no end after {patience:.0f} s: {ran}")
+        return ran
+
+    def _ends_within(self, patience: float) -> bool:
+        descriptor = open_pidfd(self.pid)
+        if descriptor is None:  # not every system has them; `wait` then waits for good
+            return True
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        try:
+            return bool(poll.poll(patience * 1000))
+        finally:
+            os.close(descriptor)
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
