@@ -19,7 +19,7 @@ CLEAR = frozenset({0, 2, 3})
 LIMIT, MOST = 320, 40
 """Of so many descriptors, up to so many are free: from none to enough for a whole run."""
 
-ADMITTED = ("oracle_version", ".warnings")
+ADMITTED = ("oracle_version", "git_dirty: None instead of", ".warnings")
 """What could not be found out without descriptors: recorded as unknown, with a warning."""
 
 
