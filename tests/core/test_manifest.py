@@ -234,6 +234,12 @@ def test_without_the_pack_the_journal_still_tells_the_steps() -> None:
     ]
 
 
+def test_a_prelude_that_called_a_tool_is_no_step() -> None:
+    state = fold(e.numbered(e.created("01"), e.output("prelude")))
+
+    assert [step.step_id for step in steps_manifest(None, state).steps] == ["01"]
+
+
 def test_the_hash_of_several_outputs_does_not_depend_on_their_order() -> None:
     one, two = e.output("01"), e.output("01", name="risks")
     expected = sha256_text(

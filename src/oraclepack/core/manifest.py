@@ -10,7 +10,7 @@ from oraclepack.core.digest import sha256_value
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import PASSING, RollbackStatus, Status, StepError, Usage, Verification
 from oraclepack.core.runstate import RunState, Session
-from oraclepack.core.step import Step
+from oraclepack.core.step import PRELUDE, Step
 from oraclepack.core.step_entries import (
     ChangeEntry,
     InvocationEntry,
@@ -145,7 +145,8 @@ def run_manifest(state: RunState) -> RunManifest | None:
 def steps_manifest(pack: Pack | None, state: RunState) -> StepsManifest:
     """`steps.json`; without the pack only what the journal knows of each step."""
     known = {str(step.id): step for step in pack.steps} if pack else {}
-    ids = sorted({*known, *state.step_ids, *state.steps})
+    # The prelude may have called a tool; that does not make it a step.
+    ids = sorted({*known, *state.step_ids, *state.steps} - {PRELUDE})
     return StepsManifest(
         schema_version=SCHEMA_VERSION,
         pack_id=state.created.pack_id if state.created else "",
