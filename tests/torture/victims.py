@@ -40,7 +40,9 @@ def _shim(_ground: Ground, program: Program, _tool: int) -> list[int]:
 
 
 def _shell(_ground: Ground, program: Program, _tool: int) -> list[int]:
-    return [one.pid for one in _step(program) if not _is_shim(one)]
+    step = _step(program)
+    # bash becomes the last command of a step instead of starting it.
+    return [one.pid for one in step if not _is_shim(one)] or [one.pid for one in step]
 
 
 def _whole_step(_ground: Ground, program: Program, _tool: int) -> list[int]:
