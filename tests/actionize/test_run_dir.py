@@ -175,8 +175,9 @@ def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
         actionize_request(Request(run_dir=str(tmp_path)), tmp_path)
 
 
-def test_a_damaged_manifest_is_told(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text("{}")
+@pytest.mark.parametrize("left", [b"{}", b'{"pack_id":"\xec"}'], ids=["no field", "no UTF-8"])
+def test_a_damaged_manifest_is_told(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(left)
 
     with pytest.raises(InputError, match="cannot be read"):
         actionize_request(Request(run_dir=str(tmp_path)), tmp_path)

@@ -71,7 +71,7 @@ class Desk:
             return None
         try:
             return msgspec.json.decode(data, type=shape)
-        except (msgspec.DecodeError, RecursionError) as trouble:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
             raise InputError(
                 f"{self.path(name)} is not what it should be: {trouble}",
                 hint="run the step that makes it again",

@@ -61,7 +61,7 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verifi
         )
     try:
         manifest = msgspec.json.decode(data, type=RunManifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(
             f"{directory / 'run.json'} cannot be read: {error}",
             hint="`oraclepack doctor --rebuild` writes it anew from the journal",

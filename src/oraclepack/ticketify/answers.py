@@ -132,7 +132,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 def _as_object(text: str) -> dict[str, Any] | None:
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

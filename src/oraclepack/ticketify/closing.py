@@ -98,7 +98,7 @@ def _problem(name: str, data: bytes) -> str | None:
     if name in _SHAPES:
         try:
             msgspec.json.decode(data, type=_SHAPES[name])
-        except (msgspec.DecodeError, RecursionError) as trouble:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
             return f"not what it should be: {trouble}"
         return None
     try:

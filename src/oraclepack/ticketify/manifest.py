@@ -17,7 +17,7 @@ def read_manifest(data: bytes | None) -> TicketManifest | None:
         return None
     try:
         return msgspec.json.decode(data, type=TicketManifest)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -43,7 +43,7 @@ def read_tasks(data: bytes | None) -> tuple[Task, ...] | Malformed:
         return ()
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as trouble:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
         return Malformed(f"not JSON: {trouble}")
     found = _list_of(value)
     if not isinstance(found, list):
@@ -85,7 +85,7 @@ def read_complexity(data: bytes | None) -> int | Malformed | None:
         return None
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as trouble:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
         return Malformed(f"not JSON: {trouble}")
     match value:
         case {"complexityAnalysis": list(entries)} if entries:
@@ -111,7 +111,7 @@ def _simple(complexity: bytes | None) -> frozenset[str]:
     """The ids of tasks that the complexity report would leave whole."""
     try:
         value = msgspec.json.decode(complexity or b"{}")
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return frozenset()
     match value:
         case {"complexityAnalysis": list(entries)}:
