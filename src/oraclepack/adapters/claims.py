@@ -4,7 +4,6 @@ A claim is a file that its holder has locked: the kernel frees it when the holde
 holder wrote into it stays, and tells whoever comes next which call may still be under way.
 """
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import disk, files
+from oraclepack.adapters.lock import hold
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import InvocationIntent
 
@@ -50,20 +50,11 @@ def claim(folder: Path, key: str) -> Claim | None:
     """The right to ask this question; None while somebody else has it. Raises WorldError."""
     files.make_private(folder)
     path = folder / f"{key}{_ENDING}"
-    while True:
-        try:
-            # Not inherited (PEP 446): a tool that outlives us must not keep others from asking.
-            descriptor = disk.open_append(path, files.PRIVATE_FILE)
-        except OSError as trouble:
-            raise files.cannot("open", path, trouble) from trouble
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
+    while (descriptor := hold(path)) is not None:
         if _is_at(path, descriptor):
             return Claim(descriptor, path)
         os.close(descriptor)  # its holder removed it before we had the lock
+    return None
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from oraclepack.adapters import disk, files
+from oraclepack.adapters.lock import hold
 from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.core.limit import Limit, recent, until_next
 from oraclepack.core.ports import Clock
@@ -105,13 +106,13 @@ class Limits:
         held, number = 0, 0
         while held < most and not free:
             path = self._directory / f"{name}.{number}.slot"
-            descriptor = _lock(path)
+            descriptor = hold(path)
             held += descriptor is None
             free += [] if descriptor is None else [descriptor]
             number += 1
         # Those beyond the first free one may be held by a process with a higher limit.
         while (path := self._directory / f"{name}.{number}.slot").exists():
-            descriptor = _lock(path)
+            descriptor = hold(path)
             held += descriptor is None
             if descriptor is not None:
                 os.close(descriptor)
@@ -134,21 +135,6 @@ class Limits:
             yield
         finally:
             os.close(descriptor)
-
-
-def _lock(path: Path) -> int | None:
-    """A descriptor that holds the lock of a file; None when somebody else does."""
-    try:
-        # Not inherited (PEP 446): a worker that outlives us must not keep the slot.
-        descriptor = disk.open_append(path, files.PRIVATE_FILE)
-    except OSError as trouble:
-        raise files.cannot("open", path, trouble) from trouble
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _read_starts(path: Path) -> "array[float]":

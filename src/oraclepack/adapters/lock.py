@@ -1,4 +1,4 @@
-"""The lock of a run directory: the kernel holds it, and frees it when its holder dies."""
+"""Locks, that of a run directory above all: the kernel holds them, and frees them at death."""
 
 import fcntl
 import os
@@ -58,6 +58,21 @@ class RunLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def hold(path: Path) -> int | None:
+    """A descriptor that holds the lock of a file; None when somebody else does."""
+    try:
+        # Not inherited (PEP 446): a process that outlives us must keep nothing from others.
+        descriptor = disk.open_append(path, files.PRIVATE_FILE)
+    except OSError as trouble:
+        raise files.cannot("open", path, trouble) from trouble
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
