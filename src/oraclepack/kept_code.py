@@ -1,0 +1,133 @@
+"""The compiled code of our modules in one file.
+
+Python looks for each module in its folder, opens its compiled code and checks that it belongs to
+the source. A command loads two hundred modules, and for a short one that is a tenth of its time.
+So the code is kept together as well, beside what Python keeps (`__pycache__`) and under the same
+rules: whoever may write there writes it, a module whose source has another time or size is loaded
+as Python loads it, and without the file everything works, only later.
+"""
+
+import contextlib
+import marshal
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+
+from oraclepack import __version__
+
+_MADE_BY = f"{__version__} {sys.version}"
+_Entry = tuple[bool, int, int, bytes]
+"""Of a module: is it a package, time and size of the source, the code."""
+
+
+class KeptCode:
+    """Finds modules of one package. Stands before Python's own finders, which know all others."""
+
+    def __init__(self, package: ModuleType) -> None:
+        spec = package.__spec__
+        self._prefix = f"{package.__name__}."
+        self._folder = os.path.dirname(package.__file__ or "")  # noqa: PTH120 - pathlib costs more
+        # Its name tells the version of Python and how much it optimises.
+        self._path = f"{spec.cached}.all" if spec is not None and spec.cached else None
+        self._entries = _read(self._path) if self._path else {}
+        self._missed: set[str] = set()
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """How to load one of our modules; nothing if its code is not kept or is older."""
+        if not name.startswith(self._prefix):
+            return None
+        entry = self._entries.get(name)
+        if entry is not None:
+            is_package, time, size, code = entry
+            source = self._source(name, is_package=is_package)
+            if _stamp(source) == (time, size):
+                loader = _Loader(name, source, code)
+                spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
+                if is_package:
+                    spec.submodule_search_locations = [os.path.dirname(source)]  # noqa: PTH120
+                spec.has_location = True
+                return spec
+        self._missed.add(name)
+        return None
+
+    def keep(self) -> None:
+        """Keep what had to be looked for, for the next command."""
+        if not self._missed or self._path is None or sys.dont_write_bytecode:
+            return
+        found = {name: entry for name in sorted(self._missed) if (entry := self._made(name))}
+        if found:
+            with contextlib.suppress(OSError):
+                _write(self._path, self._entries | found)
+
+    def _source(self, name: str, *, is_package: bool) -> str:
+        inside = name.removeprefix(self._prefix).replace(".", "/")
+        return f"{self._folder}/{inside}{'/__init__.py' if is_package else '.py'}"
+
+    def _made(self, name: str) -> _Entry | None:
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader):
+            return None
+        is_package = spec.submodule_search_locations is not None
+        source = self._source(name, is_package=is_package)
+        before = _stamp(source)
+        try:
+            code = spec.loader.get_code(name)
+        except (ImportError, OSError, SyntaxError, ValueError):
+            return None
+        if code is None or before is None or before != _stamp(source) or spec.origin != source:
+            return None  # edited while we looked, or not ours
+        return (is_package, *before, marshal.dumps(code))
+
+
+class _Loader(SourceFileLoader):
+    """Knows the code already; all else (source, data files) is as with any module."""
+
+    def __init__(self, name: str, source: str, code: bytes) -> None:
+        super().__init__(name, source)
+        self._code = code
+
+    def get_code(self, _name: str) -> CodeType:
+        code: CodeType = marshal.loads(self._code)  # noqa: S302 - as good as Python's own files
+        return code
+
+
+def _stamp(source: str) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(source)  # noqa: PTH116
+    except OSError:
+        return None
+    return seen.st_mtime_ns, seen.st_size
+
+
+def _read(path: str) -> dict[str, _Entry]:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            checksum, content = file.read(4), file.read()
+        if checksum != _checksum(content):
+            return {}
+        maker, entries = marshal.loads(content)  # noqa: S302 - as good as Python's own files
+    except (OSError, EOFError, ValueError, TypeError):
+        return {}
+    return entries if maker == _MADE_BY else {}
+
+
+def _write(path: str, entries: dict[str, _Entry]) -> None:
+    content = marshal.dumps((_MADE_BY, entries))
+    beside = f"{path}.{os.getpid()}"
+    try:
+        with open(beside, "wb") as file:  # noqa: PTH123
+            file.write(_checksum(content) + content)
+        os.replace(beside, path)  # noqa: PTH105
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)  # noqa: PTH108
+        raise
+
+
+def _checksum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(4, "big")

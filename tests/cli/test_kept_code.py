@@ -1,0 +1,160 @@
+"""The code of all modules in one file: what is loaded is always what the sources say."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import shelf
+from oraclepack.kept_code import KeptCode
+kept = KeptCode(shelf)
+sys.meta_path.insert(0, kept)
+from shelf import jars
+from shelf.boxes import tin
+print(jars.SAYS, tin.SAYS, type(jars.__loader__).__name__, type(tin.__loader__).__name__)
+print(jars.__file__, shelf.boxes.__path__, shelf.boxes.__loader__.get_data(sys.argv[2]))
+kept.keep()
+"""
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """A package with a module, a package inside it and a file of data."""
+    folder = tmp_path / "here" / "shelf"
+    (folder / "boxes").mkdir(parents=True)
+    for name, text in {
+        "__init__.py": "",
+        "jars.py": 'SAYS = "jars"\n',
+        "boxes/__init__.py": "",
+        "boxes/tin.py": 'SAYS = "tin"\n',
+        "boxes/label.txt": "label",
+    }.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def _load(shelf: Path, **environment: str) -> str:
+    """What a new process finds; the first line of it."""
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    label = str(shelf / "boxes" / "label.txt")
+    ended = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(shelf.parent), label],
+        env=inherited | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = ended.stdout.splitlines()
+    assert second == f"{shelf}/jars.py ['{shelf}/boxes'] b'label'"
+    return first
+
+
+def _kept(shelf: Path) -> list[Path]:
+    return sorted(shelf.glob("__pycache__/*.all*"))
+
+
+_LOOKED_FOR = "jars tin SourceFileLoader SourceFileLoader"
+_KEPT = "jars tin _Loader _Loader"
+
+
+def test_the_second_command_looks_for_nothing(shelf: Path) -> None:
+    assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _KEPT]
+
+
+def test_an_edited_module_is_read_again_and_kept_again(shelf: Path) -> None:
+    _load(shelf)
+    (shelf / "jars.py").write_text('SAYS = "lid"\n', "utf-8")
+    assert _load(shelf) == "lid tin SourceFileLoader _Loader"
+    assert _load(shelf) == "lid tin _Loader _Loader"
+
+
+def test_a_removed_module_is_gone(shelf: Path) -> None:
+    _load(shelf)
+    (shelf / "jars.py").unlink()
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        _load(shelf)
+    assert "cannot import name 'jars'" in failed.value.stderr
+
+
+def test_a_module_that_became_a_package_is_found(shelf: Path) -> None:
+    _load(shelf)
+    (shelf / "boxes" / "tin.py").unlink()
+    (shelf / "boxes" / "tin").mkdir()
+    (shelf / "boxes" / "tin" / "__init__.py").write_text('SAYS = "tins"\n', "utf-8")
+    assert _load(shelf) == "jars tins _Loader SourceFileLoader"
+    assert _load(shelf) == "jars tins _Loader _Loader"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda _: b"", id="empty"),
+        pytest.param(lambda content: content[:3], id="shorter than the checksum"),
+        pytest.param(lambda content: content[:-1], id="cut"),
+        pytest.param(lambda content: content[:40] + b"?" + content[41:], id="one byte changed"),
+        pytest.param(lambda content: content[:4] + b"N", id="of another kind"),
+    ],
+)
+def test_a_damaged_file_is_not_believed(shelf: Path, damage: Callable[[bytes], bytes]) -> None:
+    _load(shelf)
+    [kept] = _kept(shelf)
+    kept.write_bytes(damage(kept.read_bytes()))
+    assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _KEPT]
+
+
+def test_nothing_is_kept_where_python_keeps_nothing(shelf: Path) -> None:
+    assert _load(shelf, PYTHONDONTWRITEBYTECODE="1") == _LOOKED_FOR
+    assert _kept(shelf) == []
+
+
+def test_what_cannot_be_written_is_done_without(shelf: Path) -> None:
+    _load(shelf)
+    [kept] = _kept(shelf)
+    kept.unlink()
+    kept.mkdir()
+    assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _LOOKED_FOR]
+    assert _kept(shelf) == [kept]
+
+
+def test_it_lies_where_python_was_told_to_keep_code(shelf: Path, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    assert _load(shelf, PYTHONPYCACHEPREFIX=elsewhere) == _LOOKED_FOR
+    assert _load(shelf, PYTHONPYCACHEPREFIX=elsewhere) == _KEPT
+    assert _kept(shelf) == []
+
+
+def test_code_of_an_optimised_python_is_kept_apart(shelf: Path) -> None:
+    _load(shelf)
+    assert _load(shelf, PYTHONOPTIMIZE="1") == _LOOKED_FOR
+    assert len(_kept(shelf)) == 2
+
+
+def test_many_at_once_leave_one_whole_file(shelf: Path) -> None:
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    label = str(shelf / "boxes" / "label.txt")
+    argv = [sys.executable, "-c", _PROGRAM, str(shelf.parent), label]
+    crowd = [
+        subprocess.Popen(argv, env=inherited, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        for _ in range(8)
+    ]
+    assert [(one.communicate()[1], one.returncode) for one in crowd] == [(b"", 0)] * 8
+    assert len(_kept(shelf)) == 1
+    assert _load(shelf) == _KEPT
+
+
+def test_from_an_archive_python_loads_as_always(shelf: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "shelf.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in sorted(shelf.rglob("*.*")):
+            file.write(path, path.relative_to(shelf.parent))
+    label = f"{archive}/shelf/boxes/label.txt"
+    argv = [sys.executable, "-c", _PROGRAM, str(archive), label]
+    ended = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[0] == "jars tin zipimporter zipimporter"
