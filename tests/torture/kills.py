@@ -17,9 +17,9 @@ from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 TEARS = (None, 0, 1, 70)
 """How much of a write the disk takes before the kill; the moments take turns."""
-FIRST_KILLS = 12
+FIRST_KILLS = 8
 """So many first kills, each followed by second ones spread over its recovery."""
-SECOND_KILLS = 8
+SECOND_KILLS = 5
 
 
 @dataclass
