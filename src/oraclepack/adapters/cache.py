@@ -1,14 +1,12 @@
 """The cache: verified answers by the key of their question, safe with many processes."""
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.adapters import disk, files
+from oraclepack.adapters.lock import turn
 from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.digest import canonical_file, sha256_bytes
 from oraclepack.core.errors import InputError
@@ -39,13 +37,13 @@ class AnswerCache:
         found = self._look(key)
         if found is None or found.state == GOOD:
             return found
-        with self._locked():  # perhaps it was being replaced just now
+        with turn(self.directory / _LOCK):  # perhaps it was being replaced just now
             return self._look(key)
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
         """Keep an answer. One that was changed, or whose entry was lost, is set aside first."""
         files.make_private(self.directory)
-        with self._locked():
+        with turn(self.directory / _LOCK):
             answer, note = self._path(entry.key, ".md"), self._path(entry.key, ".json")
             found, there = self._look(entry.key), files.read(answer)
             is_proven = found is not None and found.state == GOOD
@@ -72,7 +70,7 @@ class AnswerCache:
 
     def remove(self, key: str) -> None:
         """Forget an answer, and what was set aside of it."""
-        with self._locked():
+        with turn(self.directory / _LOCK):
             for ending in (".json", ".md", ".changed.md"):
                 try:
                     disk.remove(self._path(key, ending))
@@ -85,7 +83,7 @@ class AnswerCache:
         """Remove answers without an entry and half-written files; tells which."""
         if not self.directory.is_dir():
             return ()
-        with self._locked():
+        with turn(self.directory / _LOCK):
             stray = [
                 path
                 for path in sorted(self.directory.glob("*.md"))
@@ -111,20 +109,6 @@ class AnswerCache:
 
     def _path(self, key: str, ending: str) -> Path:
         return self.directory / f"{key}{ending}"
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One at a time among all processes; held for the time of two small writes."""
-        path = self.directory / _LOCK
-        try:
-            descriptor = disk.open_append(path, files.PRIVATE_FILE)
-        except OSError as trouble:
-            raise files.cannot("lock", path, trouble) from trouble
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 def _state(entry: CacheEntry, data: bytes | None) -> str:

@@ -4,18 +4,16 @@ A slot is a file that its holder has locked: the kernel frees it when the holder
 Nothing waits inside the kernel, so everyone who waits can be told to stop.
 """
 
-import fcntl
 import os
 import threading
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from oraclepack.adapters import disk, files
-from oraclepack.adapters.lock import hold
+from oraclepack.adapters import files
+from oraclepack.adapters.lock import hold, turn
 from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.core.limit import Limit, recent, until_next
 from oraclepack.core.ports import Clock
@@ -83,7 +81,8 @@ class Limits:
 
     def _try(self, name: str, limit: Limit) -> Slot | float:
         """A slot, or how long it takes until looking again makes sense."""
-        with self._gate(name):
+        files.make_private(self._directory)
+        with turn(self._directory / f"{name}.gate"):
             now = self._clock.now().timestamp()
             starts = self._directory / f"{name}.starts"
             begun = recent(_read_starts(starts), now)
@@ -120,21 +119,6 @@ class Limits:
         if free and held >= most:
             os.close(free.pop())
         return Slot(free[0]) if free else None
-
-    @contextmanager
-    def _gate(self, name: str) -> Iterator[None]:
-        """One process at a time looks; held for the time of a look only."""
-        files.make_private(self._directory)
-        path = self._directory / f"{name}.gate"
-        try:
-            descriptor = disk.open_append(path, files.PRIVATE_FILE)
-        except OSError as trouble:
-            raise files.cannot("open", path, trouble) from trouble
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 def _read_starts(path: Path) -> "array[float]":

@@ -3,6 +3,8 @@
 import fcntl
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -62,11 +64,7 @@ class RunLock:
 
 def hold(path: Path) -> int | None:
     """A descriptor that holds the lock of a file; None when somebody else does."""
-    try:
-        # Not inherited (PEP 446): a process that outlives us must keep nothing from others.
-        descriptor = disk.open_append(path, files.PRIVATE_FILE)
-    except OSError as trouble:
-        raise files.cannot("open", path, trouble) from trouble
+    descriptor = _opened(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -75,14 +73,21 @@ def hold(path: Path) -> int | None:
     return descriptor
 
 
+@contextmanager
+def turn(path: Path) -> Iterator[None]:
+    """One process at a time; waits for the others, so it is held for a few small writes only."""
+    descriptor = _opened(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
     """Lock a run directory, or say who has it. Never waits."""
     path = directory / NAME
-    try:
-        # Not inherited (PEP 446): a process that outlives its runner must not keep the run.
-        descriptor = disk.open_append(path, files.PRIVATE_FILE)
-    except OSError as trouble:
-        raise files.cannot("open the lock", path, trouble) from trouble
+    descriptor = _opened(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -107,6 +112,14 @@ def holder_of(directory: Path) -> Holder | None:
         pass
     os.close(descriptor)
     return None
+
+
+def _opened(path: Path) -> int:
+    try:
+        # Not inherited (PEP 446): a process that outlives us must keep nothing from others.
+        return disk.open_append(path, files.PRIVATE_FILE)
+    except OSError as trouble:
+        raise files.cannot("open the lock", path, trouble) from trouble
 
 
 def _sign(lock: RunLock, descriptor: int, path: Path, holder: Holder) -> RunLock:
