@@ -13,7 +13,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.questions import question_groups
 from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
-from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, Step
+from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
 
 SIMILAR = 0.9
 """The share of words, in their order, that two questions have in common when they are alike."""
@@ -146,12 +146,18 @@ def _asked(pack: Pack) -> Iterator[tuple[Step, ToolCall, Prompt]]:
 
 
 def _rows(text: str) -> list[_Row]:
-    lines = META_BLOCK.sub("", text).splitlines()
-    return [(line, _masked(line)) for line in lines if not _FIELD.match(line)]
+    own = META_BLOCK.sub("", text) if META_OPENS in text else text
+    # The whole text at once: a prompt has many lines.
+    masked = _DIGITS.sub("0", own.lower())
+    return [
+        (line, " ".join(folded.split()))
+        for line, folded in zip(own.splitlines(), masked.splitlines(), strict=True)
+        if not _is_field(line)
+    ]
 
 
-def _masked(line: str) -> str:
-    return _DIGITS.sub("0", " ".join(line.lower().split()))
+def _is_field(line: str) -> bool:
+    return ("=" in line or ":" in line) and _FIELD.match(line) is not None
 
 
 def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
@@ -167,7 +173,7 @@ def _question(
 ) -> Question:
     own = _tokens(line for line, masked in rows if masked not in shared)
     files = tuple(sorted(attachment.value for attachment in call.attachments))
-    names = frozenset(token for token in own if _NAME.search(token))
+    names = frozenset(token for token in set(own) if _NAME.search(token))
     words = _words(own)
     text = "\n".join(line for line, _ in rows)
     return Question(step, prompt.span, words, frozenset(words), names, text, files)

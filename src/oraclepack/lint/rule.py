@@ -1,6 +1,7 @@
 """What a rule is: one fault it looks for, how much that weighs, and its own documentation."""
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -8,13 +9,27 @@ from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Fix, Severity
 from oraclepack.core.pack import Pack
 from oraclepack.core.source import Span
+from oraclepack.lint.wrapped import Stretch, stretches
 
 
-class Subject(msgspec.Struct, frozen=True):
-    """What a rule looks at: the pack, and what the world says of it."""
+class Subject(msgspec.Struct, frozen=True, dict=True):
+    """What a rule looks at: the pack, and what the world says of it.
+
+    What several rules ask of the pack is worked out once.
+    """
 
     pack: Pack
     facts: Facts
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file."""
+        return self.pack.text.split("\n")
+
+    @cached_property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """The prelude and the steps, as wrapping is judged."""
+        return tuple(stretches(self.pack, self.lines))
 
 
 class Problem(msgspec.Struct, frozen=True):

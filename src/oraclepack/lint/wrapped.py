@@ -33,6 +33,11 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
     """All lines of the file."""
 
     @cached_property
+    def ends(self) -> tuple[Place, ...]:
+        """Where each command of the script ends."""
+        return tuple(map(end_of, self.script.commands))
+
+    @cached_property
     def orphans(self) -> tuple[Command, ...]:
         """Commands whose name is a flag, where the tree could read the text."""
         return tuple(
@@ -87,8 +92,8 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         inside_text = {call.span for call in self.calls if _has_own_text(call)}
         known = {call.span for call in self.calls} - inside_text
         ends = {
-            end_of(command)[0]: end_of(command)
-            for command in self.script.commands
+            end[0]: end
+            for command, end in zip(self.script.commands, self.ends, strict=True)
             if not command.heredocs and (command.span in known or command.name in SPELLINGS)
         }
         for orphan in self.orphans:
@@ -158,16 +163,16 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
 
     def false_continuations(self) -> Iterator[tuple[Place, Comment | None]]:
         """Backslashes that continue nothing: blanks follow them, and perhaps a comment."""
-        for command in self.script.commands:
-            line, column = end_of(command)
-            match = _NO_CONTINUATION.match(self.rest((line, column)))
+        for line, column in self.ends:
+            rest = self.rest((line, column))
+            match = _NO_CONTINUATION.match(rest) if "\\" in rest else None
             if match is not None:
                 backslash = column + match[0].index("\\")
                 yield (line, backslash), self.trailing_comments.get(line)
 
 
-def stretches(pack: Pack) -> Iterator[Stretch]:
-    lines = pack.text.split("\n")
+def stretches(pack: Pack, lines: list[str]) -> Iterator[Stretch]:
+    """The prelude and the steps of a pack, whose lines these are."""
     if pack.prelude is not None:
         yield Stretch(pack.prelude.script, (), pack.prelude.span, lines)
     for step in pack.steps:
@@ -177,6 +182,8 @@ def stretches(pack: Pack) -> Iterator[Stretch]:
 
 def end_of(command: Command) -> Place:
     """Where a command ends, redirections included."""
+    if not command.redirects:
+        return command.span.end_line, command.span.end_column
     spans = [command.span, *(redirect.span for redirect in command.redirects)]
     return max((span.end_line, span.end_column) for span in spans)
 

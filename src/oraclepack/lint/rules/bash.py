@@ -6,7 +6,6 @@ from oraclepack.core.facts import CheckStatus
 from oraclepack.core.finding import Severity
 from oraclepack.core.source import Span
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.wrapped import stretches
 
 _SAID_BETTER = frozenset({"SC2215"})
 """What shellcheck says of orphaned flags; OP201 says it with a fix."""
@@ -30,7 +29,7 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
         oracle -f src/api.py \
           -p "Why?"
     """
-    for stretch in stretches(subject.pack):
+    for stretch in subject.stretches:
         for orphan in stretch.orphans:
             flag = orphan.words[0]
             fix = stretch.join(orphan)
@@ -58,7 +57,7 @@ def comment_in_wrapped_call(subject: Subject) -> Iterator[Problem]:
         oracle -f src/api.py \
           -p "Why?"
     """
-    for stretch in stretches(subject.pack):
+    for stretch in subject.stretches:
         cut = {stretch.comment_before(orphan) for orphan in stretch.orphans}
         cut |= {comment for _, comment in stretch.false_continuations()}
         for comment in cut - {None}:
@@ -187,7 +186,7 @@ def blank_after_backslash(subject: Subject) -> Iterator[Problem]:
         oracle -f src/api.py \
           -p "Why?"
     """
-    for stretch in stretches(subject.pack):
+    for stretch in subject.stretches:
         for (line, column), comment in stretch.false_continuations():
             if comment is None:
                 message = "blanks after the backslash: the line is not continued"

@@ -8,11 +8,12 @@ from oraclepack.core.regex import regex
 from oraclepack.core.script import Heredoc
 from oraclepack.core.source import Span
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.wrapped import Stretch, end_of, stretches
+from oraclepack.lint.wrapped import Stretch
 
 _BALANCED = regex(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
 _CASE = regex(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
+_DECLARERS = ("declare", "typeset", "local")
 _MAP = regex(r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)")
 
 
@@ -37,7 +38,7 @@ def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
         PROMPT
         )"
     """
-    for stretch in stretches(subject.pack):
+    for stretch in subject.stretches:
         for heredoc in stretch.script.heredocs:
             place = _unclosed_quote(heredoc) if heredoc.in_substitution else None
             if place is not None:
@@ -46,6 +47,8 @@ def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
 
 
 def _unclosed_quote(heredoc: Heredoc) -> Span | None:
+    if "'" not in heredoc.body and '"' not in heredoc.body:
+        return None
     match = _BALANCED.match(heredoc.body)
     end = match.end() if match else 0
     if heredoc.body[end : end + 1] not in {"'", '"'}:
@@ -74,26 +77,30 @@ def needs_bash_4(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" -f "$file" --write-output a.md
     """
     seen: set[str] = set()
-    for stretch in stretches(subject.pack):
-        for construct, span in _new_things(stretch):
+    declares = any(word in subject.pack.text for word in _DECLARERS)
+    for stretch in subject.stretches:
+        for construct, span in _new_things(stretch, declares=declares):
             if construct not in seen:
                 seen.add(construct)
                 yield Problem(span, f"{construct} needs bash 4; macOS ships 3.2")
 
 
-def _new_things(stretch: Stretch) -> Iterator[tuple[str, Span]]:
-    for command in stretch.script.commands:
+def _new_things(stretch: Stretch, *, declares: bool) -> Iterator[tuple[str, Span]]:
+    for command, end in zip(stretch.script.commands, stretch.ends, strict=True):
         if command.name in _NEW_COMMANDS:
             yield command.name or "", command.span
         for word in command.words:
-            match = _CASE.search(word.source) if "'" not in word.source else None
+            # Most words expand nothing, or are prompts.
+            expands = "${" in word.source and "'" not in word.source
+            match = _CASE.search(word.source) if expands else None
             if match is not None:
                 yield f"{match[0]}}}", word.span
         for redirect in command.redirects:
             if redirect.operator == "&>>":
                 yield "&>>", redirect.span
-        yield from _pipe(stretch, end_of(command))
-    yield from _maps(stretch)
+        yield from _pipe(stretch, end)
+    if declares:
+        yield from _maps(stretch)
 
 
 def _pipe(stretch: Stretch, place: tuple[int, int]) -> Iterator[tuple[str, Span]]:
@@ -104,15 +111,23 @@ def _pipe(stretch: Stretch, place: tuple[int, int]) -> Iterator[tuple[str, Span]
 
 def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
     """`declare -A` at the start of a line that is neither in a string nor in a heredoc."""
+    # A block that is opened on the last line of the file spans a line that is not there.
+    last = min(stretch.span.end_line, len(stretch.lines))
+    lines = range(stretch.span.line, last + 1)
+    found = [number for number in lines if _declares(stretch.lines[number - 1])]
+    if not found:
+        return
     texts = [heredoc.span for heredoc in stretch.script.heredocs]
     texts += [word.span for command in stretch.script.commands for word in command.words]
     covered = {line for span in texts for line in range(span.line + 1, span.end_line + 1)}
     covered |= {heredoc.span.line for heredoc in stretch.script.heredocs}
-    # A block that is opened on the last line of the file spans a line that is not there.
-    last = min(stretch.span.end_line, len(stretch.lines))
-    for number in range(stretch.span.line, last + 1):
-        if number not in covered and _MAP.match(stretch.lines[number - 1]):
+    for number in found:
+        if number not in covered:
             yield "declare -A", Span.at(number)
+
+
+def _declares(line: str) -> bool:
+    return line.lstrip(" \t").startswith(_DECLARERS) and _MAP.match(line) is not None
 
 
 RULES = (

@@ -67,9 +67,8 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
         # 01) works alone
         codex exec "Mend the test."
     """
-    lines = subject.pack.text.split("\n")
     for step in subject.pack.steps:
-        for found in waiting(step, lines):
+        for found in waiting(step, subject.lines):
             yield Problem(found.span, found.message, found.hint, step=step.id)
 
 
@@ -198,7 +197,7 @@ def closed_pipe(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" --write-output a.md
         head -n 5 a.md
     """
-    lines = subject.pack.text.split("\n")
+    lines = subject.lines
     for step in subject.pack.steps:
         spans = {call.span for call in asking_calls(step) if Place.PIPELINE in call.places}
         commands = step.script.commands
@@ -236,7 +235,7 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
         # 01) filled in
         oracle -p "Why?" --write-output a.md
     """
-    lines = subject.pack.text.split("\n")
+    lines = subject.lines
     for step in subject.pack.steps:
         for command in step.script.commands:
             start = command.span.column - 1
@@ -248,7 +247,7 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
         words = [output.path for output in step.outputs]
         words += [each.word for call in step.calls for each in call.attachments]
         for word in words:
-            found = _PLACEHOLDER.search(word.shown)
+            found = _PLACEHOLDER.search(word.shown) if "{{" in word.shown else None
             if found is not None:
                 message = f"{found[0]} is a placeholder, not a path"
                 yield Problem(word.span, message, "fill in the template", step=step.id)
