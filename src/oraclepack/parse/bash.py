@@ -16,7 +16,7 @@ from oraclepack.parse.variables import Variables
 from oraclepack.parse.words import REDIRECTS, Words
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
@@ -25,11 +25,16 @@ _SKIPPED = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "variable_
 _OWN_VARIABLES = frozenset({Place.SUBSHELL, Place.PIPELINE, Place.SUBSTITUTION, Place.BACKGROUND})
 
 
-def read_script(place: Locator, variables: Variables) -> tuple[Script, Variables]:
-    """What a stretch of bash says, and what is known of its variables at its end."""
+def read_script(
+    place: Locator, variables: Variables, tree: "Tree | None" = None
+) -> tuple[Script, Variables]:
+    """What a stretch of bash says, and what is known of its variables at its end.
+
+    `tree` is that of the stretch, if there is one already.
+    """
     source = b"\n".join(place.lines)
     reader = _Reader(place, source, variables.copy())
-    root = syntax_tree(source).root_node
+    root = (tree or syntax_tree(source)).root_node
     try:
         reader.visit(root, frozenset())
     except RecursionError:

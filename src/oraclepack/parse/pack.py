@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude, plain_text
 from oraclepack.core.regex import regex
+from oraclepack.core.script import Script
 from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
 from oraclepack.parse.bash import read_script
@@ -21,6 +23,9 @@ from oraclepack.parse.plain_markdown import Markdown
 from oraclepack.parse.prompt import meta_of
 from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
 from oraclepack.parse.variables import Variables
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
 
 _ENTRY = regex(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
@@ -81,7 +86,7 @@ def _prelude(
 ) -> tuple[Prelude, tuple[Directive, ...], Scope, Variables]:
     end = found.rows[0] if found.rows else len(place.lines) - 1
     part = place.part(0, end)
-    script, variables = read_script(readable(part), Variables())
+    script, variables = _script(part, Variables(), found.trees.get(0))
     _, scope = calls_in(script, Scope())
     prelude = Prelude(_code(part), _lines(part), script)
     return prelude, read_directives(script.comments), scope, variables
@@ -97,8 +102,9 @@ def _step(
 ) -> Step:
     header = read_header(found.headers[index])
     assert header is not None
-    body = place.part(found.rows[index] + 1, end)
-    script, _ = read_script(readable(body), variables)
+    first = found.rows[index] + 1
+    body = place.part(first, end)
+    script, _ = _script(body, variables, found.trees.get(first))
     calls, _ = calls_in(script, scope)
     directives = read_directives(script.comments)
     outputs = outputs_of(calls, directives)
@@ -117,6 +123,11 @@ def _step(
         meta=meta_of(calls),
         directives=directives,
     )
+
+
+def _script(place: Locator, variables: Variables, tree: "Tree | None") -> tuple[Script, Variables]:
+    # There is a tree already where the stretch could be read as it is.
+    return read_script(place if tree else readable(place), variables, tree)
 
 
 def _code(place: Locator) -> str:

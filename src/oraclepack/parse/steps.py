@@ -1,6 +1,7 @@
 """Where the steps of a bash block begin."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,12 +12,13 @@ from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
 from oraclepack.parse.locate import Locator
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
 Complete = Callable[[str], bool]
 """Asks bash itself whether a text is a whole number of complete commands."""
 
 _HEREDOC = frozenset({"heredoc_body"})
+_DIGITS = tuple("0123456789")
 
 
 class Boundaries(msgspec.Struct):
@@ -27,15 +29,18 @@ class Boundaries(msgspec.Struct):
     """The row of each header in the block, counted from 0."""
     swallowed: list[Comment] = msgspec.field(default_factory=list)
     misnumbered: list[Comment] = msgspec.field(default_factory=list)
+    trees: "dict[int, Tree]" = msgspec.field(default_factory=dict)
+    """Of prelude and steps by their first row, if each of them can be read by itself."""
 
     def add(self, comment: Comment, row: int, column: int) -> None:
         match = HEADER.match(comment.text)
-        digits = NUMBERED.match(comment.text)
-        is_next = digits is not None and digits["id"].lstrip("0") == str(len(self.headers) + 1)
         if comment.top_level and match is not None and column == 0:
             self.headers.append(comment)
             self.rows.append(row)
-        elif comment.top_level:
+            return
+        digits = NUMBERED.match(comment.text)
+        is_next = digits is not None and digits["id"].lstrip("0") == str(len(self.headers) + 1)
+        if comment.top_level:
             long_number = digits is not None and len(digits["id"]) > 2  # noqa: PLR2004
             if has_attributes(comment.text) or (is_next and long_number):
                 self.misnumbered.append(comment)
@@ -53,6 +58,10 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
     boundaries = Boundaries()
     if not rows:
         return boundaries
+    trees = _apart(place, rows)
+    if trees is not None:
+        headers = (_comment(place, row, 0, None, set(rows)) for row in rows)
+        return Boundaries([header for header in headers if header], rows, trees=trees)
     root = syntax_tree(b"\n".join(place.lines)).root_node
     top_level: set[int] | None = None
     if root.has_error:
@@ -70,7 +79,31 @@ def _may_open(line: bytes) -> bool:
     text = line.lstrip()
     if not text.startswith(b"#"):
         return False
-    return NUMBERED.match(text.decode("utf-8", "replace")) is not None
+    comment = text.decode("utf-8", "replace")
+    if not comment[1:].lstrip().startswith(_DIGITS):
+        return False
+    return HEADER.match(comment) is not None or NUMBERED.match(comment) is not None
+
+
+def _apart(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
+    """The trees between the headers, if each can be read and nothing goes on behind its end.
+
+    Then the headers stand between complete commands, and the block need not be read as a whole.
+    """
+    if not all(_opens(place.lines[row]) for row in rows):
+        return None
+    trees: dict[int, Tree] = {}
+    for start, end in pairwise([-1, *rows, len(place.lines) - 1]):
+        source = b"\n".join(place.lines[start + 1 : end])
+        tree = syntax_tree(source)
+        if tree.root_node.has_error or source.rstrip().endswith(b"\\"):
+            return None
+        trees[start + 1] = tree
+    return trees
+
+
+def _opens(line: bytes) -> bool:
+    return line.startswith(b"#") and HEADER.match(line.decode("utf-8", "replace")) is not None
 
 
 def _comment(
