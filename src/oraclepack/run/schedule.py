@@ -5,6 +5,7 @@ something ends. With a limit of one the steps run exactly in the order of their 
 a larger limit changes the time, never the results.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -50,17 +51,17 @@ def ready(
     """The steps to start now, in the order of their ids; none means wait, or the end."""
     if _is_stopped(progress, policy):
         return ()
-    blocked = _blocked(plan, progress)
-    settled = progress.finished | progress.failed | blocked.keys()
-    running = set(progress.running)
+    # Asked between any two steps, so only the open ones are looked at, and each once.
+    planned = plan.to_run
+    settled = progress.finished | progress.failed | _blocked(planned, progress)
+    waiting = [step for step in planned if step.step_id not in settled]
+    running = len(progress.running)
     starting: list[StepId] = []
-    for step in plan.to_run:
-        if len(running) >= limit:
+    for place, step in enumerate(waiting):
+        if running >= limit:
             break
-        if step.step_id in progress.running or step.step_id in settled:
-            continue
-        if not _waits_for(plan, step, settled):
-            running.add(step.step_id)
+        if step.step_id not in progress.running and not _waits(step, waiting[:place]):
+            running += 1
             starting.append(step.step_id)
     return tuple(starting)
 
@@ -69,26 +70,24 @@ def _is_stopped(progress: Progress, policy: OnFailure) -> bool:
     return bool(progress.failed) and policy is OnFailure.STOP
 
 
-def _blocked(plan: Plan, progress: Progress) -> dict[StepId, tuple[StepId, ...]]:
+def _blocked(planned: Iterable[PlannedStep], progress: Progress) -> set[StepId]:
     """The steps that will not run, since a step they need failed or will not run either."""
-    blocked: dict[StepId, tuple[StepId, ...]] = {}
-    for step in plan.to_run:
-        lost = tuple(one for one in step.needs if one in progress.failed or one in blocked)
+    blocked: set[StepId] = set()
+    if not progress.failed:
+        return blocked
+    for step in planned:
+        lost = any(one in progress.failed or one in blocked for one in step.needs)
         if lost and step.step_id not in progress.started:
-            blocked[step.step_id] = lost
+            blocked.add(step.step_id)
     return blocked
 
 
-def _waits_for(plan: Plan, step: PlannedStep, settled: frozenset[StepId]) -> tuple[StepId, ...]:
-    """The earlier steps that must end before this one may start.
+def _waits(step: PlannedStep, earlier: Iterable[PlannedStep]) -> bool:
+    """Whether one of the earlier steps, none of them settled, must end before this one may start.
 
     A barrier waits for all of them, and all that come later wait for a barrier.
     """
-    mine = {*step.needs, *step.after}
-    return tuple(
-        other.step_id
-        for other in plan.to_run
-        if other.step_id < step.step_id
-        and other.step_id not in settled
-        and (step.barrier or other.barrier or other.step_id in mine)
+    return any(
+        step.barrier or other.barrier or other.step_id in step.needs or other.step_id in step.after
+        for other in earlier
     )
