@@ -55,6 +55,16 @@ def test_leftovers_are_ended(bench: Bench, body: str, ended: list[tuple[str, str
     assert alive(attempt.token) == []
 
 
+def test_leftovers_of_a_step_in_another_thread_are_ended(bench: Bench) -> None:
+    attempt = bench.attempt("setsid sleep 30 &", grace=QUICK)
+
+    with ThreadPoolExecutor(1) as other:
+        outcome = other.submit(bench.run, attempt).result()
+
+    assert [one.command for one in outcome.orphans] == ["sleep"]
+    assert alive(attempt.token) == []
+
+
 def test_one_that_ignores_everything_is_killed(bench: Bench) -> None:
     attempt = bench.attempt(DEAF)
 

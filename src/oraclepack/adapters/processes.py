@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -9,9 +10,6 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.core.attempt import MARKER_VARIABLE
-
-_LOOKS = 3
-"""A thread of ours may end while we look; looking again is cheaper than looking everywhere."""
 
 _PROC = Path("/proc")
 
@@ -72,28 +70,22 @@ def all_processes() -> Iterator[Process]:
 
 
 def children_of_ours() -> frozenset[int] | None:
-    """Our direct children, dead or alive; None where the kernel does not list them."""
-    for _ in range(_LOOKS):
-        found = _children()
-        if found is not None:
-            return found
-    return None
+    """The children of this thread and of the first one; None where the kernel does not list them.
 
-
-def _children() -> frozenset[int] | None:
+    Orphans come to the first thread, on old kernels to the one whose descendants they are. Those
+    of other threads were all started on purpose.
+    """
     listed = b""
     try:
-        with os.scandir("/proc/self/task") as tasks:
-            for entry in tasks:
-                # Once per step, so without the detour through Path: three times faster.
-                descriptor = os.open(f"{entry.path}/children", os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    while part := os.read(descriptor, 65_536):
-                        listed += part
-                finally:
-                    os.close(descriptor)
+        for thread in {os.getpid(), threading.get_native_id()}:
+            # Once per step, so without the detour through Path: three times faster.
+            descriptor = os.open(f"/proc/self/task/{thread}/children", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                while part := os.read(descriptor, 65_536):
+                    listed += part
+            finally:
+                os.close(descriptor)
     except OSError:
-        # A thread that ended meanwhile, or a kernel without this file.
         return None
     return frozenset(map(int, listed.split()))
 
