@@ -100,6 +100,19 @@ def test_a_step_gets_no_descriptors_of_ours(bench: Bench, extra: str) -> None:
     assert [number for number in said.split() if 100 < int(number) < 255] == []
 
 
+@pytest.mark.parametrize("before", ["", "not-there:", "/not/there:"])
+def test_bash_is_the_one_on_the_path_of_the_step(bench: Bench, tmp_path: Path, before: str) -> None:
+    other = tmp_path / "bin" / "bash"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\necho another $1\n")
+    other.chmod(0o755)
+    path = f"{before}{other.parent}:{os.environ['PATH']}"
+    attempt = bench.attempt("true", env={**os.environ, "PATH": path})
+
+    assert bench.run(attempt).ok
+    assert Path(attempt.stdout_log).read_text() == "another -lc\n"
+
+
 def test_only_the_given_environment_is_inherited(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

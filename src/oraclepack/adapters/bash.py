@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from functools import cache
 
 import msgspec
 
@@ -78,6 +79,7 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
         # asks /dev/tty fails instead of hanging, and one signal reaches the whole group.
         process = subprocess.Popen(
             call.argv,
+            executable=_program(call.env.get("PATH", os.defpath)),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -92,6 +94,21 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
     started = Started(process.pid, process.pid, begun, attempt.token)
     stack.callback(_abandon, process, started)
     return _Running(process, started, exit_fd(process, stack))
+
+
+@cache
+def _program(search: str) -> str | None:
+    """Where on a PATH bash is; None where only the child can tell.
+
+    Looked for once: the kernel is slow to refuse a program that is not there, and a PATH is long.
+    """
+    for place in search.split(":"):
+        if not place.startswith("/"):
+            return None
+        program = f"{place}/bash"
+        if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113 - no detour
+            return program
+    return None
 
 
 def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
