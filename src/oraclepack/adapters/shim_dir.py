@@ -96,13 +96,14 @@ class ShimDir:
         here = quote(str(self.path))
         lines = [_source(theirs)] if theirs else []
         first = f'case "${{PATH-}}" in {here} | {here}:*) ;; *) PATH={here}:"${{PATH-}}" ;; esac'
-        lines.append(first)
-        lines += [
-            f"if [[ ! -e {here}/{name} ]] && builtin type -P {name} >/dev/null; then "
-            f"command ln -s {_CLIENT} {here}/{name} 2>/dev/null || :; fi"
+        missing = [
+            f"  if [[ ! -e {here}/{name} ]] && builtin type -P {name}; then "
+            f"command ln -s {_CLIENT} {here}/{name} || :; fi"
             for name in NAMES
             if not (self.path / name).exists()
         ]
+        # Redirected once: every shell reads this.
+        lines += [first, *(("{", *missing, "} >/dev/null 2>&1") if missing else ())]
         return os.fsencode("\n".join(lines) + "\n")
 
 
