@@ -1,5 +1,6 @@
 """Looking into log files without holding them in memory."""
 
+import os
 from pathlib import Path
 
 from oraclepack.adapters.surroundings import environment
@@ -28,7 +29,10 @@ def last_lines(path: Path, count: int) -> tuple[str, ...]:
 def line_that_begins(path: str, word: bytes) -> str | None:
     """The first line that begins with a word, looked for in the first 4 MiB of a log."""
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - for every step, so by its name
+        # For every step, and most say nothing: asking for the size is all that they cost.
+        if os.stat(path).st_size == 0:  # noqa: PTH116 - by its name
+            return None
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - likewise
             head = file.read(_SEARCHED)
     except OSError:
         return None

@@ -35,6 +35,11 @@ class RunDir(msgspec.Struct, frozen=True):
         return f"{RUNS}/{self.run_id}"
 
     @property
+    def place(self) -> str:
+        """The same as `path`, without the detour that takes a step longer than its logs."""
+        return f"{self.root}/{self.relative}"
+
+    @property
     def path(self) -> Path:
         return self.root / RUNS / self.run_id
 

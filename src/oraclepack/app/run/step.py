@@ -50,14 +50,15 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
     quarantine_earlier(session, step)
     attempt = _attempt(session, step)
     set_aside(session, step, attempt.number)
+    stdout, stderr = log_names(step.id, attempt.number)
     session.record.append(
         j.StepStarted(
             step=step.id,
             attempt=attempt.number,
             command_hash=planned.command_hash,
             reason=planned.reason,
-            stdout_log=log_names(step.id, attempt.number)[0],
-            stderr_log=log_names(step.id, attempt.number)[1],
+            stdout_log=stdout,
+            stderr_log=stderr,
             token=attempt.token,
         )
     )
@@ -111,7 +112,7 @@ def _attempt(session: Session, step: Step) -> Attempt:
     number = session.record.state.step(step.id).attempts + 1
     while attempt_name(step.id, number) in session.attempts_before:
         number += 1  # a crash may have kept a file and lost its event
-    folder, (stdout, stderr) = session.run.path, log_names(step.id, number)
+    folder, (stdout, stderr) = session.run.place, log_names(step.id, number)
     return Attempt(
         step=step.id,
         number=number,
