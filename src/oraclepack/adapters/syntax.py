@@ -85,7 +85,8 @@ def _diagnostics(said: Said, first: int, text: str) -> Iterator[Diagnostic]:
 
 
 def _complaints(words: str) -> Iterator[_Complaint]:
-    for match in _COMPLAINT.finditer(words):
+    # Nearly always bash has nothing to say.
+    for match in _COMPLAINT.finditer(words) if words else ():
         line, message = int(match["line"]), match["said"]
         heredoc = _HEREDOC.match(message)
         if heredoc is not None:

@@ -70,7 +70,8 @@ class Assignments(msgspec.Struct, frozen=True):
             return
         words = [word.value or "" for word in command.words]
         names = set(_set_by_words(words))
-        defaults = {name for word in command.words for name in _DEFAULT.findall(word.template)}
+        expanding = [word.template for word in command.words if "${" in word.template]
+        defaults = {name for template in expanding for name in _DEFAULT.findall(template)}
         self.variables.forget(names | {name for name in defaults if not self._has_text(name)})
         if command.name == "read" and len(names) == 1 and len(command.heredocs) == 1:
             self._read_heredoc(names.pop(), command, words)

@@ -213,7 +213,8 @@ class _Reader(msgspec.Struct):
 
     def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
         # Most commands have none, and the tree below them is large.
-        if any(sign in (node.text or b"") for sign in (b"(", b"`")):
+        text = node.text or b""
+        if b"(" in text or b"`" in text:
             for inner in descend(node, _SUBSTITUTIONS):
                 self.visit(inner, places)
 

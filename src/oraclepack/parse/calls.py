@@ -1,6 +1,5 @@
 """The calls of known tools in a script."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -18,6 +17,7 @@ from oraclepack.core.call import (
 )
 from oraclepack.core.flag_tables import Role, table_of
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv, split_list
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Script, Word
 from oraclepack.core.wrappers import Unwrapped, unwrap
 from oraclepack.parse.bash import read_script
@@ -26,8 +26,9 @@ from oraclepack.parse.prompt import prompt_of
 from oraclepack.parse.variables import Variables
 
 _GLOB_SIGNS = frozenset("*?[{")
-_UNTOLD = re.compile(r"[$`<>]")
-_RUNS_MORE = re.compile(r"`|\$\(")
+_UNTOLD = regex(r"[$`<>]")
+_HIDES_ALL = "$`<>"
+_RUNS_MORE = regex(r"`|\$\(")
 _MOST_CALLS = 500
 """What one function stands for at most: functions that use each other twice double each time."""
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
@@ -58,9 +59,9 @@ def calls_in(script: Script, scope: Scope) -> tuple[tuple[ToolCall, ...], Scope]
 
 def _asked_for(command: Command) -> Iterable[str]:
     """The tools that a command asks for: `command -v codex`."""
-    words = [word.value or "" for word in command.words]
-    if not words or words[0] not in _QUESTIONS:
+    if not command.words or command.words[0].value not in _QUESTIONS:
         return ()
+    words = [word.value or "" for word in command.words]
     needed = _QUESTIONS[words[0]]
     if needed is not None and not needed & set(words[1:]):
         return ()
@@ -195,6 +196,8 @@ def _as_told(word: Word) -> ArgvWord:
     """The word as far as the text tells it: whole, its beginning, or not at all."""
     if word.value is not None:
         return word.value
+    if word.template[:1] in _HIDES_ALL:
+        return None
     beginning = _UNTOLD.split(word.template, maxsplit=1)[0]
     return Begun(beginning) if beginning else None
 

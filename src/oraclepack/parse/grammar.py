@@ -39,5 +39,5 @@ def descend(node: "Node", kinds: frozenset[str]) -> Iterator["Node"]:
     for child in node.named_children:
         if child.type in kinds:
             yield child
-        else:
+        elif child.named_child_count:
             yield from descend(child, kinds)

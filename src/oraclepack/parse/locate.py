@@ -21,15 +21,8 @@ class Locator(msgspec.Struct, frozen=True):
     @classmethod
     def of_block(cls, fence: Fence, text: str) -> "Locator":
         """The place of a whole block in the file it was read from."""
-        content = fence.content.split("\n")
-        first = fence.content_line - 1
-        raw = text.split("\n")[first : first + len(content)]
-        raw += [""] * (len(content) - len(raw))
-        # Nearly always the block stands at the margin: then only what closes it differs.
-        same = len(content) - 1 if raw[:-1] == content[:-1] else 0
-        both = zip(raw[same:], content[same:], strict=True)
-        shifts = (0,) * same + tuple(max(0, len(one) - len(two)) for one, two in both)
         lines = tuple(fence.content.encode().split(b"\n"))
+        shifts = _at_margin(fence, text, len(lines)) or _shifts(fence, text)
         return cls(lines, fence.content_line, shifts, fence.content.isascii())
 
     def part(self, start: int, end: int) -> "Locator":
@@ -43,9 +36,12 @@ class Locator(msgspec.Struct, frozen=True):
 
     def span(self, start: tuple[int, int], end: tuple[int, int]) -> Span:
         """A span of the file from two (row, byte column) points of the stretch."""
-        line, column = self._point(start)
-        end_line, end_column = self._point(end)
-        return Span(line, column, end_line, end_column)
+        (row, column), (end_row, end_column) = start, end
+        if self.is_ascii and row <= end_row < len(self.lines):
+            first, shifts = self.first_line, self.shifts
+            after = end_column + shifts[end_row] + 1
+            return Span(first + row, column + shifts[row] + 1, first + end_row, after)
+        return Span(*self._point(start), *self._point(end))
 
     def _point(self, point: tuple[int, int]) -> tuple[int, int]:
         row, column = point
@@ -54,3 +50,25 @@ class Locator(msgspec.Struct, frozen=True):
         if not self.is_ascii:
             column = len(self.lines[row][:column].decode("utf-8", "replace"))
         return self.first_line + row, column + self.shifts[row] + 1
+
+
+def _at_margin(fence: Fence, text: str, lines: int) -> tuple[int, ...] | None:
+    """The shifts of a block that stands in the file as it is: only what closes it differs.
+
+    Nearly every block does, and to see it costs much less than to compare it line by line.
+    """
+    start = text.find(fence.content) if fence.content.endswith("\n") else -1
+    if start < 0 or text.count("\n", 0, start) != fence.content_line - 1:
+        return None
+    if start and text[start - 1] != "\n":
+        return None
+    closing = text[start + len(fence.content) :].partition("\n")[0]
+    return (*(0,) * (lines - 1), len(closing))
+
+
+def _shifts(fence: Fence, text: str) -> tuple[int, ...]:
+    content = fence.content.split("\n")
+    first = fence.content_line - 1
+    raw = text.split("\n")[first : first + len(content)]
+    raw += [""] * (len(content) - len(raw))
+    return tuple(max(0, len(one) - len(two)) for one, two in zip(raw, content, strict=True))

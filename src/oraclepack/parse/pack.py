@@ -131,7 +131,7 @@ def _script(place: Locator, variables: Variables, tree: "Tree | None") -> tuple[
 
 
 def _code(place: Locator) -> str:
-    return b"".join(line + b"\n" for line in place.lines).decode()
+    return b"\n".join((*place.lines, b"")).decode()
 
 
 def _lines(place: Locator) -> Span:

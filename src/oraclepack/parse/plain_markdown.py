@@ -75,7 +75,7 @@ def _fence(lines: list[str], row: int) -> Fence | None:
                 info=info.strip(),
                 marker=marker,
                 closed=True,
-                content="".join(f"{line}\n" for line in lines[row + 1 : end]),
+                content="\n".join((*lines[row + 1 : end], "")),
                 content_line=row + 2,
                 span=Span(row + 1, 1, end + 1, len(lines[end]) + 1),
             )

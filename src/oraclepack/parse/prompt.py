@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from oraclepack.core.call import Prompt, ToolCall
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Heredoc, Word
-from oraclepack.core.step import META_BLOCK, PromptMeta
+from oraclepack.core.step import META_BLOCK, META_OPENS, PromptMeta
 
 _PAIR = regex(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
 _ITEM = regex(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
@@ -29,7 +29,8 @@ def prompt_of(
 def meta_of(calls: Iterable[ToolCall]) -> PromptMeta:
     """The metadata of the first prompt that carries some."""
     for call in calls:
-        match = META_BLOCK.search(call.prompt.text) if call.prompt else None
+        text = call.prompt.text if call.prompt else ""
+        match = META_BLOCK.search(text) if META_OPENS in text else None
         if match is not None:
             return _meta(match["body"])
     return PromptMeta()

@@ -22,7 +22,6 @@ _GLOB = regex(r"(?<!\\)[*?\[]")
 _ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = regex(r'\\(\n|["\\$`])')
 _DOCUMENT_ESCAPE = regex(r"\\(\n|[\\$`])")
-_DASH = regex(r"[0-9]*<<-")
 _MARGIN = regex(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
 """The tabs that `<<-` drops; a line that continues the one before keeps its own."""
 _ANSI_ESCAPE = regex(
@@ -98,7 +97,7 @@ def heredoc_text(redirect: "Node", variables: Variables, place: Locator) -> Valu
     if start is None or body is None:
         return Value("")
     origin = place.span(body.start_point, body.start_point)
-    lost, dashed = _lost_before(redirect, body), _DASH.match(text_of(redirect)) is not None
+    lost, dashed = _lost_before(redirect, body), _is_dashed(redirect)
     if is_quoted(text_of(start)):
         text = lost + text_of(body)
         return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
@@ -108,16 +107,25 @@ def heredoc_text(redirect: "Node", variables: Variables, place: Locator) -> Valu
     return Value(value.text, value.known and not set("$`") & set(lost), origin=origin)
 
 
+def _is_dashed(redirect: "Node") -> bool:
+    return (redirect.text or b"").lstrip(b"0123456789").startswith(b"<<-")
+
+
 def opening_parts(redirect: "Node") -> "list[Node]":
     """The parts of a heredoc, without words of its first line that the tree takes for arguments.
 
     It does so where the line begins with a backslash: a word that begins with a line end.
     """
-    strays = (part for part in redirect.named_children if (part.text or b"").startswith(b"\n"))
-    first = next((part.start_byte for part in strays), redirect.end_byte)
+    source, base, parts = redirect.text or b"", redirect.start_byte, redirect.named_children
+    strays = (
+        part.start_byte
+        for part in parts
+        if part.start_byte < part.end_byte and source.startswith(b"\n", part.start_byte - base)
+    )
+    first = next(strays, redirect.end_byte)
     return [
         part
-        for part in redirect.named_children
+        for part in parts
         if part.start_byte < first or part.type in {"heredoc_body", "heredoc_end"}
     ]
 
@@ -132,10 +140,12 @@ def _lost_before(redirect: "Node", body: "Node") -> str:
 def _bare(text: str) -> Value:
     if text.startswith("~"):
         return Value(text, known=False)
-    if _BRACES.search(text):
+    if "{" in text and _BRACES.search(text):
         return Value(text, known=False, splits=True)
-    globs = _GLOB.search(text) is not None
-    return Value(_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text), globs=globs)
+    globs = ("*" in text or "?" in text or "[" in text) and _GLOB.search(text) is not None
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
+    return Value(text, globs=globs)
 
 
 def _string(node: "Node", variables: Variables, place: Locator) -> Value:
@@ -189,10 +199,14 @@ def _literal(text: str, unquote: Callable[[str], str]) -> Value:
 
 
 def _unquote(text: str) -> str:
+    if "\\" not in text:
+        return text
     return _QUOTED_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
 
 
 def _undocument(text: str) -> str:
+    if "\\" not in text:
+        return text
     return _DOCUMENT_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
 
 
@@ -204,8 +218,9 @@ def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
     result = Value("")
     for child in node.children:
         result = result.joined(value_of(child, variables, place))
-    if _BRACES.search(text_of(node)) and any(c.type in {"word", "{"} for c in node.children):
-        return Value(text_of(node), known=False, splits=True)
+    text = text_of(node)
+    if "{" in text and _BRACES.search(text) and any(c.type in {"word", "{"} for c in node.children):
+        return Value(text, known=False, splits=True)
     return result
 
 

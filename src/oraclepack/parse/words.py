@@ -4,13 +4,13 @@ It drops a lone `-` and escaped blanks, and makes two words of one that is conti
 line or has a backslash behind its quotes.
 """
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Word
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.values import joined, word_of
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
-_GLUE = re.compile(rb"(?:\\[\n \t])*")
-_BLANKS_BEHIND = re.compile(rb"(?:\\[ \t])+")
-_BLANKS_BEFORE = re.compile(rb"(?<=\s)(?:\\[ \t])+$")
+_GLUE = regex(rb"(?:\\[\n \t])*")
+_BLANKS_BEHIND = regex(rb"(?:\\[ \t])+")
+_BLANKS_BEFORE = regex(rb"(?<=\s)(?:\\[ \t])+$")
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -45,6 +45,10 @@ class Words(msgspec.Struct, frozen=True):
             pending = word if pending is None else joined(pending, word)
             after = ordered[index + 1] if index + 1 < len(ordered) else None
             gap = self.source[part.end_byte : after.start_byte] if after is not None else b" "
+            if _is_plain(gap):
+                yield pending
+                pending = None
+                continue
             if after is not None and after.type not in REDIRECTS and _GLUE.fullmatch(gap):
                 pending = pending if gap in {b"", b"\\\n"} else replace(pending, value=None)
                 continue
@@ -72,3 +76,8 @@ class Words(msgspec.Struct, frozen=True):
     def _unknown(self, before: "Node") -> Word:
         """The blank that a word begins with."""
         return Word("\\ ", None, self.place.span(before.end_point, before.end_point), " ")
+
+
+def _is_plain(gap: bytes) -> bool:
+    """Nothing but white space and ends of continued lines, the former first."""
+    return gap.isspace() or (gap[:1].isspace() and gap.replace(b"\\\n", b" ").isspace())
