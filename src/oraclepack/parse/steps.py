@@ -96,10 +96,19 @@ def _apart(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
     for start, end in pairwise([-1, *rows, len(place.lines) - 1]):
         source = b"\n".join(place.lines[start + 1 : end])
         tree = syntax_tree(source)
-        if tree.root_node.has_error or source.rstrip().endswith(b"\\"):
+        if tree.root_node.has_error or _goes_on(tree.root_node, source.rstrip()):
             return None
         trees[start + 1] = tree
     return trees
+
+
+def _goes_on(root: "Node", source: bytes) -> bool:
+    """A continued line, or a heredoc without an end, of which not every tree tells an error."""
+    end = len(source)
+    node = root.descendant_for_byte_range(end - 1, end) if source else None
+    while node is not None and node.type != "heredoc_body":
+        node = node.parent
+    return node is not None or source.endswith(b"\\")
 
 
 def _opens(line: bytes) -> bool:
