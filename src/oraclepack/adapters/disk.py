@@ -7,6 +7,7 @@ one, or to kill the process right before it; nothing else in the program knows o
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 Hook = Callable[[str, str], int | None]
@@ -64,6 +65,13 @@ def sync_file(path: Path) -> None:
         sync(descriptor, path)
     finally:
         os.close(descriptor)
+
+
+def begin_sync(descriptor: int, _path: Path) -> None:
+    """Have the kernel begin to write a file out, so that the sync has less to wait for."""
+    if hasattr(os, "posix_fadvise"):  # not on macOS
+        with suppress(OSError):  # a file system that cannot do it
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def sync_data(descriptor: int, path: Path) -> None:

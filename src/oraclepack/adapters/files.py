@@ -4,7 +4,7 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oraclepack.adapters import disk
@@ -69,7 +69,12 @@ def write_atomic(
     target = Path(os.path.realpath(path)) if follow else path
     temporary = temporary_beside(target)
     try:
-        _fill(temporary, data, _mode_for(target) if mode is None else mode, durable=durable)
+        _fill(
+            temporary,
+            data,
+            _mode_for(target) if mode is None else mode,
+            disk.sync if durable else None,
+        )
         disk.rename(temporary, target)
         if durable:
             disk.sync_directory(target.parent)
@@ -91,7 +96,7 @@ def write_together(wanted: Sequence[tuple[Path, bytes, int | None]]) -> None:
     at = Path()
     try:
         for at, data, mode in wanted:
-            _fill(temporaries[at], data, _mode_for(at) if mode is None else mode, durable=False)
+            _fill(temporaries[at], data, _mode_for(at) if mode is None else mode, disk.begin_sync)
         for at, temporary in temporaries.items():  # noqa: B007 - where trouble is told to be
             disk.sync_file(temporary)
         for at, temporary in temporaries.items():
@@ -106,14 +111,16 @@ def write_together(wanted: Sequence[tuple[Path, bytes, int | None]]) -> None:
         raise
 
 
-def _fill(path: Path, data: bytes, mode: int | None, *, durable: bool) -> None:
+def _fill(
+    path: Path, data: bytes, mode: int | None, then: Callable[[int, Path], None] | None
+) -> None:
     descriptor = disk.create(path, 0o666 if mode is None else PRIVATE_FILE)
     try:
         if mode is not None:
             disk.set_mode(descriptor, mode, path)
         disk.write(descriptor, data, path)
-        if durable:
-            disk.sync(descriptor, path)
+        if then is not None:
+            then(descriptor, path)
     finally:
         os.close(descriptor)
 
