@@ -50,9 +50,10 @@ class AnswerCache:
             if there is not None and there != data and not is_proven:
                 aside = self._path(entry.key, ".changed.md")
                 files.write_atomic(aside, there, mode=files.PRIVATE_FILE)
-            # The entry last: an answer without one does not count yet.
-            files.write_atomic(answer, data, mode=files.PRIVATE_FILE)
-            files.write_atomic(note, canonical_file(entry), mode=files.PRIVATE_FILE)
+            # The entry last: an answer without one does not count yet. Nor does one without the
+            # other after a power cut, whichever the disk has kept.
+            mode = files.PRIVATE_FILE
+            files.write_together([(answer, data, mode), (note, canonical_file(entry), mode)])
 
     def entries(self) -> Iterator[tuple[CacheEntry, str]]:
         """Every entry with its state, in the order of the keys."""
