@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -155,6 +156,17 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
     paths = produced_paths(session, step, attempt)
     if not paths:
         return
+    made = list(_made(session, step, attempt, paths, succeeded=succeeded))
+    folder, mode = session.run.path, files.PRIVATE_FILE
+    files.write_together([(folder / event.path, content, mode) for event, content in made])
+    for event, _ in made:
+        session.record.append(event)
+
+
+def _made(
+    session: Session, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
+) -> Iterator[tuple[j.OutputRecorded, bytes]]:
+    """What there is at each path, and the event that tells of it."""
     known = {
         out.declared_path: out.path
         for out in session.record.state.step(step.id).outputs
@@ -177,24 +189,21 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
         digest = sha256_bytes(content)
         if not succeeded and before is not None and before.sha256 == digest:
             continue
-        mode = stat.S_IMODE(place.stat().st_mode)
-        files.write_atomic(session.run.path / names[path], content, mode=files.PRIVATE_FILE)
-        session.record.append(
-            j.OutputRecorded(
-                step=step.id,
-                attempt=attempt,
-                path=names[path],
-                declared_path=path,
-                section=sections.get(path) or by_suffix(path),
-                sha256=digest,
-                bytes=len(content),
-                mode=mode,
-                from_cache=place_of(session, path) in cached,
-                created=before is None,
-                replaced_sha256=before.sha256 if before else None,
-                backup=before.backup if before else None,
-            )
+        event = j.OutputRecorded(
+            step=step.id,
+            attempt=attempt,
+            path=names[path],
+            declared_path=path,
+            section=sections.get(path) or by_suffix(path),
+            sha256=digest,
+            bytes=len(content),
+            mode=stat.S_IMODE(place.stat().st_mode),
+            from_cache=place_of(session, path) in cached,
+            created=before is None,
+            replaced_sha256=before.sha256 if before else None,
+            backup=before.backup if before else None,
         )
+        yield event, content
 
 
 def verify_outputs(session: Session, step: Step, attempt: int = 0) -> Verification:
