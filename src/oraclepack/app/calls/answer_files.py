@@ -55,10 +55,11 @@ def _leads_there(path: Path) -> bool:
 
 
 def _place(world: CallWorld, call: LiveCall, name: str) -> Path:
-    folder = world.run_dir / _FOLDER / f"{call.step}.{call.attempt}.{call.number}"
+    # One folder for all calls of an attempt: making one waits for the disk.
+    folder = world.run_dir / _FOLDER / f"{call.step}.{call.attempt}"
     files.make_private(folder)
     number = 1
-    while os.path.lexists(place := folder / f"{number}-{name}"):
+    while os.path.lexists(place := folder / f"{call.number}.{number}-{name}"):
         number += 1
     return place
 
