@@ -36,7 +36,7 @@ forget them, which costs a step's time, never a call: those wait for the disk.""
 _BEGINNINGS = (j.PreludeStarted, j.StepStarted)
 
 _PAUSE = 0.2
-"""Seconds between two writings of the manifests."""
+"""Seconds from an event to the writing of the manifests: right after it, the next step starts."""
 
 
 class Recorder:
@@ -117,11 +117,11 @@ class Recorder:
             self.close()
 
     def _keep(self) -> None:
-        while not self._over.is_set():
+        while True:
             self._wake.wait()
-            self._wake.clear()
-            if self._over.is_set():
+            if self._over.wait(_PAUSE):
                 return
+            self._wake.clear()
             try:
                 write_manifests(
                     self._run, self._pack, self.state, legacy=self._legacy, durable=False
@@ -130,7 +130,6 @@ class Recorder:
                 self._trouble = trouble
             else:
                 self._trouble = None
-            self._over.wait(_PAUSE)
 
 
 def _can_wait(event: KnownEvent) -> bool:
