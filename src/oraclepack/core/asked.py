@@ -29,23 +29,28 @@ class Phrasing(msgspec.Struct, frozen=True):
     """One way to ask for a single section: an example, and the pattern that finds it."""
 
     example: str
+    words: str
+    """What every match holds, in lower case."""
     pattern: re.Pattern[str]
 
 
-def _phrasing(example: str, pattern: str) -> Phrasing:
-    return Phrasing(example, regex(pattern, re.IGNORECASE))
+_SECTION = "output section"
+
+
+def _phrasing(example: str, words: str, pattern: str = r"\b{}\b(?P<rest>.*)") -> Phrasing:
+    return Phrasing(example, words, regex(pattern.format(words), re.IGNORECASE))
 
 
 PHRASINGS = (
-    _phrasing("Return only: Direct answer", r"\breturn only\b(?P<rest>.*)"),
-    _phrasing("Only return the direct answer", r"\bonly return\b(?P<rest>.*)"),
-    _phrasing("Output only: Risks/unknowns", r"\boutput only\b(?P<rest>.*)"),
-    _phrasing("Only output the next experiment", r"\bonly output\b(?P<rest>.*)"),
-    _phrasing("Write only the missing evidence", r"\bwrite only\b(?P<rest>.*)"),
-    _phrasing("Only write the direct answer", r"\bonly write\b(?P<rest>.*)"),
-    _phrasing("Answer only with the direct answer", r"\banswer only with\b(?P<rest>.*)"),
-    _phrasing("Respond only with the direct answer", r"\brespond only with\b(?P<rest>.*)"),
-    _phrasing("Output section: Direct answer", r"^\W*output section\s*:(?P<rest>.*)"),
+    _phrasing("Return only: Direct answer", "return only"),
+    _phrasing("Only return the direct answer", "only return"),
+    _phrasing("Output only: Risks/unknowns", "output only"),
+    _phrasing("Only output the next experiment", "only output"),
+    _phrasing("Write only the missing evidence", "write only"),
+    _phrasing("Only write the direct answer", "only write"),
+    _phrasing("Answer only with the direct answer", "answer only with"),
+    _phrasing("Respond only with the direct answer", "respond only with"),
+    _phrasing("Output section: Direct answer", _SECTION, r"^\W*{}\s*:(?P<rest>.*)"),
 )
 """Words followed by the one section they ask for. "Direct answer only" is found besides."""
 
@@ -65,18 +70,20 @@ def asked_for(text: str) -> Asked:
     Conservative: two "only" phrases that ask for different sections cancel each other out, and
     a phrase that names a second section is none.
     """
-    lines = text.split("\n")
-    promised = next((n for n, line in enumerate(lines) if _promises(line)), None)
-    found = [(at, section) for at in range(len(lines)) for section in _only(lines, at)]
+    lines, lowered = text.split("\n"), text.lower().split("\n")
+    both = enumerate(zip(lines, lowered, strict=True))
+    promised = next((n for n, (line, low) in both if _promises(line, low)), None)
+    telling = [at for at, low in enumerate(lowered) if "only" in low or _SECTION in low]
+    found = [(at, section) for at in telling for section in _only(lines, at)]
     if len({section for _, section in found}) == 1:
         at, section = found[0]
         return Asked(promised, section, at, lines[at].strip())
     return Asked(promised)
 
 
-def _promises(line: str) -> bool:
+def _promises(line: str, lowered: str) -> bool:
     # Folding every line of every prompt would be a tenth of the time a long pack takes.
-    if line.isascii() and "format" not in line.lower():
+    if "format" not in lowered and line.isascii():
         return False
     return mentions(normalise(line), (ANSWER_FORMAT,))
 
@@ -85,9 +92,9 @@ def _only(lines: Sequence[str], at: int) -> Iterator[Section]:
     """The single section that one line asks for, once for each phrase that does."""
     line = lines[at]
     lowered = line.lower()
-    if "only" not in lowered and "output section" not in lowered:
-        return
-    for phrasing in PHRASINGS:
+    # Beyond ASCII a pattern takes more letters for the same than lower case does.
+    possible = [each for each in PHRASINGS if each.words in lowered or not line.isascii()]
+    for phrasing in possible:
         match = phrasing.pattern.search(line)
         if match is None or _NEGATED.search(line[: match.start()]):
             continue
