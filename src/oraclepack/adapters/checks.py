@@ -1,8 +1,9 @@
 """What the world says about a pack: bash, shellcheck, and the paths the pack names."""
 
+import functools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from oraclepack.adapters.shellcheck import Shellcheck
@@ -43,7 +44,9 @@ def facts_for(
 def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
     """The literal attachments and known outputs of a pack, as they stand in the project."""
     root = os.path.realpath(project_root)
-    return {path: _fact(root, path) for path in sorted(set(_named(pack)))}
+    # Most of them share a folder, and to find the true place of one takes a look at each part.
+    folder = functools.cache(os.path.realpath)
+    return {path: _fact(root, path, folder) for path in sorted(set(_named(pack)))}
 
 
 def _named(pack: Pack) -> Iterator[str]:
@@ -57,9 +60,9 @@ def _named(pack: Pack) -> Iterator[str]:
                 yield output.path.value
 
 
-def _fact(root: str, path: str) -> PathFact:
+def _fact(root: str, path: str, folder: Callable[[str], str]) -> PathFact:
     try:
-        place = os.path.realpath(os.path.join(root, path))  # noqa: PTH118 - Path would fold `a/..`
+        place = _true_place(os.path.join(root, path), folder)  # noqa: PTH118 - Path would fold `a/..`
         if inside(root, place) is None:
             return PathFact(PathKind.OUTSIDE)
         found = os.stat(place)  # noqa: PTH116 - a string is what realpath gives
@@ -68,3 +71,12 @@ def _fact(root: str, path: str) -> PathFact:
     if stat.S_ISDIR(found.st_mode):
         return PathFact(PathKind.DIRECTORY)
     return PathFact(PathKind.FILE, found.st_size)
+
+
+def _true_place(path: str, folder: Callable[[str], str]) -> str:
+    """As `os.path.realpath`, with the folder looked up by `folder`."""
+    above, _, name = path.rpartition("/")
+    if name in {"", ".", ".."} or not above:
+        return os.path.realpath(path)
+    place = f"{folder(above).rstrip('/')}/{name}"
+    return os.path.realpath(path) if os.path.islink(place) else place  # noqa: PTH114

@@ -9,8 +9,6 @@ from itertools import islice
 import msgspec
 
 from oraclepack.core.call import Prompt, ToolCall
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import question_groups
 from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
 from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
@@ -93,6 +91,8 @@ _SMALL_WORDS = frozenset(
 )
 
 
+_Calls = Sequence[Sequence[ToolCall]]
+"""The calls of a step, by question."""
 _Row = tuple[str, str]
 """A line of a prompt, and the form in which prompts may share it."""
 
@@ -118,9 +118,9 @@ class Pair(msgspec.Struct, frozen=True):
     again: Question
 
 
-def duplicates(pack: Pack) -> Iterator[Pair]:
+def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]:
     """Each question that repeats one of another step, with the first that it repeats."""
-    asked = [*_asked(pack)]
+    asked = [*_asked(steps, calls)]
     if not 1 < len(asked) <= MOST_QUESTIONS:
         return
     texts = [_rows(prompt.text) for _, _, prompt in asked]
@@ -136,10 +136,12 @@ def duplicates(pack: Pack) -> Iterator[Pair]:
                 break
 
 
-def _asked(pack: Pack) -> Iterator[tuple[Step, ToolCall, Prompt]]:
+def _asked(
+    steps: Sequence[Step], calls: Sequence[_Calls]
+) -> Iterator[tuple[Step, ToolCall, Prompt]]:
     """The first call of each question whose whole text is known."""
-    for step in pack.steps:
-        for group in question_groups(step):
+    for step, groups in zip(steps, calls, strict=True):
+        for group in groups:
             prompt = group[0].prompt
             if prompt is not None and prompt.complete:
                 yield step, group[0], prompt

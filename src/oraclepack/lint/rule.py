@@ -5,9 +5,11 @@ from functools import cached_property
 
 import msgspec
 
+from oraclepack.core.call import ToolCall
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Fix, Severity
 from oraclepack.core.pack import Pack
+from oraclepack.core.questions import question_groups
 from oraclepack.core.source import Span
 from oraclepack.lint.wrapped import Stretch, stretches
 
@@ -25,6 +27,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def lines(self) -> list[str]:
         """The lines of the file."""
         return self.pack.text.split("\n")
+
+    @cached_property
+    def questions(self) -> tuple[tuple[tuple[ToolCall, ...], ...], ...]:
+        """The questions of each step, and the calls of each question."""
+        return tuple(map(question_groups, self.pack.steps))
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from oraclepack.core.finding import Severity
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.pack import Coverage, CoverageLine
-from oraclepack.core.questions import question_groups, questions_of
 from oraclepack.core.regex import regex
 from oraclepack.core.step import CATEGORIES, Step
 from oraclepack.lint.duplicates import duplicates
@@ -38,7 +37,7 @@ def duplicate_question(subject: Subject) -> Iterator[Problem]:
         # 02) prices
         oracle -p "Who clears stale prices after an import?" --write-output b.md
     """
-    for pair in duplicates(subject.pack):
+    for pair in duplicates(subject.pack.steps, subject.questions):
         first, again = pair.first.step, pair.again.step
         message = f"step {again.id} asks nearly what step {first.id} asks"
         hint = f"ask something else; step {first.id} is at line {first.header.span.line}"
@@ -154,8 +153,7 @@ def several_questions_in_step(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why? Return only: Direct answer" --write-output why-direct-answer.md
         oracle -p "Why? Return only: Risks/unknowns" --write-output why-risks-unknowns.md
     """
-    for step in subject.pack.steps:
-        groups = question_groups(step)
+    for step, groups in zip(subject.pack.steps, subject.questions, strict=True):
         if len(groups) > 1:
             message = f"step {step.id} asks {len(groups)} questions"
             hint = "give each question a step of its own"
@@ -178,7 +176,8 @@ def step_without_question(subject: Subject) -> Iterator[Problem]:
         mkdir -p docs/answers
         oracle -p "Why?" --write-output docs/answers/why.md
     """
-    silent = [step for step in subject.pack.steps if not questions_of(step)]
+    both = zip(subject.pack.steps, subject.questions, strict=True)
+    silent = [step for step, groups in both if not groups]
     if silent:
         ids = ", ".join(step.id for step in silent)
         every = len(silent) == len(subject.pack.steps)
