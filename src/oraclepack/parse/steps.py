@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.core.script import Comment
-from oraclepack.parse.grammar import descend, syntax_tree
+from oraclepack.parse.grammar import descend, syntax_tree, text_of
 from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
 from oraclepack.parse.locate import Locator
 
@@ -106,9 +106,17 @@ def _goes_on(root: "Node", source: bytes) -> bool:
     """A continued line, or a heredoc without an end, of which not every tree tells an error."""
     end = len(source)
     node = root.descendant_for_byte_range(end - 1, end) if source else None
-    while node is not None and node.type != "heredoc_body":
+    while node is not None and node.type not in _HEREDOC and not _is_unended(node):
         node = node.parent
     return node is not None or source.endswith(b"\\")
+
+
+def _is_unended(node: "Node") -> bool:
+    """A heredoc that the tree ends at another word than its own."""
+    if node.type != "heredoc_redirect":
+        return False
+    parts = {part.type: text_of(part).strip() for part in node.named_children}
+    return parts.get("heredoc_start", "").strip("'\"\\") != parts.get("heredoc_end")
 
 
 def _opens(line: bytes) -> bool:
