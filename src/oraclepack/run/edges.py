@@ -33,18 +33,27 @@ def edges_of(steps: Sequence[Step]) -> dict[StepId, Edges]:
     reads = [Paths.of(_named(step.reads)) for step in steps]
     writes = [Paths.of(step.writes) for step in steps]
     found: dict[StepId, Edges] = {}
+    # Most steps of some packs name no path, and each pair costs.
+    writers, named = _some(writes), _some(reads) | _some(writes)
     for place, step in enumerate(steps):
-        needs = [at for at in range(place) if reads[place].touch(writes[at])]
+        needs = [at for at in range(place) if at in writers and reads[place].touch(writes[at])]
+        earlier = range(place) if place in writers else ()
         after = [
             at
-            for at in range(place)
-            if at not in needs
+            for at in earlier
+            if at in named
+            and at not in needs
             and (writes[place].touch(writes[at]) or reads[at].touch(writes[place]))
         ]
         found[step.id] = Edges(
             tuple(steps[at].id for at in needs), tuple(steps[at].id for at in after)
         )
     return found
+
+
+def _some(named: Sequence["Paths"]) -> set[int]:
+    """The places of those that hold a path at all."""
+    return {at for at, paths in enumerate(named) if paths.exact or paths.pattern}
 
 
 def is_barrier(step: Step) -> bool:
