@@ -77,22 +77,18 @@ def plan_run(request: RunRequest, state: RunState, seen: Seen) -> Plan:
     return made
 
 
-def look_up(request: RunRequest) -> tuple[Found, Plan]:
-    """Which run would be continued and what would be done. Changes nothing."""
-    found, _, planned = _look_up(request, SystemClock())
-    return found, planned
+def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Plan]:
+    """Which run would be continued and what would be done. Changes nothing.
 
-
-def _look_up(request: RunRequest, clock: Clock) -> tuple[Found, Seen, Plan]:
-    """The same, with what was seen. A pack whose steps are all done was checked before."""
-    found = find_run(request.root, request.pack, request.wish, clock)
+    A pack whose steps are all done was checked before.
+    """
+    found = find_run(request.root, request.pack, request.wish, clock or SystemClock())
     check = request.check or (lambda: None)
     found = described(found, check if found.is_new else lambda: None)
-    seen = _look(request, found.run, found.state)
-    planned = plan_run(request, found.state, seen)
+    planned = plan_run(request, found.state, _look(request, found.run, found.state))
     if planned.to_run and not found.is_new:
         check()
-    return found, seen, planned
+    return found, planned
 
 
 def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
@@ -102,11 +98,11 @@ def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
 def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     """Run what is to be run.
 
-    The plan is made twice: before anything is written, so that a mistake changes nothing, and
-    again under the lock, where nobody else can change the state.
+    The plan is made before anything is written, so that a mistake changes nothing, and again
+    under the lock if the state has changed meanwhile: there nobody else can change it.
     """
     clock = clock or SystemClock()
-    found, seen, planned = _look_up(request, clock)
+    found, planned = look_up(request, clock)
     if planned.refusal is not None:
         raise planned.refusal.error()
     older = _older_state(request.import_state)
@@ -142,8 +138,8 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             older(session)
             untouched = False
         if not untouched:
-            seen = _look(request, found.run, record.state)
-        planned = plan_run(request, record.state, seen)
+            now = _look(request, found.run, record.state)
+            planned = plan_run(request, record.state, now)
         _carry_out(session, planned)
         return _end(request, session, found, planned, caught)
 
