@@ -75,7 +75,7 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        return self.whole is not None and _NUMBER.fullmatch(self.whole) is not None
+        return self.is_flag and not self.begun and _NUMBER.fullmatch(self.text or "") is not None
 
 
 class Scan(msgspec.Struct):

@@ -66,7 +66,7 @@ def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
     groups: dict[str, list[ToolCall]] = {}
     for number, call in enumerate(asking_calls(step)):
         path = next((word.shown for word in reversed(destinations(call))), "")
-        known = path and not _ARGUMENT.search(path)
+        known = path and not ("$" in path and _ARGUMENT.search(path))
         # A NUL is in no path: calls whose output the text does not tell stay apart.
         key = _without_section(path) if known else f"\0{number}"
         groups.setdefault(key, []).append(call)

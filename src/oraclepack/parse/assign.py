@@ -70,8 +70,9 @@ class Assignments(msgspec.Struct, frozen=True):
             return
         words = [word.value or "" for word in command.words]
         names = set(_set_by_words(words))
-        expanding = [word.template for word in command.words if "${" in word.template]
-        defaults = {name for template in expanding for name in _DEFAULT.findall(template)}
+        written = (word.template for word in command.words)
+        setting = [text for text in written if "${" in text and "=" in text]
+        defaults = {name for text in setting for name in _DEFAULT.findall(text)}
         self.variables.forget(names | {name for name in defaults if not self._has_text(name)})
         if command.name == "read" and len(names) == 1 and len(command.heredocs) == 1:
             self._read_heredoc(names.pop(), command, words)

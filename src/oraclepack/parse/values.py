@@ -178,9 +178,12 @@ def _expanded(
     base = node.start_byte
     unquote = literal or _unquote
     result = Value("")
-    for child in [c for c in node.named_children if c.type in EXPANSIONS]:
+    for child in node.named_children:
+        if child.type not in EXPANSIONS:
+            continue
         text = source[start - base : child.start_byte - base].decode("utf-8", "replace")
-        result = result.joined(_literal(before + text, unquote))
+        if before or text:
+            result = result.joined(_literal(before + text, unquote))
         before = ""
         inner = (
             _substitution(child, variables, place)
@@ -189,8 +192,8 @@ def _expanded(
         )
         result = result.joined(Value(inner.text, inner.known, origin=inner.origin))
         start = child.end_byte
-    tail = source[start - base : end - base].decode("utf-8", "replace")
-    return result.joined(_literal(before + tail, unquote))
+    tail = before + source[start - base : end - base].decode("utf-8", "replace")
+    return result.joined(_literal(tail, unquote)) if tail else result
 
 
 def _literal(text: str, unquote: Callable[[str], str]) -> Value:

@@ -91,7 +91,8 @@ def _new_things(stretch: Stretch, *, declares: bool) -> Iterator[tuple[str, Span
             yield command.name or "", command.span
         for word in command.words:
             # Most words expand nothing, or are prompts.
-            expands = "${" in word.source and "'" not in word.source
+            expands = "${" in word.source and ("^" in word.source or "," in word.source)
+            expands = expands and "'" not in word.source
             match = _CASE.search(word.source) if expands else None
             if match is not None:
                 yield f"{match[0]}}}", word.span
