@@ -15,6 +15,7 @@ from oraclepack.core.nearest import nearest
 from oraclepack.core.regex import regex
 
 _NUMBER = regex(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMERIC = frozenset("0123456789.")
 _LONGEST_SUGGESTED = 60
 
 
@@ -75,7 +76,8 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        return self.is_flag and not self.begun and _NUMBER.fullmatch(self.text or "") is not None
+        text = self.whole or ""
+        return text[1:2] in _NUMERIC and _NUMBER.fullmatch(text) is not None
 
 
 class Scan(msgspec.Struct):

@@ -1,35 +1,38 @@
 """File names that look as if a secret were inside."""
 
-from fnmatch import fnmatchcase
-
-_ALWAYS = (
-    ".env",
-    ".env.*",
-    "*.env",
-    ".envrc",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ovpn",
-    "*.tfstate",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".htpasswd",
-    ".git-credentials",
-    "kubeconfig",
+_NAMES = frozenset(
+    {
+        ".env",
+        ".envrc",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".htpasswd",
+        ".git-credentials",
+        "kubeconfig",
+    }
 )
-_TELLING = ("*credential*", "*secret*", "*password*", "service-account*", "service_account*")
+_BEGINNING = ".env."
+_ENDINGS = (
+    ".env",
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".ovpn",
+    ".tfstate",
+)
+_TELLING = ("credential", "secret", "password")
 """Words that also occur in the names of harmless source files and documents."""
+_TELLING_BEGINNINGS = ("service-account", "service_account")
 _DATA = frozenset(
     {"", "cfg", "conf", "csv", "env", "ini", "json", "properties", "toml", "txt", "xml", "yaml"}
     | {"yml"}
@@ -47,8 +50,12 @@ def looks_secret(path: str) -> bool:
         return True
     # `.env*` stands for `.env` too.
     plain = name.rstrip("*")
-    if any(fnmatchcase(form, known) for form in (name, plain) for known in _ALWAYS):
+    if any(map(_is_secret, (name, plain))):
         return True
     stem, dot, extension = plain.rpartition(".")
-    telling = any(fnmatchcase(plain, known) for known in _TELLING)
+    telling = plain.startswith(_TELLING_BEGINNINGS) or any(word in plain for word in _TELLING)
     return telling and (extension if dot and stem else "") in _DATA
+
+
+def _is_secret(name: str) -> bool:
+    return name in _NAMES or name.startswith(_BEGINNING) or name.endswith(_ENDINGS)
