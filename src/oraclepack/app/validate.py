@@ -27,7 +27,6 @@ from oraclepack.core.validation import (
     reported,
 )
 from oraclepack.lint.engine import lint, unknown_words
-from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.suppress import is_binding
@@ -90,6 +89,8 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
     pack, facts, findings = _look(raw, path, root, settings)
     fixed = 0
     if fix:
+        from oraclepack.lint.fix import apply_fixes  # noqa: PLC0415 - as for `_write`
+
         mended = raw
         for _ in range(_MOST_PASSES):
             offered = [finding for finding in findings if finding.fix is not None]
