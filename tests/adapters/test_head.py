@@ -34,6 +34,14 @@ def test_on_a_packed_branch(root: Path) -> None:
     assert peek(root) == git(root, "rev-parse", "HEAD")
 
 
+def test_on_a_branch_that_was_packed_again(root: Path) -> None:
+    for number in range(3):
+        git(root, "commit", "-q", "--allow-empty", "-m", f"commit {number}")
+        git(root, "pack-refs", "--all")
+
+        assert peek(root) == git(root, "rev-parse", "HEAD")
+
+
 def test_on_no_branch(root: Path) -> None:
     git(root, "checkout", "-q", "--detach")
     git(root, "commit", "-q", "--allow-empty", "-m", "two")

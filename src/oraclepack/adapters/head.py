@@ -4,7 +4,7 @@ By names and descriptors, since pathlib would take longer than the files themsel
 """
 
 import os
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _DEEPEST = 4
@@ -69,14 +69,25 @@ def _commit(folder: str, shared: str, told: str, depth: int) -> str | None:
 
 
 def _packed(shared: str, name: str) -> str | None:
+    """After a `git gc` branches stand in one file, which may be long: read again when it changes.
+
+    Git itself goes by the same marks; it always writes a new file.
+    """
+    place = f"{shared}/packed-refs"
     try:
-        with open(f"{shared}/packed-refs", encoding="utf-8") as lines:  # noqa: PTH123 - see above
-            for line in lines:
-                sha, _, packed = line.rstrip("\n").partition(" ")
-                if packed == name:
-                    return sha
+        found = os.stat(place)  # noqa: PTH116 - see above
     except FileNotFoundError:
-        pass
+        return None
+    return _packed_then(place, name, (found.st_ino, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=8)
+def _packed_then(place: str, name: str, _version: tuple[int, int, int]) -> str | None:
+    with open(place, encoding="utf-8") as lines:  # noqa: PTH123 - see above
+        for line in lines:
+            sha, _, packed = line.rstrip("\n").partition(" ")
+            if packed == name:
+                return sha
     return None
 
 
