@@ -39,7 +39,7 @@ def asks(call: ToolCall) -> bool:
     """An oracle call that puts a question, unlike `oracle status` or `oracle --dry-run`."""
     if call.tool != ORACLE or call.subcommand is not None:
         return False
-    return not any(flag.name in _showing_flags() for flag in call.flags)
+    return _showing_flags().isdisjoint([flag.name for flag in call.flags])
 
 
 @functools.cache

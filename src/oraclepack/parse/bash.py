@@ -246,7 +246,8 @@ class _Reader(msgspec.Struct):
         parts = {child.type: child for child in node.named_children}
         start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
         quoted = is_quoted(text_of(start)) if start is not None else False
-        text = heredoc_text(node, self.variables, self.place).text
+        opening = opening_parts(node)
+        text = heredoc_text(node, opening, self.variables, self.place).text
         first = body or parts.get("heredoc_end") or node
         heredoc = Heredoc(
             quoted,
@@ -256,7 +257,7 @@ class _Reader(msgspec.Struct):
         )
         heredocs.append(heredoc)
         self.heredocs.append(heredoc)
-        for child in opening_parts(node):
+        for child in opening:
             if child.type == "file_redirect":
                 redirects.extend(file_redirect(child, self.variables, self.place, extra))
             elif child.type in {"word", "string", "raw_string", "concatenation", "number"}:

@@ -90,14 +90,19 @@ def value_of(  # noqa: PLR0911 - a table of node kinds
             return Value(text_of(node), known=False, splits=True)
 
 
-def heredoc_text(redirect: "Node", variables: Variables, place: Locator) -> Value:
-    """What a heredoc feeds: literal when its delimiter is quoted, else with expansions."""
+def heredoc_text(
+    redirect: "Node", opening: "list[Node]", variables: Variables, place: Locator
+) -> Value:
+    """What a heredoc feeds: literal when its delimiter is quoted, else with expansions.
+
+    `opening` are its `opening_parts`.
+    """
     parts = {child.type: child for child in redirect.named_children}
     start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
     if start is None or body is None:
         return Value("")
     origin = place.span(body.start_point, body.start_point)
-    lost, dashed = _lost_before(redirect, body), _is_dashed(redirect)
+    lost, dashed = _lost_before(redirect, body, opening), _is_dashed(redirect)
     if is_quoted(text_of(start)):
         text = lost + text_of(body)
         return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
@@ -130,10 +135,10 @@ def opening_parts(redirect: "Node") -> "list[Node]":
     ]
 
 
-def _lost_before(redirect: "Node", body: "Node") -> str:
+def _lost_before(redirect: "Node", body: "Node", opening: "list[Node]") -> str:
     """The beginning of a heredoc as far as the tree leaves it out: white space, backslashes."""
-    opening = (part.end_byte for part in opening_parts(redirect) if part.end_byte < body.start_byte)
-    start, end = max(opening) - redirect.start_byte, body.start_byte - redirect.start_byte
+    ends = (part.end_byte for part in opening if part.end_byte < body.start_byte)
+    start, end = max(ends) - redirect.start_byte, body.start_byte - redirect.start_byte
     return (redirect.text or b"")[start:end].partition(b"\n")[2].decode("utf-8", "replace")
 
 
@@ -251,10 +256,11 @@ def _substitution(node: "Node", variables: Variables, place: Locator) -> Value:
     if body is None or text_of(body).strip() != "cat" or len(redirects) != 1:
         return unknown
     heredoc = redirects[0]
-    parts = {child.type: child for child in opening_parts(heredoc)}
+    opening = opening_parts(heredoc)
+    parts = {child.type: child for child in opening}
     if set(parts) - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
         return unknown
-    value = heredoc_text(heredoc, variables, place)
+    value = heredoc_text(heredoc, opening, variables, place)
     return Value(value.text.rstrip("\n"), value.known, origin=value.origin)
 
 
