@@ -23,6 +23,9 @@ from tests.packs import a_pack, pack_text
         pytest.param("f() {\n# 01) no\n:\n}\n# 01) yes\nf\n", ["01"], id="in a function"),
         pytest.param("# 01) a\necho x # 02) no\n", ["01"], id="behind a command"),
         pytest.param("# 01) a\ncat <<-E $x\nb $y\n# 02) no\ntrue\n", ["01"], id="endless heredoc"),
+        pytest.param(
+            "# 01) a\ncat <<-E\n\"$(cat <<'F'\nF\n)\"\n# 02) no\ntrue\n", ["01"], id="nor in two"
+        ),
         pytest.param("# 01) a\ntrue \\\n\n# 02) b\ntrue\n", ["01", "02"], id="a backslash before"),
         pytest.param(
             "x `a b` y\n# 01) a\n:\n# 02) b\nx` --w `y\n", ["01", "02"], id="between backquotes"
