@@ -94,12 +94,19 @@ def _apart(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
         return None
     trees: dict[int, Tree] = {}
     for start, end in pairwise([-1, *rows, len(place.lines) - 1]):
-        source = b"\n".join(place.lines[start + 1 : end])
-        tree = syntax_tree(source)
-        if tree.root_node.has_error or _goes_on(tree.root_node, source.rstrip()):
+        tree = _whole(place, start + 1, end)
+        if tree is None:
             return None
         trees[start + 1] = tree
     return trees
+
+
+def _whole(place: Locator, start: int, end: int) -> "Tree | None":
+    """The tree of some lines, if they can be read and nothing goes on behind their end."""
+    source = b"\n".join(place.lines[start:end])
+    tree = syntax_tree(source)
+    root = tree.root_node
+    return None if root.has_error or _goes_on(root, source.rstrip()) else tree
 
 
 def _goes_on(root: "Node", source: bytes) -> bool:
@@ -155,7 +162,8 @@ def _without_tree(
         found: set[int] = set()
         start = 0
         for row in at_start:
-            if complete(_text(place, start, row)):
+            # Bash is asked about what the tree cannot read: a process each time.
+            if _whole(place, start, row) or complete(_text(place, start, row)):
                 found.add(row)
                 start = row
         return found
