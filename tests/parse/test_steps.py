@@ -1,4 +1,5 @@
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
@@ -96,6 +97,33 @@ def test_bash_decides_where_the_tree_misreads(bash: str) -> None:
     pack = parse_pack(pack_text(bash), "pack.md", by_bash)
 
     assert [step.header.title for step in pack.steps] == ["a", "yes"]
+
+
+_UNREADABLE = "# 04) d\ncase a in a) true;& b) true;; esac\n"
+
+
+@pytest.mark.parametrize("behind", ["", _UNREADABLE], ids=["", "and a step only bash can read"])
+@pytest.mark.parametrize("asked", [None, by_bash], ids=["the tree alone", "bash"])
+@pytest.mark.parametrize(
+    "heredoc",
+    [
+        pytest.param("cat <<E\nAbout $x.\n# Context\n# 02) no\nE\n", id="a heading before"),
+        pytest.param("cat <<E\n${x}\n## Notes\n# 02) no\nls\nE\n", id="a smaller one"),
+        pytest.param("cat <<E\n$(date)\n  # note\n# 02) no\nE\n", id="an indented note"),
+        pytest.param("cat <<E\nfoo\n  E\n# 02) no\nE\n", id="its word, indented"),
+        pytest.param("cat <<E\nfoo\n\tE\n# 02) no\nE\n", id="its word behind a tab"),
+        pytest.param("cat <<E\nfoo\nE \n# 02) no\nE\n", id="its word before a blank"),
+        pytest.param("cat <<-E\nfoo\n E\n# 02) no\n\tE\n", id="blanks where tabs may be"),
+        pytest.param("cat <<'E F'\n$x\n# 02) no\nE F\n", id="a word of two"),
+    ],
+)
+def test_a_heredoc_ends_at_its_word_alone(
+    heredoc: str, asked: Callable[[str], bool] | None, behind: str
+) -> None:
+    bash = f"# 01) a\n{heredoc}true\n# 03) c\ntrue\n{behind}"
+    steps = parse_pack(pack_text(bash), "p.md", asked).steps
+
+    assert [step.id for step in steps][:3] == (["01", "03", "04"] if behind else ["01", "03"])
 
 
 def test_a_broken_step_does_not_hide_the_others() -> None:

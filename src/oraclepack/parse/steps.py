@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.core.script import Comment
-from oraclepack.parse.grammar import descend, syntax_tree, text_of
+from oraclepack.parse.grammar import syntax_tree
 from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
+from oraclepack.parse.heredocs import all_end, all_seen, rows_inside
 from oraclepack.parse.locate import Locator
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 Complete = Callable[[str], bool]
 """Asks bash itself whether a text is a whole number of complete commands."""
 
-_HEREDOC = frozenset({"heredoc_body"})
 _DIGITS = tuple("0123456789")
 
 
@@ -64,7 +64,7 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
         return Boundaries([header for header in headers if header], rows, trees=trees)
     root = syntax_tree(b"\n".join(place.lines)).root_node
     top_level: set[int] | None = None
-    if root.has_error:
+    if root.has_error or not all_end(root, place.lines):
         top_level = _without_tree(place, rows, root, complete)
     for row in rows:
         column = len(place.lines[row]) - len(place.lines[row].lstrip())
@@ -103,27 +103,15 @@ def _apart(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
 
 def _whole(place: Locator, start: int, end: int) -> "Tree | None":
     """The tree of some lines, if they can be read and nothing goes on behind their end."""
-    source = b"\n".join(place.lines[start:end])
+    lines = place.lines[start:end]
+    source = b"\n".join(lines)
     tree = syntax_tree(source)
     root = tree.root_node
-    return None if root.has_error or _goes_on(root, source.rstrip()) else tree
-
-
-def _goes_on(root: "Node", source: bytes) -> bool:
-    """A continued line, or a heredoc without an end, of which not every tree tells an error."""
-    end = len(source)
-    node = root.descendant_for_byte_range(end - 1, end) if source else None
-    while node is not None and node.type not in _HEREDOC and not _is_unended(node):
-        node = node.parent
-    return node is not None or source.endswith(b"\\")
-
-
-def _is_unended(node: "Node") -> bool:
-    """A heredoc that the tree ends at another word than its own."""
-    if node.type != "heredoc_redirect":
-        return False
-    parts = {part.type: text_of(part).strip() for part in node.named_children}
-    return parts.get("heredoc_start", "").strip("'\"\\") != parts.get("heredoc_end")
+    if root.has_error or source.rstrip().endswith(b"\\"):
+        return None
+    if b"<<" in source and not (all_end(root, lines) and all_seen(root, lines)):
+        return None
+    return tree
 
 
 def _opens(line: bytes) -> bool:
@@ -167,11 +155,7 @@ def _without_tree(
                 found.add(row)
                 start = row
         return found
-    inside = {
-        row
-        for body in descend(root, _HEREDOC)
-        for row in range(body.start_point[0], body.end_point[0])
-    }
+    inside = rows_inside(root, place.lines)
     return {row for row in at_start if row not in inside}
 
 

@@ -1,0 +1,55 @@
+"""Fuzzing where steps begin: against bash, which is asked about every stretch."""
+
+import subprocess
+from functools import cache
+
+from hypothesis import strategies as st
+
+from oraclepack.parse.pack import parse_pack
+from tests.fuzz.target import Target
+
+_LINES = (
+    *("cat <<E", "cat <<-E", "cat <<'E'", "cat <<E > f", "cat <<E | grep x", "cat <<E <<F"),
+    *("x=$(cat <<E", 'echo "$(cat <<E', ")", ')"', "cat <<F", "F", "E", "  E", "E ", "\tE"),
+    *("# note", "## Context", "  # note", "About $x here", "${y}", "$(date)", "", "true"),
+    *('echo "a', 'b"', "echo a << b", "(( 1 << 2 ))", "if true; then", "fi", "true \\"),
+    *("case a in a) true;& b) true;; esac", "# 02) ROI=1 two", "# 03) three", "# 04) four"),
+)
+blocks = st.lists(st.sampled_from(_LINES), min_size=2, max_size=9).map(
+    lambda lines: ("# 01) one", *lines)
+)
+
+
+@cache
+def _complete(text: str) -> bool:
+    done = subprocess.run(
+        ["bash", "-n"], input=text, capture_output=True, text=True, check=False, timeout=10
+    )
+    return done.returncode == 0 and not done.stderr
+
+
+def steps_begin_where_bash_lets_them(lines: tuple[str, ...]) -> None:
+    whole = "".join(f"{line}\n" for line in lines)
+    if not _complete(whole):
+        return  # nobody can run it, and where its steps begin is a guess
+    found = []
+    start = 0
+    for row, line in enumerate(lines):
+        before = "".join(f"{one}\n" for one in lines[start:row])
+        if line.startswith("# 0") and not before.endswith("\\\n") and _complete(before):
+            found.append(line)
+            start = row
+    steps = parse_pack(f"# A pack\n\n```bash\n{whole}```\n", "pack.md", _complete).steps
+    assert [step.header.id for step in steps] == [line[2:4] for line in found]
+
+
+TARGETS = (
+    Target(
+        "boundaries",
+        "steps begin where bash lets them",
+        blocks,
+        steps_begin_where_bash_lets_them,
+        few=60,
+        share=0.5,
+    ),
+)
