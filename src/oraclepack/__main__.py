@@ -26,28 +26,31 @@ def main() -> int:
         return _static(args[0])
     import gc  # noqa: PLC0415 - the static answers need none
 
-    from oraclepack.kept_code import KeptCode  # noqa: PLC0415
-
     # Loading modules makes many objects and no garbage: looking for some would cost a tenth.
     gc.set_threshold(100_000, 20, 20)
-    kept = KeptCode(sys.modules["oraclepack"])
-    sys.meta_path.insert(0, kept)
     try:
+        from contextlib import suppress  # noqa: PLC0415
+
+        from oraclepack.kept_code import KeptCode  # noqa: PLC0415
+
+        kept = KeptCode(sys.modules["oraclepack"])
+        sys.meta_path.insert(0, kept)
         from oraclepack.cli.libraries import load_libraries  # noqa: PLC0415 - the point of this module
 
         load_libraries()
         from oraclepack.cli.main import main as answer  # noqa: PLC0415
 
         code = answer(args)
-        kept.keep()
     except KeyboardInterrupt:
-        # Only while modules load or their code is kept; in between the boundary stands.
+        # Only while modules load; from then on the boundary stands.
         return 130
-    else:
-        return code
     finally:
         # Nothing is left to find, and the interpreter's last look for it would cost a tenth more.
         gc.freeze()
+    # All is said and done: whatever goes wrong now must change nothing for anybody.
+    with suppress(Exception, KeyboardInterrupt):
+        kept.keep()
+    return code
 
 
 def _static(asked: str) -> int:

@@ -4,7 +4,8 @@ Python looks for each module in its folder, opens its compiled code and checks t
 the source. A command loads two hundred modules, and for a short one that is a tenth of its time.
 So the code is kept together as well, beside what Python keeps (`__pycache__`) and under the same
 rules: whoever may write there writes it, a module whose source has another time or size is loaded
-as Python loads it, and without the file everything works, only later.
+as Python loads it, and without the file everything works, only later. Where Python goes by the
+content of sources because their times tell nothing, nothing is kept.
 """
 
 import contextlib
@@ -18,7 +19,6 @@ from types import CodeType, ModuleType
 
 from oraclepack import __version__
 
-_MADE_BY = f"{__version__} {sys.version}"
 _Entry = tuple[bool, int, int, bytes]
 """Of a module: is it a package, time and size of the source, the code."""
 
@@ -30,9 +30,12 @@ class KeptCode:
         spec = package.__spec__
         self._prefix = f"{package.__name__}."
         self._folder = os.path.dirname(package.__file__ or "")  # noqa: PTH120 - pathlib costs more
+        # Code names its file: after a move it would tell of another one.
+        self._made_by = f"{__version__} {sys.version} {self._folder}"
         # Its name tells the version of Python and how much it optimises.
-        self._path = f"{spec.cached}.all" if spec is not None and spec.cached else None
-        self._entries = _read(self._path) if self._path else {}
+        cached = spec.cached if spec is not None else None
+        self._path = f"{cached}.all" if cached and not _goes_by_content(cached) else None
+        self._entries = _read(self._path, self._made_by) if self._path else {}
         self._missed: set[str] = set()
 
     def find_spec(
@@ -59,10 +62,19 @@ class KeptCode:
         """Keep what had to be looked for, for the next command."""
         if not self._missed or self._path is None or sys.dont_write_bytecode:
             return
+        # Looked at first: where it cannot be written, no command shall pay for making it.
+        folder = os.path.dirname(self._path)  # noqa: PTH120
+        if not os.access(folder, os.W_OK) or os.path.isdir(self._path):  # noqa: PTH112
+            return
         found = {name: entry for name in sorted(self._missed) if (entry := self._made(name))}
         if found:
+            there = {
+                name: entry
+                for name, entry in self._entries.items()
+                if _stamp(self._source(name, is_package=entry[0])) is not None
+            }
             with contextlib.suppress(OSError):
-                _write(self._path, self._entries | found)
+                _write(self._path, self._made_by, there | found)
 
     def _source(self, name: str, *, is_package: bool) -> str:
         inside = name.removeprefix(self._prefix).replace(".", "/")
@@ -96,6 +108,15 @@ class _Loader(SourceFileLoader):
         return code
 
 
+def _goes_by_content(cached: str) -> bool:
+    """Whether a file of Python's own holds the hash of its source instead of the time (PEP 552)."""
+    try:
+        with open(cached, "rb") as file:  # noqa: PTH123
+            return file.read(8)[4:] not in {b"", bytes(4)}
+    except OSError:
+        return False
+
+
 def _stamp(source: str) -> tuple[int, int] | None:
     try:
         seen = os.stat(source)  # noqa: PTH116
@@ -104,7 +125,7 @@ def _stamp(source: str) -> tuple[int, int] | None:
     return seen.st_mtime_ns, seen.st_size
 
 
-def _read(path: str) -> dict[str, _Entry]:
+def _read(path: str, made_by: str) -> dict[str, _Entry]:
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             checksum, content = file.read(4), file.read()
@@ -113,11 +134,11 @@ def _read(path: str) -> dict[str, _Entry]:
         maker, entries = marshal.loads(content)  # noqa: S302 - as good as Python's own files
     except (OSError, EOFError, ValueError, TypeError):
         return {}
-    return entries if maker == _MADE_BY else {}
+    return entries if maker == made_by else {}
 
 
-def _write(path: str, entries: dict[str, _Entry]) -> None:
-    content = marshal.dumps((_MADE_BY, entries))
+def _write(path: str, made_by: str, entries: dict[str, _Entry]) -> None:
+    content = marshal.dumps((made_by, entries))
     beside = f"{path}.{os.getpid()}"
     try:
         with open(beside, "wb") as file:  # noqa: PTH123

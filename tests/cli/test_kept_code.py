@@ -1,6 +1,9 @@
 """The code of all modules in one file: what is loaded is always what the sources say."""
 
+import gc
 import os
+import py_compile
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -8,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from oraclepack.__main__ import main
+from oraclepack.kept_code import KeptCode
 
 _PROGRAM = """
 import sys
@@ -121,6 +127,50 @@ def test_what_cannot_be_written_is_done_without(shelf: Path) -> None:
     kept.mkdir()
     assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _LOOKED_FOR]
     assert _kept(shelf) == [kept]
+
+
+def test_code_names_its_own_files_after_a_move(shelf: Path, tmp_path: Path) -> None:
+    _load(shelf)
+    there = tmp_path / "there"
+    shutil.copytree(shelf.parent, there, copy_function=shutil.copy2)
+    assert _load(there / "shelf") == _LOOKED_FOR
+    assert _load(there / "shelf") == _KEPT
+
+
+def test_modules_that_went_are_forgotten(shelf: Path) -> None:
+    (shelf / "lid.py").write_text("", "utf-8")
+    (shelf / "jars.py").write_text("from shelf import lid\nSAYS = 'jars'\n", "utf-8")
+    _load(shelf)
+    (shelf / "lid.py").unlink()
+    (shelf / "jars.py").write_text("SAYS = 'jars'\n", "utf-8")
+    _load(shelf)
+    [kept] = _kept(shelf)
+    assert b"shelf.jars" in kept.read_bytes()
+    assert b"shelf.lid" not in kept.read_bytes()
+
+
+def test_nothing_is_kept_where_times_tell_nothing(shelf: Path) -> None:
+    by_content = py_compile.PycInvalidationMode.CHECKED_HASH
+    py_compile.compile(str(shelf / "__init__.py"), invalidation_mode=by_content)
+    assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _LOOKED_FOR]
+    assert _kept(shelf) == []
+
+
+def test_trouble_with_keeping_changes_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: KeptCode) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeptCode, "keep", interrupted)
+    monkeypatch.setattr(sys, "argv", ["oraclepack", "explain", "no such rule"])
+    finders = list(sys.meta_path)
+    try:
+        assert main() == 2
+    finally:
+        sys.meta_path[:] = finders
+        gc.unfreeze()
+    assert "no such rule" in capsys.readouterr().err
 
 
 def test_it_lies_where_python_was_told_to_keep_code(shelf: Path, tmp_path: Path) -> None:
