@@ -119,9 +119,10 @@ class Recorder:
     def _keep(self) -> None:
         while True:
             self._wake.wait()
-            if self._over.wait(_PAUSE):
-                return
+            self._over.wait(_PAUSE)
             self._wake.clear()
+            if self._over.is_set():  # asked after the clearing: the wake-up of `close` may be gone
+                return
             try:
                 write_manifests(
                     self._run, self._pack, self.state, legacy=self._legacy, durable=False
