@@ -110,6 +110,7 @@ class Session:
         output = os.path.abspath(asked["output"]) if asked["output"] else None
         self._meta: dict[str, object] = {
             "id": self.id,
+            "pid": os.getpid(),
             "status": "running",
             "startedAt": f"{told}.{int(now % 1 * 1000):03}Z",
             "options": {"prompt": asked["prompt"], "writeOutputPath": output},

@@ -1,5 +1,6 @@
 """Kills whoever takes part in a call, at each moment of it, and lets the next command end it."""
 
+import json
 import os
 import signal
 from collections import Counter
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
+from typing import Any
 
 from oraclepack.adapters.processes import Process, all_processes, family
 from tests.e2e.run.project import Program
@@ -18,8 +20,6 @@ from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 MOMENTS = ("started", "asking", "billed", "logged", "completed", "written")
 """Of the scripted provider: it has just started, asks, was billed, and so on."""
-WINDOW = frozenset({"billed", "logged"})
-"""The answer is billed, and the tool has told nobody yet: if it dies now, nobody ever will."""
 _PATIENCE = 30.0
 ENDED_BY_FORCE = "second payments after the tool itself died in its submit window"
 
@@ -103,14 +103,26 @@ def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int, 
     ran = ground.project.run(*last_words(site.shape))
     opener.join()
     found = check(ground, site.before, ran=ran, wanted=site.wanted)
-    died = tool in dead and moment in WINDOW
-    again = len(paid_twice(ground)) if died else 0
-    found = [one for one in found if not (died and one.promise is Promise.PAID_TWICE)]
+    twice = paid_twice(ground, _cut_short(ground, dead))
+    again = len(paid_twice(ground)) - len(twice)
+    found = [one for one in found if one.promise is not Promise.PAID_TWICE] + twice
     if found:
         ground.folder.rename(ground.folder.with_name(f"broken-{moment}"))
     else:
         ground.remove()
     return found, again, bool(dead)
+
+
+def _cut_short(ground: Ground, dead: list[int]) -> list[str]:
+    """Prompts whose tool died after the bill and before it wrote down that it has the answer."""
+    records = (ground.home / ".oracle" / "sessions").glob("*/meta.json")
+    ended = {meta["pid"] for meta in map(_read, records) if meta["status"] == "completed"}
+    return [bill["prompt"] for bill in ground.billed if bill["pid"] in set(dead) - ended]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    meta: dict[str, Any] = json.loads(path.read_text())
+    return meta
 
 
 def _kill(pid: int) -> bool:
