@@ -28,6 +28,15 @@ class Word(msgspec.Struct, frozen=True):
         """The value as far as it is known: what to print in a message."""
         return self.template if self.value is None else self.value
 
+    @property
+    def beginning(self) -> str:
+        """As much of an unknown value as the text tells for certain."""
+        told = len(self.template)
+        for sign in "$`<>":
+            at = self.template.find(sign, 0, told)
+            told = told if at < 0 else at
+        return self.template[:told]
+
 
 class Redirect(msgspec.Struct, frozen=True):
     """A redirection of a command to or from a file."""

@@ -5,9 +5,6 @@ from oraclepack.core.flag_tables import Role
 from oraclepack.core.flags import LostValue, lost_values, parse_argv, table_of
 from oraclepack.core.script import Word
 
-_HIDES_ALL = "$`<>"
-"""What a word begins with of which nothing is told."""
-
 
 def losses(call: ToolCall) -> tuple[LostValue, ...]:
     """What gets lost in a call, as places in its list of words."""
@@ -34,4 +31,4 @@ def _loses_nothing(call: ToolCall) -> bool:
 
 def _is_begun(word: Word) -> bool:
     """Known in part: a call is read with that part, its losses without it."""
-    return word.value is None and word.template[:1] not in _HIDES_ALL
+    return word.value is None and word.beginning != ""

@@ -26,8 +26,6 @@ from oraclepack.parse.prompt import prompt_of
 from oraclepack.parse.variables import Variables
 
 _GLOB_SIGNS = frozenset("*?[{")
-_UNTOLD = regex(r"[$`<>]")
-_HIDES_ALL = "$`<>"
 _RUNS_MORE = regex(r"`|\$\(")
 _MOST_CALLS = 500
 """What one function stands for at most: functions that use each other twice double each time."""
@@ -196,10 +194,7 @@ def _as_told(word: Word) -> ArgvWord:
     """The word as far as the text tells it: whole, its beginning, or not at all."""
     if word.value is not None:
         return word.value
-    if word.template[:1] in _HIDES_ALL:
-        return None
-    beginning = _UNTOLD.split(word.template, maxsplit=1)[0]
-    return Begun(beginning) if beginning else None
+    return Begun(word.beginning) if word.beginning else None
 
 
 def _problems(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[FlagProblem, ...]:

@@ -24,6 +24,9 @@ from oraclepack.core.result import Cache, Status, Verification
 from oraclepack.core.secrets import BLOT
 from oraclepack.core.step import Step
 
+_TOGETHER = 8 << 20
+"""Bytes; outputs up to here are held in memory and synced together."""
+
 
 def declared_paths(step: Step) -> tuple[str, ...]:
     """The outputs whose path the text tells."""
@@ -156,10 +159,19 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
     paths = produced_paths(session, step, attempt)
     if not paths:
         return
-    made = list(_made(session, step, attempt, paths, succeeded=succeeded))
+    group: list[tuple[j.OutputRecorded, bytes]] = []
+    for one in _made(session, step, attempt, paths, succeeded=succeeded):
+        group.append(one)
+        if sum(len(content) for _, content in group) > _TOGETHER:
+            _keep(session, group)
+            group = []
+    _keep(session, group)
+
+
+def _keep(session: Session, group: list[tuple[j.OutputRecorded, bytes]]) -> None:
     folder, mode = session.run.path, files.PRIVATE_FILE
-    files.write_together([(folder / event.path, content, mode) for event, content in made])
-    for event, _ in made:
+    files.write_together([(folder / event.path, content, mode) for event, content in group])
+    for event, _ in group:
         session.record.append(event)
 
 
