@@ -19,6 +19,8 @@ from tests.torture.reliability import page
 from tests.torture.tally import Promise, Tally
 
 _SHOWN = 20
+FEWEST = 1500
+"""A whole run kills no less often."""
 
 
 def main() -> int:
@@ -33,7 +35,14 @@ def main() -> int:
             to_stderr(f"BROKEN {name}: {one.promise}: {one.what}")
     if given.write is not None:
         given.write.write_text(page(played, given.seed, _command(given)))
-    return int(bool(broken))
+    too_few = given.only is None and given.share >= 1 and _kills(played) < FEWEST
+    if too_few:
+        to_stderr(f"fewer than {FEWEST} kills: the attacks have lost their force")
+    return int(bool(broken) or too_few)
+
+
+def _kills(played: Mapping[str, tuple[Tally, float]]) -> int:
+    return sum(tally.kills for tally, _ in played.values())
 
 
 def _command(given: argparse.Namespace) -> str:
