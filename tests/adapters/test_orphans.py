@@ -184,6 +184,9 @@ def test_a_process_is_known_by_number_and_start() -> None:
 @pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
 def test_a_child_that_is_just_being_started_is_nobodys_leftover() -> None:
     ended = Started(0, 0, "", "of a step that has ended")
+    of_other_tests = children_of_ours() or ()
+    for pid in of_other_tests:
+        orphans.await_child(pid)
     with ThreadPoolExecutor(1) as other:
         with orphans.starting():
             child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
@@ -191,6 +194,7 @@ def test_a_child_that_is_just_being_started_is_nobodys_leftover() -> None:
             orphans.await_child(child.pid)
         found = look.result()
     child.communicate()
-    orphans.forget_child(child.pid)
+    for pid in (child.pid, *of_other_tests):
+        orphans.forget_child(pid)
 
     assert not found
