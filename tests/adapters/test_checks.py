@@ -45,6 +45,7 @@ def only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hide:
         pytest.param("cat <<X\nfoo\nX\n", True, id="a closed heredoc"),
         pytest.param("case a in @(a|b)) ;; esac\n", True, id="patterns a line before switched on"),
         pytest.param("echo )\n", False, id="a stray bracket"),
+        pytest.param("[[ a == b\ntrue\n", False, id="an open condition, which is no failure"),
     ],
 )
 def test_complete(text: str, expected: bool) -> None:

@@ -32,7 +32,8 @@ def complete(text: str) -> bool:
     """Whether bash reads a text as a whole number of complete commands. False without bash."""
     # Extended patterns may have been switched on by lines before this stretch.
     said = _read(text, extended=True)
-    return said is not None and said.exit_code == 0 and not _HEREDOC.search(said.err)
+    # Of a `[[` that never ends and of such a heredoc bash only speaks: it exits with 0.
+    return said is not None and said.exit_code == 0 and not any(_complaints(said.err))
 
 
 def start_reading(block: Fence) -> Checker | None:
