@@ -13,7 +13,7 @@ from typing import Any
 
 from oraclepack.adapters import disk, limits, lock
 from oraclepack.app.calls import ask
-from oraclepack.app.calls.store import store
+from oraclepack.app.calls.store import keep
 from oraclepack.app.run import outputs
 from tests.e2e.run.project import asking
 from tests.torture import power
@@ -48,7 +48,7 @@ def cache_an_unverified_answer() -> None:
 
     def trusting(self: Any, tried: Any, *args: Any, **more: Any) -> int | None:
         if tried.answer is not None:
-            store(self._world, self._prepared, tried.answer, tried.record)
+            keep(self._world, self._prepared, self._shim, tried.answer, tried.record)
         return judge(self, tried, *args, **more)
 
     ask.Asking._after = trusting  # type: ignore[method-assign]

@@ -21,6 +21,7 @@ CHOSEN = (
     "journal-read",
     "kills-asking",
     "kills-parallel",
+    "not-kept",
     "one-at-a-time",
     "paths-in-the-way",
     "power-cut",

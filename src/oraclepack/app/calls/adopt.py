@@ -9,7 +9,7 @@ from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import is_true, store
+from oraclepack.app.calls.store import is_true, keep, may_reuse
 from oraclepack.app.calls.trying import stay_with
 from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
@@ -27,6 +27,7 @@ from oraclepack.intercept.adoption import (
     answer_in_log,
     matching,
 )
+from oraclepack.intercept.truth import COMPLETED
 
 _LOOK_AGAIN = 0.5
 
@@ -62,14 +63,14 @@ def adopt(
         if found.answer is not None:
             return found
         force = force or found.force
-    return Adopted(force=force)
+    return _answered(world, prepared) or Adopted(force=force)
 
 
-def take_over(world: CallWorld, prepared: Prepared, found: Adopted) -> int:
+def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) -> int:
     """Make the answer of an earlier call the answer of this one."""
     assert found.answer is not None
     answer_files.publish(prepared.outputs[0], found.answer)
-    store(world, prepared, found.answer, found.record)
+    keep(world, prepared, shim, found.answer, found.record)
     notes.conclude(
         world,
         prepared,
@@ -97,6 +98,29 @@ def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[j.InvocationInt
                 intent.key is not None or intent.output_path == prepared.output_path
             ):
                 yield intent
+
+
+def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
+    """The answer to the same question that this run has had, though nothing could be kept of it.
+
+    The disk was full, say, or the cache was removed; the tool's own session has it still.
+    """
+    key = prepared.key_value
+    if key is None or not may_reuse(world, key) or len(prepared.outputs) != 1:
+        return None
+    sessions = OracleSessions(oracle_home(prepared.call.env))
+    for step in world.journal.state.steps.values():
+        for made in reversed(step.invocations):
+            if made.intent is None or made.outcome is None or not made.outcome.ok:
+                continue
+            if made.outcome.key != key or made.outcome.session is None:
+                continue
+            for record in sessions.records():
+                if record.id == made.outcome.session and record.status == COMPLETED:
+                    found = _harvest(world, prepared, sessions, made.intent, record)
+                    if found.answer is not None:
+                        return found
+    return None
 
 
 def _settle(

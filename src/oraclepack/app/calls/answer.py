@@ -147,7 +147,7 @@ class _Answering:
             return self._end(prepared, StepError(code="UNDECIDED", message=message), 1)
         if found.answer is not None:
             shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
-            exit_code = take_over(world, prepared, found)
+            exit_code = take_over(world, prepared, shim, found)
         else:
             exit_code = Asking(world, prepared, shim, turn.claim).ask(force=found.force)
         turn.settle()

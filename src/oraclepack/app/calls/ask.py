@@ -8,11 +8,11 @@ from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import is_true, store
+from oraclepack.app.calls.store import is_true, keep
 from oraclepack.app.calls.trying import Tried, try_once
 from oraclepack.app.calls.waiting import telling_pause
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.errors import OraclePackError, WorldError
+from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
 from oraclepack.core.result import Cache, StepError, Wait
@@ -157,11 +157,7 @@ class Asking:
             self._say("the answer itself is whole and kept; the next run will find it")
 
     def _keep(self, tried: Tried, data: bytes) -> None:
-        """Cache an answer; one that cannot be cached is an answer all the same."""
-        try:
-            store(self._world, self._prepared, data, tried.record, tried.end.out)
-        except WorldError as trouble:
-            self._say(f"the answer could not be cached: {trouble.message}")
+        keep(self._world, self._prepared, self._shim, data, tried.record, tried.end.out)
 
     def _elsewhere(self, tried: Tried) -> bytes | None:
         if (told := WRITE_FALLBACK.search(tried.end.out)) is not None:

@@ -1,4 +1,4 @@
-"""Answers that were given before: kept in the cache, or in the run when that is off."""
+"""Answers that were given before: kept in the cache, or in the run where that cannot be."""
 
 import re
 
@@ -8,6 +8,7 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.errors import OraclePackError
 from oraclepack.core.invocation import Shim
 from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.moment import rfc3339
@@ -18,25 +19,39 @@ from oraclepack.intercept.truth import Proof, judge
 _VERSION = regex(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
-def answers_of(world: CallWorld) -> AnswerCache:
-    """Where verified answers go: without a cache the run still knows its own."""
-    return world.cache if world.options.use_cache else AnswerCache(world.run_dir / "answers")
+def answers_of(world: CallWorld) -> tuple[AnswerCache, ...]:
+    """Where verified answers go, the first choice first: without a cache the run has its own."""
+    own = AnswerCache(world.run_dir / "answers")
+    return (world.cache, own) if world.options.use_cache else (own,)
 
 
 def find_stored(world: CallWorld, prepared: Prepared, shim: Shim) -> bytes | None:
     """The answer to the same question, if one was kept and still is what was verified."""
     key = prepared.key_value
-    if key is None or (world.options.refresh and key not in world.shared.answered):
+    if key is None or not may_reuse(world, key):
         return None
-    found = answers_of(world).get(key)
-    if found is None:
+    for answers in answers_of(world):
+        data = _good(answers, key, shim)
+        # What was enough when it was stored may not meet the contract that holds now.
+        if data is not None and not missing_in(world, prepared, data):
+            return data
+    return None
+
+
+def may_reuse(world: CallWorld, key: str) -> bool:
+    """Whether an earlier answer will do: with `--refresh` only one of this command."""
+    return not world.options.refresh or key in world.shared.answered
+
+
+def _good(answers: AnswerCache, key: str, shim: Shim) -> bytes | None:
+    try:
+        found = answers.get(key)
+    except OraclePackError as trouble:
+        shim.tell(f"oraclepack: the kept answers cannot be read: {trouble.message}\n")
         return None
-    if found.state != GOOD:
-        shim.tell(f"oraclepack: the cached answer {key[:12]} was changed by hand; asking again\n")
-        return None
-    # What was enough when it was stored may not meet the contract that holds now.
-    missing = missing_in(world, prepared, found.data)
-    return None if missing else found.data
+    if found is not None and found.state != GOOD:
+        shim.tell(f"oraclepack: the cached answer {key[:12]} was changed by hand\n")
+    return found.data if found is not None and found.state == GOOD else None
 
 
 def missing_in(world: CallWorld, prepared: Prepared, data: bytes) -> tuple[str, ...]:
@@ -56,20 +71,41 @@ def is_true(
     return judge(Proof(0, record=record, answer_bytes=size, missing_sections=missing)) is None
 
 
-def store(
+def keep(
     world: CallWorld,
     prepared: Prepared,
+    shim: Shim,
     data: bytes,
     record: SessionRecord | None,
     said: str = "",
 ) -> None:
-    """Keep a verified answer for the next time."""
+    """Keep a verified answer for the next time; what cannot be kept is an answer all the same."""
     if not isinstance(prepared.key, InvocationKey):
         return
+    entry = world.redactor.clean_record(_entry(world, prepared, prepared.key, data, record, said))
+    for answers in answers_of(world):
+        try:
+            answers.put(entry, data)
+        except OraclePackError as trouble:
+            told = f"oraclepack: the answer could not be cached: {trouble.message}\n"
+            shim.tell(world.redactor.clean(told))
+        else:
+            world.shared.answered.add(prepared.key.value)
+            return
+
+
+def _entry(
+    world: CallWorld,
+    prepared: Prepared,
+    key: InvocationKey,
+    data: bytes,
+    record: SessionRecord | None,
+    said: str,
+) -> CacheEntry:
     version = _VERSION.search(said)
-    entry = CacheEntry(
-        key=prepared.key.value,
-        parts=dict(prepared.key.parts),
+    return CacheEntry(
+        key=key.value,
+        parts=dict(key.parts),
         sha256=sha256_bytes(data),
         bytes=len(data),
         stored_at=rfc3339(world.clock.now()),
@@ -82,5 +118,3 @@ def store(
         usage=record.usage if record else None,
         tool_version=version[1] if version else None,
     )
-    answers_of(world).put(world.redactor.clean_record(entry), data)
-    world.shared.answered.add(prepared.key.value)

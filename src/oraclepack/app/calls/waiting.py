@@ -94,7 +94,7 @@ def _turn(world: CallWorld, prepared: Prepared, shim: Shim) -> Turn:
     message = "the same question is being asked already; waiting for its answer"
     pause = telling_pause(world, prepared.call, shim, Wait.SAME_QUESTION, message)
     wait = _SHORTEST
-    folder = answers_of(world).directory
+    folder = answers_of(world)[0].directory
     try:
         while (held := claim(folder, key)) is None:
             if not pause(wait):
