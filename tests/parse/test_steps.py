@@ -115,6 +115,11 @@ _UNREADABLE = "# 04) d\ncase a in a) true;& b) true;; esac\n"
         pytest.param("cat <<E\nfoo\nE \n# 02) no\nE\n", id="its word before a blank"),
         pytest.param("cat <<-E\nfoo\n E\n# 02) no\n\tE\n", id="blanks where tabs may be"),
         pytest.param("cat <<'E F'\n$x\n# 02) no\nE F\n", id="a word of two"),
+        pytest.param("cat > f <<E\na \\\nE\n# 02) no\nE\n", id="its word, joined to a line"),
+        pytest.param("cat <<-E\na\\\\\\\n\tE\n# 02) no\n\tE\n", id="by the third backslash"),
+        pytest.param("cat <<E\n# 02) no\nb\\\\\nE\n", id="two backslashes join nothing"),
+        pytest.param("cat <<'E'\n# 02) no\nb \\\nE\n", id="nor does one where it is quoted"),
+        pytest.param("cat <<END\n# 02) no\nE\\\nND\n", id="its word on two lines"),
     ],
 )
 def test_a_heredoc_ends_at_its_word_alone(
@@ -124,6 +129,49 @@ def test_a_heredoc_ends_at_its_word_alone(
     steps = parse_pack(pack_text(bash), "p.md", asked).steps
 
     assert [step.id for step in steps][:3] == (["01", "03", "04"] if behind else ["01", "03"])
+
+
+@pytest.mark.parametrize("asked", [None, by_bash], ids=["the tree alone", "bash"])
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("time {", "}"),
+        ("time -p {", "}"),
+        ("! {", "}"),
+        ("! time ! {", "}"),
+        ("coproc X {", "}"),
+        ("coproc {", "}"),
+        ("true && time \\\n{", "}"),
+        ("{ time {\ntrue\n}", "}"),
+        ("time if true; then", "fi"),
+        ("! while false; do", "done"),
+        ("time for x in 1; do", "done"),
+        ("time case a in a)", ";; esac"),
+    ],
+)
+def test_a_word_before_a_construct_does_not_open_it(
+    opening: str, closing: str, asked: Callable[[str], bool] | None
+) -> None:
+    bash = f"# 01) a\n{opening}\n# 02) no\noracle -p q\n{closing}\n# 03) c\noracle -p r\n"
+    pack = parse_pack(pack_text(bash), "p.md", asked)
+
+    assert [(step.id, len(step.calls)) for step in pack.steps] == [("01", 1), ("03", 1)]
+    assert [comment.text for comment in pack.swallowed] == ["# 02) no"]
+
+
+@pytest.mark.parametrize("asked", [None, by_bash], ids=["the tree alone", "bash"])
+@pytest.mark.parametrize("false_end", ["about \\\nE", "about\n  E", "about\nE "])
+def test_what_stands_behind_a_false_end_is_text(
+    false_end: str, asked: Callable[[str], bool] | None
+) -> None:
+    bash = f'# 01) a\noracle -p "$(cat <<E\n{false_end}\noracle -p no\nE\n)"\noracle -p yes\n'
+    (step,) = parse_pack(pack_text(bash), "p.md", asked).steps
+    text = false_end.replace("\\\n", "")
+
+    assert [call.prompt.text for call in step.calls if call.prompt] == [
+        f"{text}\noracle -p no",
+        "yes",
+    ]
 
 
 def test_a_broken_step_does_not_hide_the_others() -> None:
@@ -145,3 +193,10 @@ def test_a_second_heredoc_of_a_line_hides_no_call() -> None:
 
 def test_a_header_with_thousands_of_digits_is_no_crash() -> None:
     assert a_pack(f"# {'9' * 5000}) x\ntrue\n").steps == ()
+
+
+@pytest.mark.parametrize("before", ["cat <<E\nE", "time {\ntrue\n}"], ids=["heredoc", "time"])
+def test_nesting_deeper_than_anybody_writes_is_no_crash(before: str) -> None:
+    deep = f"{'( ' * 1500}true{' )' * 1500}"
+
+    assert len(a_pack(f"# 01) a\n{before}\n{deep}\n# 02) b\ntrue\n").steps) == 2

@@ -41,3 +41,14 @@ def descend(node: "Node", kinds: frozenset[str]) -> Iterator["Node"]:
             yield child
         elif child.named_child_count:
             yield from descend(child, kinds)
+
+
+def everywhere(node: "Node", kind: str, closed: str = "") -> Iterator["Node"]:
+    """The nodes of one kind below a node, in text order, however deep; not inside `closed` ones."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.type == kind:
+            yield one
+        if one.named_child_count and one.type != closed:
+            waiting.extend(reversed(one.named_children))

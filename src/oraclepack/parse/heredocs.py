@@ -4,25 +4,35 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.regex import regex
-from oraclepack.parse.grammar import syntax_tree, text_of
+from oraclepack.parse.grammar import everywhere, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
+from oraclepack.parse.prefixes import without_prefixes
+from oraclepack.parse.values import is_quoted
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OPENING = regex(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
 
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _UNQUOTED = str.maketrans("", "", "'\"\\")
 
 
 def readable(place: Locator) -> Locator:
-    """The same stretch in a form the tree can read: all but the first heredoc of a line blanked.
+    """The same stretch in a form the tree can read.
 
-    Blanks keep every line and column where it was, so what is found still stands at its place.
+    All but the first heredoc of a line are blanked, as is what the tree cannot see before a
+    construct (`time {`), and a heredoc gets another word where the tree ends it at the wrong line.
+    Every line and column stays where it was, so what is found still stands at its place.
     """
+    return _renamed(without_prefixes(_single(place)))
+
+
+def _single(place: Locator) -> Locator:
     doubled = [
         row
         for row, line in enumerate(place.lines)
@@ -46,7 +56,40 @@ def readable(place: Locator) -> Locator:
 
 def _end_of(lines: list[bytes], start: int, opening: re.Match[bytes]) -> int:
     word = opening[2] or opening[3] or opening[4]
-    return min(_row_of(word, lines, start, indented=bool(opening[1])), len(lines) - 1)
+    quoted = is_quoted(opening[0].decode("utf-8", "replace"))
+    row = _row_of(word, lines, start, indented=bool(opening[1]), quoted=quoted)
+    return min(row, len(lines) - 1)
+
+
+def _renamed(place: Locator) -> Locator:
+    """The stretch with another word for each heredoc that the tree ends at the wrong line."""
+    lines = list(place.lines)
+    for _ in range(sum(b"<<" in line for line in lines)):
+        # What the tree makes of the lines behind a wrong end is wrong too: the first one only.
+        bodies = _bodies(syntax_tree(b"\n".join(lines)).root_node, lines)
+        wrong = next((body for body in bodies if body.end != body.told), None)
+        if wrong is None or not _rename(lines, wrong):
+            break
+    return replace(place, lines=tuple(lines))
+
+
+def _rename(lines: list[bytes], body: "_Body") -> bool:
+    row, column = body.opening.start_point
+    before, opening = lines[row][:column], lines[row][column:]
+    end = lines[body.end] if body.end < len(lines) else b""
+    word = _unused(body.word, lines)
+    if word is None or body.word not in opening or end.lstrip(b"\t") != body.word:
+        return False
+    lines[row] = before + opening.replace(body.word, word, 1)
+    lines[body.end] = end.replace(body.word, word)
+    return True
+
+
+def _unused(word: bytes, lines: list[bytes]) -> bytes | None:
+    """Another word of the same length, that no line begins with."""
+    taken = {line.lstrip()[: len(word)] for line in lines}
+    letters = (bytes([letter]) * len(word) for letter in _LETTERS)
+    return next((letter for letter in letters if letter not in taken), None)
 
 
 def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
@@ -55,7 +98,7 @@ def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
     The tree also takes an indented word for the end, one with a blank behind it, or none at all,
     and tells no error.
     """
-    return all(end == told for _, end, told in _bodies(root, lines))
+    return all(body.end == body.told for body in _bodies(root, lines))
 
 
 def all_seen(root: "Node", lines: Sequence[bytes]) -> bool:
@@ -69,11 +112,22 @@ def all_seen(root: "Node", lines: Sequence[bytes]) -> bool:
 
 def rows_inside(root: "Node", lines: Sequence[bytes]) -> set[int]:
     """The rows that bash takes for text, as far as the tree knows where it begins."""
-    return {row for start, end, _ in _bodies(root, lines) for row in range(start, end)}
+    return {row for body in _bodies(root, lines) for row in range(body.first, body.end)}
 
 
-def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[tuple[int, int, int | None]]:
-    """Of each heredoc its first row, that of its end, and that of its end as the tree tells it."""
+class _Body(msgspec.Struct, frozen=True):
+    """The rows of a heredoc."""
+
+    opening: "Node"
+    word: bytes
+    first: int
+    end: int
+    """The row that ends it for bash."""
+    told: int | None
+    """The row that ends it as the tree tells it."""
+
+
+def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:
     for node in _redirects(root):
         parts = {part.type: part for part in node.children}
         opening, end = parts.get("heredoc_start"), parts.get("heredoc_end")
@@ -83,22 +137,33 @@ def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[tuple[int, int, in
         body = parts.get("heredoc_body", end)
         first = opening.end_point[0] + 1 if body is None else body.start_point[0]
         told = None if end is None else end.start_point[0]
-        yield first, _row_of(word, lines, first, indented="<<-" in parts), told
+        quoted = is_quoted(text_of(opening))
+        row = _row_of(word, lines, first, indented="<<-" in parts, quoted=quoted)
+        yield _Body(opening, word, first, row, told)
 
 
-def _row_of(word: bytes, lines: Sequence[bytes], first: int, *, indented: bool) -> int:
+def _row_of(
+    word: bytes, lines: Sequence[bytes], first: int, *, indented: bool, quoted: bool
+) -> int:
+    before = b""
     for row in range(first, len(lines)):
-        if (lines[row].lstrip(b"\t") if indented else lines[row]) == word:
+        line = before + lines[row]
+        # Where the word is not quoted, bash joins lines before it looks for the end.
+        if not quoted and line.endswith(b"\\") and _goes_on(lines[row]):
+            before = line[:-1]
+            continue
+        if (line.lstrip(b"\t") if indented else line) == word:
             return row
+        before = b""
     return len(lines)
 
 
-def _redirects(node: "Node") -> Iterator["Node"]:
-    for child in node.named_children:
-        if child.type == "heredoc_redirect":
-            yield child
-        if child.named_child_count and child.type != "heredoc_body":
-            yield from _redirects(child)
+def _goes_on(line: bytes) -> bool:
+    return (len(line) - len(line.rstrip(b"\\"))) % 2 == 1
+
+
+def _redirects(root: "Node") -> Iterator["Node"]:
+    return everywhere(root, "heredoc_redirect", closed="heredoc_body")
 
 
 def _rows_of(node: "Node") -> range:

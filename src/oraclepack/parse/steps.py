@@ -1,6 +1,6 @@
 """Where the steps of a bash block begin."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -9,8 +9,9 @@ import msgspec
 from oraclepack.core.script import Comment
 from oraclepack.parse.grammar import syntax_tree
 from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
-from oraclepack.parse.heredocs import all_end, all_seen, rows_inside
+from oraclepack.parse.heredocs import all_end, all_seen, readable, rows_inside
 from oraclepack.parse.locate import Locator
+from oraclepack.parse.prefixes import hides
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -52,7 +53,8 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
     """The step headers of a block.
 
     A header is a comment between complete commands. The tree tells that; where the tree could not
-    read the block, bash decides; where bash cannot read it either, the lines outside heredocs do.
+    read the block, bash decides; where bash cannot read it either, the tree of its readable form
+    does, and failing that the lines outside heredocs.
     """
     rows = [row for row, line in enumerate(place.lines) if b"#" in line and _may_open(line)]
     boundaries = Boundaries()
@@ -62,10 +64,15 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
     if trees is not None:
         headers = (_comment(place, row, 0, None, set(rows)) for row in rows)
         return Boundaries([header for header in headers if header], rows, trees=trees)
-    root = syntax_tree(b"\n".join(place.lines)).root_node
+    root, lines = syntax_tree(b"\n".join(place.lines)).root_node, place.lines
     top_level: set[int] | None = None
-    if root.has_error or not all_end(root, place.lines):
-        top_level = _without_tree(place, rows, root, complete)
+    if not _is_clear(root, lines):
+        lines = readable(place).lines
+        root = syntax_tree(b"\n".join(lines)).root_node
+        top_level = _without_tree(place, rows, complete)
+        if top_level is None and not _is_clear(root, lines):
+            inside = rows_inside(root, lines)
+            top_level = {row for row in rows if row not in inside and _at_start(place, row)}
     for row in rows:
         column = len(place.lines[row]) - len(place.lines[row].lstrip())
         node = root.named_descendant_for_point_range((row, column), (row, column + 1))
@@ -107,7 +114,7 @@ def _whole(place: Locator, start: int, end: int) -> "Tree | None":
     source = b"\n".join(lines)
     tree = syntax_tree(source)
     root = tree.root_node
-    if root.has_error or source.rstrip().endswith(b"\\"):
+    if root.has_error or source.rstrip().endswith(b"\\") or hides(source, root):
         return None
     if b"<<" in source and not (all_end(root, lines) and all_seen(root, lines)):
         return None
@@ -141,22 +148,29 @@ def _in_function(node: "Node") -> bool:
     return False
 
 
-def _without_tree(
-    place: Locator, rows: list[int], root: "Node", complete: Complete | None
-) -> set[int]:
-    """The rows of headers in a block that the tree cannot read as a whole."""
-    at_start = [row for row in rows if place.lines[row].startswith(b"#")]
-    if complete is not None and complete(_text(place, 0, len(place.lines))):
-        found: set[int] = set()
-        start = 0
-        for row in at_start:
-            # Bash is asked about what the tree cannot read: a process each time.
-            if _whole(place, start, row) or complete(_text(place, start, row)):
-                found.add(row)
-                start = row
-        return found
-    inside = rows_inside(root, place.lines)
-    return {row for row in at_start if row not in inside}
+def _without_tree(place: Locator, rows: list[int], complete: Complete | None) -> set[int] | None:
+    """The rows of headers as bash tells them; None where it cannot read the block."""
+    if complete is None or not complete(_text(place, 0, len(place.lines))):
+        return None
+    found: set[int] = set()
+    start = 0
+    for row in rows:
+        # Bash is asked about what the tree cannot read: a process each time.
+        if _at_start(place, row) and (
+            _whole(place, start, row) or complete(_text(place, start, row))
+        ):
+            found.add(row)
+            start = row
+    return found
+
+
+def _at_start(place: Locator, row: int) -> bool:
+    return place.lines[row].startswith(b"#")
+
+
+def _is_clear(root: "Node", lines: Sequence[bytes]) -> bool:
+    """Whether the tree reads a block as bash does."""
+    return not root.has_error and all_end(root, lines) and not hides(b"\n".join(lines), root)
 
 
 def _text(place: Locator, start: int, end: int) -> str:
