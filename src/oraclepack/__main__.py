@@ -67,8 +67,8 @@ def _static(asked: str) -> int:
 
 def _root_help() -> str:
     path = __file__.removesuffix("__main__.py") + "cli/root_help.txt"
-    with open(path, encoding="utf-8") as text:  # noqa: PTH123 - pathlib would be an import
-        return text.read()
+    data: bytes = __loader__.get_data(path)  # type: ignore[name-defined]  # also from an archive
+    return data.decode("utf-8")
 
 
 if __name__ == "__main__":

@@ -127,14 +127,15 @@ def _stamp(source: str) -> tuple[int, int] | None:
 
 def _read(path: str, made_by: str) -> dict[str, _Entry]:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        # Whatever else stands there, a pipe say, must not be waited for.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             checksum, content = file.read(4), file.read()
         if checksum != _checksum(content):
             return {}
         maker, entries = marshal.loads(content)  # noqa: S302 - as good as Python's own files
     except (OSError, EOFError, ValueError, TypeError):
         return {}
-    return entries if maker == made_by else {}
+    return entries if maker == made_by and isinstance(entries, dict) else {}
 
 
 def _write(path: str, made_by: str, entries: dict[str, _Entry]) -> None:

@@ -129,6 +129,14 @@ def test_what_cannot_be_written_is_done_without(shelf: Path) -> None:
     assert _kept(shelf) == [kept]
 
 
+def test_a_pipe_in_its_place_is_not_waited_for(shelf: Path) -> None:
+    _load(shelf)
+    [kept] = _kept(shelf)
+    kept.unlink()
+    os.mkfifo(kept)
+    assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _KEPT]
+
+
 def test_code_names_its_own_files_after_a_move(shelf: Path, tmp_path: Path) -> None:
     _load(shelf)
     there = tmp_path / "there"
