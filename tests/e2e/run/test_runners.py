@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from oraclepack.adapters.processes import look_at
+from oraclepack.core import journal as j
 from oraclepack.core.journal import StepFinished, StepStarted
 from tests.bashes import alive
 from tests.e2e.run.meeting import Meeting
@@ -40,7 +41,8 @@ def test_the_second_runner_is_told_who_works(project: Project) -> None:
     second = project.run()
 
     assert (second.code, second.envelope["error"]["code"]) == (6, "LOCKED")
-    started = project.manifest()["sessions"][0]["started_at"]
+    # From the journal: the manifests follow it.
+    started = next(one.at for one in project.journal.events if isinstance(one, j.SessionStarted))
     message = second.envelope["error"]["message"]
     assert f"process {first.pid} on {socket.gethostname()} since {started[:16]}" in message
     first.signal(signal.SIGKILL)
