@@ -32,8 +32,9 @@ class Claim:
         """Write down a call that may cost money from here on; the journal has it already."""
         self._is_open = True
         with suppress(OSError):
-            # A line more, never one in place of another: death in between loses nothing.
-            disk.write(self._descriptor, canonical_line(intent) + b"\n", self._path)
+            # A line more, never one in place of another: death in between loses nothing. It begins
+            # with a line end: the line before may have been cut short by the death of its writer.
+            disk.write(self._descriptor, b"\n" + canonical_line(intent) + b"\n", self._path)
 
     def settle(self) -> None:
         """Everything that was noted has come to a known end."""
