@@ -54,6 +54,19 @@ def test_what_is_not_settled_is_found_by_the_next(tmp_path: Path) -> None:
     assert claimed(tmp_path).left == an_intent(4711), "looking alone settles nothing"
 
 
+def test_a_line_behind_a_torn_one_can_be_read(tmp_path: Path) -> None:
+    held = claimed(tmp_path)
+    held.note(an_intent())
+    held.release()
+    [path] = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes() + b'{"step":"0')
+    held = claimed(tmp_path)
+    held.note(an_intent(4711))
+    held.release()
+
+    assert claimed(tmp_path).left == an_intent(4711)
+
+
 def test_a_torn_last_line_leaves_the_one_before(tmp_path: Path) -> None:
     held = claimed(tmp_path)
     held.note(an_intent())
