@@ -26,8 +26,8 @@ class Promise(StrEnum):
 class Scene(msgspec.Struct, frozen=True):
     """Where an attack takes place: a folder of its own, chance by seed, and how much to do.
 
-    `share` is 1 for `make torture`; the short form inside `make test` gives a small part of 1,
-    and an attack does at least one trial of each kind it knows.
+    `share` is 1 for every trial there is; `make torture` gives less, and the short form inside
+    `make test` a small part. An attack does at least one trial of each kind it knows.
     """
 
     folder: Path
