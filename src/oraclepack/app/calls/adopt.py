@@ -1,4 +1,4 @@
-"""Adopting: a call that a crash cut off may be answered, or still be on its way."""
+"""Adopting: an earlier call, cut off by a crash or kept nowhere, is not paid for again."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -35,6 +35,7 @@ _LOOK_AGAIN = 0.5
 _JUST_NOW = 5.0
 """Seconds in which a tool that was started shows itself by the record of its session."""
 _LOOKS = 50
+"""How often we look for it in that time."""
 
 
 class Adopted(msgspec.Struct, frozen=True):
