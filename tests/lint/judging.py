@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from oraclepack.core.facts import Facts, PathFact, PathKind
 from oraclepack.core.finding import Finding
-from oraclepack.lint.doc import doc_of
 from oraclepack.lint.engine import lint
 from oraclepack.lint.rule import Rule, Subject
-from oraclepack.parse.pack import parse_pack
 from tests.packs import a_pack
 
 MISSING = PathFact(PathKind.MISSING)
@@ -15,9 +13,6 @@ OUTSIDE = PathFact(PathKind.OUTSIDE)
 FOLDER = PathFact(PathKind.DIRECTORY)
 FILE = PathFact(PathKind.FILE, 10)
 LARGE = PathFact(PathKind.FILE, 2_000_000)
-
-EXAMPLE_PATHS = {"src/missing.py": MISSING, "changes.patch": MISSING, "data/large.log": LARGE}
-"""How the project stands that the examples of the rules speak of."""
 
 
 def findings(
@@ -37,12 +32,3 @@ def findings(
 def only(rule: str, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """The one rule of that id."""
     return tuple(each for each in rules if each.id == rule)
-
-
-def example(rule: Rule, *, bad: bool) -> Sequence[Finding]:
-    """What a rule says about its own example."""
-    doc = doc_of(rule)
-    text = doc.bad if bad else doc.good
-    is_file = "```bash" in text
-    pack = parse_pack(text, "pack.md") if is_file else a_pack(text)
-    return lint(Subject(pack, Facts(paths=EXAMPLE_PATHS)), (rule,))

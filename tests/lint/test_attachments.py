@@ -3,24 +3,10 @@
 import pytest
 
 from oraclepack.core.facts import PathFact
-from oraclepack.core.finding import Severity
-from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules.attachments import RULES
 from oraclepack.lint.secret_names import looks_secret
-from tests.lint.judging import FILE, FOLDER, LARGE, MISSING, OUTSIDE, example, findings, only
+from tests.lint.judging import FILE, FOLDER, LARGE, MISSING, OUTSIDE, findings, only
 from tests.packs import some_steps
-
-
-def test_severities() -> None:
-    assert [(rule.id, rule.severity, rule.strict) for rule in RULES] == [
-        (f"OP40{n}", Severity.WARNING, Severity.ERROR) for n in range(1, 8)
-    ]
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_examples_prove_the_rule(rule: Rule) -> None:
-    assert example(rule, bad=True)
-    assert not example(rule, bad=False)
 
 
 @pytest.mark.parametrize(

@@ -2,32 +2,9 @@
 
 import pytest
 
-from oraclepack.core.finding import Severity
-from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules.outputs import RULES
-from tests.lint.judging import FOLDER, OUTSIDE, example, findings, only
+from tests.lint.judging import FOLDER, OUTSIDE, findings, only
 from tests.packs import some_steps
-
-WARNS = (Severity.WARNING, Severity.WARNING)
-FAILS = (Severity.ERROR, Severity.ERROR)
-
-
-def test_severities() -> None:
-    assert {rule.id: (rule.severity, rule.strict) for rule in RULES} == {
-        "OP501": (Severity.WARNING, Severity.ERROR),
-        "OP502": FAILS,
-        "OP503": FAILS,
-        "OP504": WARNS,
-        "OP505": WARNS,
-        "OP506": WARNS,
-        "OP507": WARNS,
-    }
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_examples_prove_the_rule(rule: Rule) -> None:
-    assert example(rule, bad=True)
-    assert not example(rule, bad=False)
 
 
 @pytest.mark.parametrize(

@@ -3,37 +3,13 @@
 import pytest
 
 from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Severity
 from oraclepack.core.step import CATEGORIES
 from oraclepack.lint.engine import lint
-from oraclepack.lint.rule import Rule, Subject
+from oraclepack.lint.rule import Subject
 from oraclepack.lint.rules.questions import RULES
 from oraclepack.parse.pack import parse_pack
-from tests.lint.judging import example, findings, only
+from tests.lint.judging import findings, only
 from tests.packs import COVERAGE, a_strict_pack, header, some_steps, strict_text, twenty_steps
-
-WEIGHTS = {
-    "OP301": (Severity.WARNING, Severity.ERROR),
-    "OP302": (Severity.WARNING, Severity.ERROR),
-    "OP303": (Severity.WARNING, Severity.ERROR),
-    "OP304": (Severity.WARNING, Severity.ERROR),
-    "OP305": (Severity.WARNING, Severity.ERROR),
-    "OP306": (Severity.WARNING, Severity.ERROR),
-    "OP307": (Severity.WARNING, Severity.ERROR),
-    "OP308": (Severity.WARNING, Severity.ERROR),
-    "OP309": (Severity.WARNING, Severity.WARNING),
-    "OP310": (Severity.WARNING, Severity.ERROR),
-}
-
-
-def test_severities() -> None:
-    assert {rule.id: (rule.severity, rule.strict) for rule in RULES} == WEIGHTS
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_examples_prove_the_rule(rule: Rule) -> None:
-    assert example(rule, bad=True)
-    assert not example(rule, bad=False)
 
 
 def test_a_strict_pack_has_no_finding() -> None:

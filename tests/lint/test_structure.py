@@ -3,8 +3,6 @@
 import pytest
 
 from oraclepack.core.finding import Severity
-from oraclepack.lint.registry import RULES
-from oraclepack.lint.rule import Rule
 from tests.packs import findings_of, pack_text, places, some_steps, strict_text
 
 STEP = "# 01) a\ntrue\n"
@@ -81,27 +79,6 @@ def test_the_number_of_steps(steps: int, strict: bool, expected: list[Severity])
     found = findings_of(text, strict=strict, select=("wrong-step-count",))
 
     assert [finding.severity for finding in found] == expected
-
-
-ALWAYS_ERRORS = {"OP101", "OP102", "OP104", "OP105", "OP106", "OP107", "OP108", "OP109"}
-ALWAYS_ERRORS |= {"OP201", "OP203", "OP204"}
-STRICT_ERRORS = {"OP103": Severity.WARNING, "OP110": Severity.WARNING, "OP205": Severity.WARNING}
-ALWAYS_ADVICE = {"OP111", "OP206", "OP207"}
-
-
-@pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule.id < "OP3"], ids=lambda rule: f"{rule.id}"
-)
-def test_severities(rule: Rule) -> None:
-    expected = (Severity.WARNING, Severity.WARNING)
-    if rule.id in ALWAYS_ERRORS:
-        expected = (Severity.ERROR, Severity.ERROR)
-    elif rule.id in STRICT_ERRORS:
-        expected = (STRICT_ERRORS[rule.id], Severity.ERROR)
-    elif rule.id in ALWAYS_ADVICE:
-        expected = (Severity.ADVICE, Severity.ADVICE)
-
-    assert (rule.severity, rule.strict) == expected
 
 
 def test_the_hint_names_the_block_that_was_meant() -> None:

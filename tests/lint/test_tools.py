@@ -2,26 +2,11 @@
 
 import pytest
 
-from oraclepack.core.finding import Severity
-from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules.tools import RULES
-from tests.lint.judging import example, findings, only
+from tests.lint.judging import findings, only
 
 ORACLE = "oracle -p q --write-output a.md"
 GUARD = "command -v codex gemini tm task-master >/dev/null || exit 0\n"
-
-
-def test_severities() -> None:
-    weights = {rule.id: (rule.severity, rule.strict) for rule in RULES}
-
-    assert weights.pop("OP601") == (Severity.WARNING, Severity.ERROR)
-    assert set(weights.values()) == {(Severity.WARNING, Severity.WARNING)}
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_examples_prove_the_rule(rule: Rule) -> None:
-    assert example(rule, bad=True)
-    assert not example(rule, bad=False)
 
 
 @pytest.mark.parametrize(
