@@ -17,11 +17,8 @@ def watched() -> Iterator[list[str]]:
     def note(operation: str, _path: str) -> None:
         seen.append(operation)
 
-    disk.set_hook(note)
-    try:
+    with _hooked(note):
         yield seen
-    finally:
-        disk.set_hook(None)
 
 
 @contextmanager
@@ -37,11 +34,8 @@ def failing(at: int, code: int = errno.ENOSPC, *, only: str = "") -> Iterator[No
         if count >= at:
             raise OSError(code, os.strerror(code), path)
 
-    disk.set_hook(fail)
-    try:
+    with _hooked(fail):
         yield
-    finally:
-        disk.set_hook(None)
 
 
 @contextmanager
@@ -54,11 +48,8 @@ def failing_once(operation: str, at: str = "") -> Iterator[None]:
             for trouble in troubles:
                 raise trouble
 
-    disk.set_hook(fail)
-    try:
+    with _hooked(fail):
         yield
-    finally:
-        disk.set_hook(None)
 
 
 @contextmanager
@@ -75,11 +66,8 @@ def short_write(taken: int) -> Iterator[None]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
         return taken
 
-    disk.set_hook(limit)
-    try:
+    with _hooked(limit):
         yield
-    finally:
-        disk.set_hook(None)
 
 
 def die_at(number: int, *, torn: int | None = None) -> None:
@@ -100,3 +88,12 @@ def die_at(number: int, *, torn: int | None = None) -> None:
         return None
 
     disk.set_hook(kill)
+
+
+@contextmanager
+def _hooked(hook: disk.Hook) -> Iterator[None]:
+    disk.set_hook(hook)
+    try:
+        yield
+    finally:
+        disk.set_hook(None)
