@@ -11,7 +11,8 @@ from oraclepack.core.pipeline_report import Stage, StageStatus, StageTold, polic
 from oraclepack.core.run_report import CompletionTold
 from oraclepack.core.settings import Settings
 from oraclepack.report.pipeline_summary import pipeline_summary
-from tests.cli.answers import Answer, answer
+from tests.cli.answers import answer
+from tests.e2e.program import Ran
 from tests.packs import pack_text
 from tests.report.test_junit import KEPT, a_pipeline
 
@@ -39,7 +40,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path.cwd()
 
 
-def pipeline(capsys: pytest.CaptureFixture[str], bash: str, *args: str) -> Answer:
+def pipeline(capsys: pytest.CaptureFixture[str], bash: str, *args: str) -> Ran:
     Path("pack.md").write_text(pack_text(bash), encoding="utf-8")
     return answer(capsys, "pipeline", "pack.md", *args)
 

@@ -8,7 +8,8 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.result import Move, Status
 from oraclepack.core.schemas import schema_of
-from tests.cli.answers import Answer, answer
+from tests.cli.answers import answer
+from tests.e2e.program import Ran
 from tests.events import a_step, created, session
 from tests.packs import pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run
@@ -43,7 +44,7 @@ def a_project(root: Path) -> RunDir:
     )
 
 
-def ask(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Answer:
+def ask(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
     return answer(capsys, "quarantine", *args, "--cwd", str(root))
 
 

@@ -11,7 +11,8 @@ from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.schemas import schema_of
 from oraclepack.parse.pack import parse_pack
-from tests.cli.answers import Answer, answer
+from tests.cli.answers import answer
+from tests.e2e.program import Ran
 from tests.events import created, numbered, session
 from tests.packs import pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
@@ -19,7 +20,7 @@ from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 TEXT = pack_text(some_steps(["true", "false"]))
 
 
-def rebuild(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Answer:
+def rebuild(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
     got = answer(capsys, "doctor", "--rebuild", "--cwd", str(root), *args)
     if "--json" in args:
         jsonschema.validate(got.envelope["data"], schema_of("doctor"))

@@ -9,7 +9,8 @@ import pytest
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
-from tests.cli.answers import Answer, answer
+from tests.cli.answers import answer
+from tests.e2e.program import Ran
 from tests.packs import pack_text
 
 TOLD = RunTold(
@@ -171,7 +172,7 @@ def test_a_plan_is_a_table() -> None:
 PACK = pack_text("# 01) first\necho hello\n# 02) second\nexit 7\n")
 
 
-def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Answer:
+def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
     (root / "pack.md").write_text(PACK)
     return answer(capsys, "run", str(root / "pack.md"), "--cwd", str(root), "--quiet", *args)
 

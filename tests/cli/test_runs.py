@@ -7,15 +7,14 @@ from oraclepack.adapters import lock
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.result import Status
 from oraclepack.core.schemas import schema_of
-from tests.cli.answers import Answer, answer
+from tests.cli.answers import answer
+from tests.e2e.program import Ran
 from tests.events import at, created, session, started
 from tests.packs import a_pack, pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 
 
-def in_project(
-    capsys: pytest.CaptureFixture[str], root: Path, *args: str, schema: str = ""
-) -> Answer:
+def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str, schema: str = "") -> Ran:
     got = answer(capsys, *args, "--cwd", str(root))
     if schema:
         jsonschema.validate(got.envelope["data"], schema_of(schema))
