@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from oraclepack.core.attempt import Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
+from oraclepack.core.result import Process
 from tests.callers import stage
 
 
@@ -23,9 +25,13 @@ class Runner:
     tool: int
 
 
-def start_runner(root: Path, step: str, env: Mapping[str, str]) -> Runner:
-    """Start one; returns when the step has called its first tool."""
-    argv = [sys.executable, "-m", "tests.killable", str(root), step, json.dumps(dict(env))]
+def start_runner(root: Path, step: str, env: Mapping[str, str], *, dies: bool = False) -> Runner:
+    """Start one; returns when the step has called its first tool.
+
+    With `dies` it is killed as soon as it has told of the tool's process.
+    """
+    last = "dies" if dies else "lives"
+    argv = [sys.executable, "-m", "tests.killable", str(root), step, json.dumps(dict(env)), last]
     here = Path(__file__).parents[1]
     # A killed runner leaves its stand-ins behind: among the test's own files, then.
     own = os.environ | {"TMPDIR": str(root)}
@@ -46,14 +52,19 @@ def await_end(pid: int) -> None:
     os.close(descriptor)
 
 
-def _main(root: Path, step: str, env: Mapping[str, str]) -> None:
+def _main(root: Path, step: str, env: Mapping[str, str], *, dies: bool) -> None:
     def tell(pid: int) -> None:
         sys.stdout.write(f"{pid}\n")
         sys.stdout.flush()
 
+    def tell_tool(process: Process) -> None:
+        tell(process.pid)
+        if dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+
     def act(call: LiveCall, shim: Shim) -> int:
         order = ToolRun(call.tool, call.argv, call.cwd, call.env)
-        return shim.run(order, lambda process: tell(process.pid)).exit_code
+        return shim.run(order, tell_tool).exit_code
 
     with stage(root, env=env) as here:
         here.act = act
@@ -63,4 +74,4 @@ def _main(root: Path, step: str, env: Mapping[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))
+    _main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), dies=sys.argv[4] == "dies")

@@ -13,6 +13,7 @@ import msgspec
 from oraclepack.adapters import orphans, processes
 from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.exit_fd import exit_fd
+from oraclepack.adapters.gate import Gate
 from oraclepack.adapters.spool import Spool
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Grace, Started, StopLevel
@@ -64,24 +65,28 @@ def run_process(
     It has a session of its own and is our child, not the step's: if the step, its shell or we
     are killed, a paid call goes on and can be adopted. Only a signal that reaches its caller,
     a stop of the run or its own time limit end it, and the caller's death unless it outlives that.
+
+    It does nothing before `on_started` has returned: whoever dies up to then has paid nothing.
     """
     with ExitStack() as stack:
+        gate = stack.enter_context(Gate())
         with orphans.starting():
             process = subprocess.Popen(
-                launch.argv,
+                gate.argv,
                 stdin=launch.stdin,
                 stdout=launch.stdout.fd,
                 stderr=launch.stderr.fd,
                 cwd=launch.cwd,
-                env=launch.env,
                 umask=launch.umask,
                 start_new_session=True,
+                pass_fds=(gate.fd,),
             )
             orphans.await_child(process.pid)
         stack.callback(orphans.forget_child, process.pid)
         started = Started(process.pid, process.pid, processes.start_time(process.pid), _UNMARKED)
         stack.callback(_abandon, process, started)
         on_started(Process(pid=process.pid, pgid=process.pid, start_time=started.start_time))
+        gate.open(launch.argv, launch.env)
         tool = _Tool(process, exit_fd(process, stack))
         ended = _watch(tool, launch, caller, stop, grace)
         _end_leftovers(started, stop, grace)

@@ -1,1 +1,1 @@
-"""The stand-ins for the tools on a step's PATH. They import nothing of ours."""
+"""The stand-ins for the tools on a step's PATH, and the gate. They import nothing of ours."""
