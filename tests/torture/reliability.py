@@ -39,9 +39,6 @@ _LIMITS = """\
   before the tool wrote down that it has it, nobody on this machine can know; the question is asked
   again. With the browser engine this window is as long as the model thinks. The figures above
   count how often that happened here. Whoever kills runner, shim or shell kills no tool.
-- **The moment of starting.** A runner that dies after it started a tool and before it wrote down
-  the tool's process leaves a call that nobody knows to live. The next command gives it five seconds
-  to show itself by the record of its session; a tool that begins one later is asked again.
 - **Stopping is a wish.** Ctrl-C, a termination signal, `--step-timeout` and `--call-timeout` end
   the tool too, and with it what it has asked.
 - **Billing is not ours to see.** What a provider charges for failed, cut or repeated requests, and

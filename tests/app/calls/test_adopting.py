@@ -248,27 +248,11 @@ def test_who_gives_up_waiting_leaves_it_to_the_next(tmp_path: Path) -> None:
         assert (shim.orders, len(left_notes(office))) == ([], 1)
 
 
-def test_a_call_begun_just_now_is_given_time_to_show_itself(tmp_path: Path) -> None:
-    crash(tmp_path, process=None)
-    office = Office(tmp_path)
-    office.number = 9
-
-    def finish() -> None:
-        office.put(OUT, ANSWER)
-        session(office, "completed")
-
-    shim = EndingShim(finish)
-
-    assert office.call(shim) == 0
-    assert shim.orders == []
-    assert office.last.adopted
-
-
-def test_a_call_that_never_shows_itself_was_not_made(tmp_path: Path) -> None:
+def test_a_call_without_a_process_was_not_made(tmp_path: Path) -> None:
     crash(tmp_path, process=None)
     office, shim = Office(tmp_path), ScriptedShim(answering())
     office.number = 9
 
     assert office.call(shim) == 0
     assert len(shim.orders) == 1
-    assert sum(shim.pauses) == pytest.approx(5.0)
+    assert shim.pauses == []

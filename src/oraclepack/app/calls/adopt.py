@@ -1,7 +1,6 @@
 """Adopting: an earlier call, cut off by a crash or kept nowhere, is not paid for again."""
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 
 import msgspec
 
@@ -18,7 +17,6 @@ from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.invocation import Shim
-from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.result import Cache, Wait
 from oraclepack.intercept.adoption import (
@@ -32,10 +30,6 @@ from oraclepack.intercept.adoption import (
 from oraclepack.intercept.truth import COMPLETED
 
 _LOOK_AGAIN = 0.5
-_JUST_NOW = 5.0
-"""Seconds in which a tool that was started shows itself by the record of its session."""
-_LOOKS = 50
-"""How often we look for it in that time."""
 
 
 class Adopted(msgspec.Struct, frozen=True):
@@ -61,8 +55,6 @@ def adopt(
     known = {(intent.seq, intent.at) for intent in ours}
     others = () if left is None or (left.seq, left.at) in known else (left,)
     for intent in sorted((*ours, *others), key=lambda intent: intent.at, reverse=True):
-        if not _shows_itself(world, prepared, shim, intent):
-            return Adopted(stopped=True)
         found = _settle(world, prepared, shim, intent)
         if found.undecided or found.stopped:
             return found
@@ -157,27 +149,6 @@ def _settle(
                 return Adopted(force=True)
             case _:
                 return Adopted()
-
-
-def _shows_itself(
-    world: CallWorld, prepared: Prepared, shim: Shim, intent: j.InvocationIntent
-) -> bool:
-    """Give a call that was begun just now time to show how it stands; False when given up.
-
-    Its caller died before it told the process: perhaps there is none, perhaps it has not even
-    begun its record, and whoever asks now may pay a second time.
-    """
-    earliest = rfc3339(world.clock.now() - timedelta(seconds=_JUST_NOW))
-    if intent.process is not None or intent.at < earliest:
-        return True
-    sessions = OracleSessions(oracle_home(prepared.call.env))
-    for _ in range(_LOOKS):
-        record = _record(world, prepared, sessions, intent)
-        if record is not None and record.status not in {"running", "pending"}:
-            return True
-        if not shim.pause(_JUST_NOW / _LOOKS):
-            return False
-    return True
 
 
 def _record(
