@@ -251,17 +251,10 @@ class Pipeline:
 
 
 def _of_run(told: RunTold, *, stopped: bool) -> tuple[StageStatus, str]:
-    counts = [
-        (len(told.completed_steps), "ok"),
-        (len(told.done_steps), "done before"),
-        (len(told.skipped_steps), "skipped"),
-        (len(told.failed_steps), "failed"),
-    ]
-    said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
     if told.failed_step == PRELUDE:
         return StageStatus.FAILED, "the prelude failed"
     failed = told.failed_step is not None or stopped
-    return (StageStatus.FAILED if failed else StageStatus.OK), said
+    return (StageStatus.FAILED if failed else StageStatus.OK), told.counted
 
 
 def _rollback(told: RunTold, work: Actionized | None) -> tuple[RollbackStatus, str | None]:

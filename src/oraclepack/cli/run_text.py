@@ -101,14 +101,6 @@ def _short(line: str) -> str:
 
 
 def _summary(told: RunTold) -> str:
-    counts = [
-        (len(told.completed_steps), "ok"),
-        (len(told.done_steps), "done before"),
-        (len(told.skipped_steps), "skipped"),
-        (len(told.failed_steps), "failed"),
-    ]
     spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
-    nothing = "no step ran" if told.failed_step else "nothing to do"
-    said = ", ".join(f"{count} {word}" for count, word in counts if count) or nothing
     took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
-    return f"{said}{took}\n"
+    return f"{told.counted}{took}\n"

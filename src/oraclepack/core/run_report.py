@@ -64,3 +64,15 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     completion: CompletionTold
     steps: tuple[StepTold, ...]
     dry_run: bool = False
+
+    @property
+    def counted(self) -> str:
+        """How many steps came to what, in words."""
+        counts = [
+            (len(self.completed_steps), "ok"),
+            (len(self.done_steps), "done before"),
+            (len(self.skipped_steps), "skipped"),
+            (len(self.failed_steps), "failed"),
+        ]
+        nothing = "no step ran" if self.failed_step else "nothing to do"
+        return ", ".join(f"{count} {word}" for count, word in counts if count) or nothing

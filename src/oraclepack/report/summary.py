@@ -30,15 +30,9 @@ def plain(text: str) -> str:
 
 
 def _figures(told: RunTold) -> str:
-    counts = [
-        (len(told.completed_steps), "ok"),
-        (len(told.done_steps), "done before"),
-        (len(told.skipped_steps), "skipped"),
-        (len(told.failed_steps), "failed"),
-    ]
-    said = ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing to do"
     figures = told.completion
-    return f"Run {plain(told.run_id)}: **{said}**, completion {figures.ok} of {figures.to_run}."
+    done = f"completion {figures.ok} of {figures.to_run}"
+    return f"Run {plain(told.run_id)}: **{told.counted}**, {done}."
 
 
 def _row(step: StepTold, title: str) -> str:
