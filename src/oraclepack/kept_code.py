@@ -19,8 +19,12 @@ from types import CodeType, ModuleType
 
 from oraclepack import __version__
 
-_Entry = tuple[bool, int, int, bytes]
-"""Of a module: is it a package, time and size of the source, the code."""
+_Entry = tuple[bool, int, int]
+"""Of a module: is it a package, time and size of the source."""
+_Place = tuple[int, int, int]
+"""Of its code: where it begins behind the table, its length and checksum."""
+_HEAD = 8
+"""Checksum and length of the table of all modules, with which the file begins."""
 
 
 class KeptCode:
@@ -35,7 +39,7 @@ class KeptCode:
         # Its name tells the version of Python and how much it optimises.
         cached = spec.cached if spec is not None else None
         self._path = f"{cached}.all" if cached and not _goes_by_content(cached) else None
-        self._entries = _read(self._path, self._made_by) if self._path else {}
+        self._kept = _Kept(self._path, self._made_by)
         self._missed: set[str] = set()
 
     def find_spec(
@@ -44,11 +48,11 @@ class KeptCode:
         """How to load one of our modules; nothing if its code is not kept or is older."""
         if not name.startswith(self._prefix):
             return None
-        entry = self._entries.get(name)
-        if entry is not None:
-            is_package, time, size, code = entry
+        if name in self._kept.table:
+            (is_package, *stamp), place = self._kept.table[name]
             source = self._source(name, is_package=is_package)
-            if _stamp(source) == (time, size):
+            code = self._kept.code(place) if _stamp(source) == tuple(stamp) else None
+            if code is not None:
                 loader = _Loader(name, source, code)
                 spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
                 if is_package:
@@ -69,9 +73,10 @@ class KeptCode:
         found = {name: entry for name in sorted(self._missed) if (entry := self._made(name))}
         if found:
             there = {
-                name: entry
-                for name, entry in self._entries.items()
+                name: (entry, code)
+                for name, (entry, place) in self._kept.table.items()
                 if _stamp(self._source(name, is_package=entry[0])) is not None
+                and (code := self._kept.code(place)) is not None
             }
             with contextlib.suppress(OSError):
                 _write(self._path, self._made_by, there | found)
@@ -80,7 +85,7 @@ class KeptCode:
         inside = name.removeprefix(self._prefix).replace(".", "/")
         return f"{self._folder}/{inside}{'/__init__.py' if is_package else '.py'}"
 
-    def _made(self, name: str) -> _Entry | None:
+    def _made(self, name: str) -> tuple[_Entry, bytes] | None:
         spec = getattr(sys.modules.get(name), "__spec__", None)
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
             return None
@@ -93,7 +98,38 @@ class KeptCode:
             return None
         if code is None or before is None or before != _stamp(source) or spec.origin != source:
             return None  # edited while we looked, or not ours
-        return (is_package, *before, marshal.dumps(code))
+        return (is_package, *before), marshal.dumps(code)
+
+
+class _Kept:
+    """The file: a table of what it holds, then the codes one after another, read when wanted."""
+
+    def __init__(self, path: str | None, made_by: str) -> None:
+        self.table: dict[str, tuple[_Entry, _Place]] = {}
+        if path is None:
+            return
+        try:
+            # Whatever else stands there, a pipe say, must not be waited for.
+            self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            head = os.read(self._file, _HEAD)
+            table = os.read(self._file, int.from_bytes(head[4:], "big"))
+            if head[:4] != zlib.crc32(table).to_bytes(4, "big"):
+                return
+            maker, entries = marshal.loads(table)  # noqa: S302 - as good as Python's own files
+        except (OSError, EOFError, ValueError, TypeError):
+            return
+        self._codes = _HEAD + len(table)
+        if maker == made_by:
+            self.table = entries
+
+    def code(self, place: _Place) -> bytes | None:
+        """The code of a module; nothing if it is damaged."""
+        begin, length, checksum = place
+        try:
+            code = os.pread(self._file, length, self._codes + begin)
+        except OSError:
+            return None
+        return code if zlib.crc32(code) == checksum else None
 
 
 class _Loader(SourceFileLoader):
@@ -125,31 +161,19 @@ def _stamp(source: str) -> tuple[int, int] | None:
     return seen.st_mtime_ns, seen.st_size
 
 
-def _read(path: str, made_by: str) -> dict[str, _Entry]:
-    try:
-        # Whatever else stands there, a pipe say, must not be waited for.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            checksum, content = file.read(4), file.read()
-        if checksum != _checksum(content):
-            return {}
-        maker, entries = marshal.loads(content)  # noqa: S302 - as good as Python's own files
-    except (OSError, EOFError, ValueError, TypeError):
-        return {}
-    return entries if maker == made_by and isinstance(entries, dict) else {}
-
-
-def _write(path: str, made_by: str, entries: dict[str, _Entry]) -> None:
-    content = marshal.dumps((made_by, entries))
+def _write(path: str, made_by: str, modules: dict[str, tuple[_Entry, bytes]]) -> None:
+    table, begin = {}, 0
+    for name, (entry, code) in modules.items():
+        table[name] = entry, (begin, len(code), zlib.crc32(code))
+        begin += len(code)
+    content = marshal.dumps((made_by, table))
+    head = zlib.crc32(content).to_bytes(4, "big") + len(content).to_bytes(4, "big")
     beside = f"{path}.{os.getpid()}"
     try:
         with open(beside, "wb") as file:  # noqa: PTH123
-            file.write(_checksum(content) + content)
+            file.writelines([head, content, *(code for _, code in modules.values())])
         os.replace(beside, path)  # noqa: PTH105
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(beside)  # noqa: PTH108
         raise
-
-
-def _checksum(content: bytes) -> bytes:
-    return zlib.crc32(content).to_bytes(4, "big")

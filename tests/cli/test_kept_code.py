@@ -103,7 +103,8 @@ def test_a_module_that_became_a_package_is_found(shelf: Path) -> None:
     [
         pytest.param(lambda _: b"", id="empty"),
         pytest.param(lambda content: content[:3], id="shorter than the checksum"),
-        pytest.param(lambda content: content[:-1], id="cut"),
+        pytest.param(lambda content: content[:20], id="cut"),
+        pytest.param(lambda _: bytes(8), id="nothing but zeros"),
         pytest.param(lambda content: content[:40] + b"?" + content[41:], id="one byte changed"),
         pytest.param(lambda content: content[:4] + b"N", id="of another kind"),
     ],
@@ -113,6 +114,23 @@ def test_a_damaged_file_is_not_believed(shelf: Path, damage: Callable[[bytes], b
     [kept] = _kept(shelf)
     kept.write_bytes(damage(kept.read_bytes()))
     assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _KEPT]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda content: content[:-1], id="cut"),
+        pytest.param(lambda content: content[:-1] + b"?", id="one byte changed"),
+    ],
+)
+def test_damaged_code_of_one_module_is_no_matter_of_others(
+    shelf: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    _load(shelf)
+    [kept] = _kept(shelf)
+    kept.write_bytes(damage(kept.read_bytes()))
+    assert _load(shelf) == "jars tin SourceFileLoader _Loader"
+    assert _load(shelf) == _KEPT
 
 
 def test_nothing_is_kept_where_python_keeps_nothing(shelf: Path) -> None:
