@@ -141,6 +141,8 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     waited_ms: int = 0
     exit_code: int | None = None
     session: str | None = None
+    sha256: str | None = None
+    """Of the verified answer, where there is exactly one."""
     usage: Usage | None = None
     adopted: bool = False
     """The answer of an earlier call, harvested instead of asked for again."""

@@ -13,6 +13,7 @@ from tests.app.calls.office import (
     ANSWER,
     ASK,
     COST,
+    OUT,
     Act,
     Office,
     ScriptedShim,
@@ -179,6 +180,7 @@ def test_a_changed_cached_answer_is_not_used(tmp_path: Path) -> None:
     office.call(shim)
     (path,) = office.world.cache.directory.glob("*.md")
     path.write_bytes(b"edited\n")
+    (office.root / OUT).unlink()
 
     office.call(shim)
 

@@ -15,6 +15,7 @@ from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
+from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.invocation import Shim
 from oraclepack.core.oracle_session import SessionRecord
@@ -77,6 +78,7 @@ def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) 
         notes.Tally(world),
         cache=Cache.OFF,
         session=found.record.id if found.record else None,
+        answer=found.answer,
         usage=found.record.usage if found.record else None,
         adopted=True,
     )
@@ -103,7 +105,7 @@ def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[j.InvocationInt
 def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
     """The answer to the same question that this run has had, though nothing could be kept of it.
 
-    The disk was full, say, or the cache was removed; the tool's own session has it still.
+    The disk was full, say, or the cache was removed; its file or the tool's session has it still.
     """
     key = prepared.key_value
     if key is None or not may_reuse(world, key) or len(prepared.outputs) != 1:
@@ -111,15 +113,13 @@ def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
     sessions = OracleSessions(oracle_home(prepared.call.env))
     for step in world.journal.state.steps.values():
         for made in reversed(step.invocations):
-            if made.intent is None or made.outcome is None or not made.outcome.ok:
+            outcome = made.outcome
+            if outcome is None or not outcome.ok or outcome.key != key:
                 continue
-            if made.outcome.key != key or made.outcome.session is None:
-                continue
-            for record in sessions.records():
-                if record.id == made.outcome.session and record.status == COMPLETED:
-                    found = _harvest(world, prepared, sessions, made.intent, record)
-                    if found.answer is not None:
-                        return found
+            record = sessions.record(outcome.session) if outcome.session else None
+            found = _harvest(world, prepared, sessions, outcome, record, outcome.sha256)
+            if found.answer is not None:
+                return found
     return None
 
 
@@ -178,23 +178,31 @@ def _harvest(
     world: CallWorld,
     prepared: Prepared,
     sessions: OracleSessions,
-    intent: j.InvocationIntent,
-    record: SessionRecord,
+    call: j.InvocationIntent | j.InvocationOutcome,
+    record: SessionRecord | None,
+    sha256: str | None = None,
 ) -> Adopted:
-    for data in _sources(world, sessions, intent, record):
+    """The answer of a call, if it can be found; `sha256` is its own, where it was seen whole."""
+    if record is not None and record.status == COMPLETED:
+        log = answer_in_log(sessions.log(record.id))
+    elif sha256 is not None:
+        record, log = None, None
+    else:
+        return Adopted()
+    # A step may have edited its files since; the log is the tool's alone.
+    written = (data for data in _written(world, call) if sha256 in {None, sha256_bytes(data)})
+    for data in (*written, *(() if log is None else (log.encode(),))):
         if is_true(world, prepared, data, record):
             return Adopted(data, record)
     return Adopted()
 
 
-def _sources(
-    world: CallWorld, sessions: OracleSessions, intent: j.InvocationIntent, record: SessionRecord
-) -> Iterator[bytes]:
-    """Where the answer may be: at its path, in quarantine, or in the tool's own log."""
-    step = world.journal.state.step(intent.step)
+def _written(world: CallWorld, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[bytes]:
+    """What is at the path of a call's answer, and what was moved from there to quarantine."""
+    step = world.journal.state.step(call.step)
     moved = [move for event in step.quarantined for move in event.moves]
-    places = [intent.output_path] if intent.output_path else []
-    places += [m.target for m in reversed(moved) if m.source == intent.output_path]
+    places = [call.output_path] if call.output_path else []
+    places += [m.target for m in reversed(moved) if m.source == call.output_path]
     for place in places:
         try:
             path = world.root / place
@@ -203,9 +211,6 @@ def _sources(
             continue
         if data is not None:
             yield data
-    answer = answer_in_log(sessions.log(record.id))
-    if answer is not None:
-        yield answer.encode()
 
 
 def _undecided(world: CallWorld, shim: Shim, record: SessionRecord | None) -> Adopted:

@@ -132,7 +132,8 @@ class _Answering:
             if stored is not None:
                 answer_files.publish(prepared.outputs[0], stored)
                 shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
-                notes.conclude(world, prepared, notes.Tally(world), cache=Cache.HIT)
+                tally = notes.Tally(world)
+                notes.conclude(world, prepared, tally, cache=Cache.HIT, answer=stored)
                 turn.settle()
                 return 0
             return self._adopt_or_ask(prepared, turn)

@@ -141,6 +141,7 @@ class Asking:
             exit_code=tried.end.exit_code,
             cache=self._cache,
             session=tried.record.id if tried.record else None,
+            answer=tried.answer if error is None else None,
             usage=tried.record.usage if tried.record else None,
         )
 

@@ -6,6 +6,7 @@ from oraclepack.adapters.claims import Claim
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
@@ -85,11 +86,12 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     exit_code: int | None = 0,
     cache: Cache = Cache.OFF,
     session: str | None = None,
+    answer: bytes | None = None,
     usage: Usage | None = None,
     adopted: bool = False,
     provider: str | None = None,
 ) -> None:
-    """What became of the call."""
+    """What became of the call; `answer` is what was verified."""
     call = prepared.call
     world.tell(
         j.InvocationOutcome(
@@ -104,6 +106,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             waited_ms=tally.waited_ms,
             exit_code=exit_code,
             session=session,
+            sha256=None if answer is None else sha256_bytes(answer),
             usage=usage,
             adopted=adopted,
             error=error,

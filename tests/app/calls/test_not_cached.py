@@ -1,0 +1,50 @@
+"""An answer that the cache does not have, and that was paid for all the same."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.app.calls.crashed import session
+from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
+
+EDITED = b"edited since\n"
+
+
+def answered(tmp_path: Path) -> tuple[Office, ScriptedShim]:
+    """A call that ended well, and a cache that somebody removed."""
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    session(office, "completed", f"\nAnswer:\n{ANSWER.decode()}\n{COST}")
+    assert office.call(shim) == 0
+    assert office.last.sha256 is not None
+    shutil.rmtree(office.world.cache.directory)
+    return office, shim
+
+
+@pytest.mark.parametrize("has_session", [True, False], ids=["", "its session is gone"])
+def test_it_is_known_by_its_hash_at_its_path(tmp_path: Path, *, has_session: bool) -> None:
+    office, shim = answered(tmp_path)
+    if not has_session:
+        shutil.rmtree(office.oracle_home / "sessions")
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1
+    assert (office.out(), office.last.adopted) == (ANSWER, True)
+
+
+def test_what_was_edited_since_is_not_taken_for_it(tmp_path: Path) -> None:
+    office, shim = answered(tmp_path)
+    office.put(OUT, EDITED)
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1
+    assert office.out() == ANSWER
+
+
+def test_where_nobody_has_it_any_more_the_question_is_asked(tmp_path: Path) -> None:
+    office, shim = answered(tmp_path)
+    shutil.rmtree(office.oracle_home / "sessions")
+    office.put(OUT, EDITED)
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 2
