@@ -1,7 +1,8 @@
 """What stands in for functions of the standard library does as these do."""
 
 import gettext
-import platform
+import subprocess
+import sys
 
 import pytest
 
@@ -19,5 +20,22 @@ def test_counts_choose_the_form_as_without_translations(count: int) -> None:
     assert libraries._counted("file", "files", count) == expected
 
 
-def test_the_system_has_the_name_that_platform_gives_it() -> None:
-    assert libraries._system() == platform.system()
+_PROGRAM = """
+import sys
+from oraclepack.cli.libraries import load_libraries
+load_libraries()
+left_out = {"decimal", "inspect", "msgspec.inspect", "urllib.parse", "uuid"}
+print(sorted(left_out & set(sys.modules)))
+import msgspec, pathlib
+print(msgspec.json.schema(int), msgspec.toml.encode, pathlib.Path("/a b").as_uri())
+"""
+
+
+def test_what_is_left_out_at_first_is_there_when_it_is_used() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True
+    )
+    first, second = ended.stdout.splitlines()
+    assert first == "[]"
+    assert second.startswith("{'type': 'integer'} <function encode")
+    assert second.endswith(" file:///a%20b")
