@@ -14,6 +14,7 @@ _LINES = (
     *("# note", "## Context", "  # note", "About $x here", "${y}", "$(date)", "", "true"),
     *('echo "a', 'b"', "echo a << b", "(( 1 << 2 ))", "if true; then", "fi", "true \\"),
     *("case a in a) true;& b) true;; esac", "# 02) ROI=1 two", "# 03) three", "# 04) four"),
+    *("a\\", "# 05 - five", "cat <<EE\\\nE", "EEE"),
     *("a \\", "a \\\\", "\\", "time {", "! {", "coproc X {", "}", "! while false; do", "done"),
 )
 blocks = st.lists(st.sampled_from(_LINES), min_size=2, max_size=9).map(
@@ -37,8 +38,8 @@ def steps_begin_where_bash_lets_them(lines: tuple[str, ...]) -> None:
     start = 0
     for row, line in enumerate(lines):
         before = "".join(f"{one}\n" for one in lines[start:row])
-        # Behind ` \\` the header is a comment of that command, and splits nothing bash would join.
-        if line.startswith("# 0") and _complete(before):
+        # A comment may hold a lone quote; the rest of a word behind `a\\` would open a string.
+        if line.startswith("# 0") and _complete(f"{before}# '\n"):
             found.append(line)
             start = row
     steps = parse_pack(f"# A pack\n\n```bash\n{whole}```\n", "pack.md", _complete).steps

@@ -31,6 +31,10 @@ from tests.packs import a_pack, pack_text
         pytest.param(
             "x `a b` y\n# 01) a\n:\n# 02) b\nx` --w `y\n", ["01", "02"], id="between backquotes"
         ),
+        pytest.param("# 01) a\n# b\\\n# 02) b\ntrue\n", ["01", "02"], id="one in a comment"),
+        pytest.param("# 01) a\nb;\\\n# 02) b\ntrue\n", ["01", "02"], id="one after a command"),
+        pytest.param("# 01) a\nb\\\\\n# 02) b\ntrue\n", ["01", "02"], id="two backslashes"),
+        pytest.param("# 01) a\n\\\n# 02) b\ntrue\n", ["01", "02"], id="nothing but one"),
         pytest.param("# 01) a\n  # 02) no\ntrue\n", ["01"], id="indented"),
         pytest.param("# 01) a\n# 1) part one\n# 2) part two\ntrue\n", ["01"], id="numbered notes"),
         pytest.param("# 02) b\n# 01) a\n# 01) a\n", ["02", "01", "01"], id="in any order"),
@@ -47,6 +51,9 @@ def test_step_headers_stand_at_the_top_level(bash: str, ids: list[str]) -> None:
         pytest.param("# 01) a\ntrue &&\n# 02) b\ntrue\n", ["# 02) b"], id="after &&"),
         pytest.param("# 01) a\nfor x in 1; do\n# 02) b\ntrue\ndone\n", ["# 02) b"], id="in a loop"),
         pytest.param("# 01) a\n{\n# 02) b\ntrue\n}\n", ["# 02) b"], id="in braces"),
+        pytest.param("# 01) a\nb\\\n# 02 - b\ntrue\n", ["# 02 - b"], id="glued to a word"),
+        pytest.param("# 01) a\nb\\\n\\\n# 02) b\n", ["# 02) b"], id="by two lines"),
+        pytest.param("# 01) a\nb\\ \\\n# 02) b\n", ["# 02) b"], id="to an escaped blank"),
         pytest.param(
             "# 01) a\nif true; then\n# 07) note\ntrue\nfi\n", [], id="not the next number"
         ),
@@ -172,6 +179,17 @@ def test_what_stands_behind_a_false_end_is_text(
         f"{text}\noracle -p no",
         "yes",
     ]
+
+
+@pytest.mark.parametrize("asked", [None, by_bash], ids=["the tree alone", "bash"])
+@pytest.mark.parametrize("opening", ["<<EO\\\nF", "<<-EO\\\nF > x", "<<EO\\\nF | cat"])
+def test_the_word_of_a_heredoc_may_stand_on_two_lines(
+    opening: str, asked: Callable[[str], bool] | None
+) -> None:
+    bash = f"# 01) a\ncat {opening}\noracle -p no\n# 02) no\nEOF\noracle -p yes\n# 02) b\n"
+    step, _ = parse_pack(pack_text(bash), "p.md", asked).steps
+
+    assert [call.prompt.text for call in step.calls if call.prompt] == ["yes"]
 
 
 def test_a_broken_step_does_not_hide_the_others() -> None:

@@ -66,7 +66,8 @@ def _renamed(place: Locator) -> Locator:
     lines = list(place.lines)
     for _ in range(sum(b"<<" in line for line in lines)):
         # What the tree makes of the lines behind a wrong end is wrong too: the first one only.
-        bodies = _bodies(syntax_tree(b"\n".join(lines)).root_node, lines)
+        # Without an end of the last line the tree overlooks a heredoc that it finds no end of.
+        bodies = _bodies(syntax_tree(b"\n".join((*lines, b""))).root_node, lines)
         wrong = next((body for body in bodies if body.end != body.told), None)
         if wrong is None or not _rename(lines, wrong):
             break
@@ -75,6 +76,8 @@ def _renamed(place: Locator) -> Locator:
 
 def _rename(lines: list[bytes], body: "_Body") -> bool:
     row, column = body.opening.start_point
+    if body.opening.end_point[0] > row:
+        return _shorten(lines, body)
     before, opening = lines[row][:column], lines[row][column:]
     end = lines[body.end] if body.end < len(lines) else b""
     word = _unused(body.word, lines)
@@ -83,6 +86,25 @@ def _rename(lines: list[bytes], body: "_Body") -> bool:
     lines[row] = before + opening.replace(body.word, word, 1)
     lines[body.end] = end.replace(body.word, word)
     return True
+
+
+def _shorten(lines: list[bytes], body: "_Body") -> bool:
+    """One letter for a bare word that stands on two lines, if there is room for it on the first."""
+    (row, column), (last, after) = body.opening.start_point, body.opening.end_point
+    word = _unused(b"E", lines)
+    room = len(lines[row]) - column - len(b"E\\")
+    is_bare = not is_quoted(_joined(text_of(body.opening)))
+    if word is None or last > row + 1 or room < 1 or not is_bare or body.end >= len(lines):
+        return False
+    lines[row] = lines[row][:column] + word + b" " * room + b"\\"
+    lines[last] = b" " * after + lines[last][after:]
+    lines[body.end] = word
+    return True
+
+
+def _joined(word: str) -> str:
+    """A word as bash takes it that goes on behind a backslash at the end of a line."""
+    return word.replace("\\\n", "")
 
 
 def _unused(word: bytes, lines: list[bytes]) -> bytes | None:
@@ -133,11 +155,12 @@ def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:
         opening, end = parts.get("heredoc_start"), parts.get("heredoc_end")
         if opening is None:
             continue
-        word = text_of(opening).translate(_UNQUOTED).encode()
+        written = _joined(text_of(opening))
+        word = written.translate(_UNQUOTED).encode()
         body = parts.get("heredoc_body", end)
         first = opening.end_point[0] + 1 if body is None else body.start_point[0]
         told = None if end is None else end.start_point[0]
-        quoted = is_quoted(text_of(opening))
+        quoted = is_quoted(written)
         row = _row_of(word, lines, first, indented="<<-" in parts, quoted=quoted)
         yield _Body(opening, word, first, row, told)
 
@@ -149,7 +172,7 @@ def _row_of(
     for row in range(first, len(lines)):
         line = before + lines[row]
         # Where the word is not quoted, bash joins lines before it looks for the end.
-        if not quoted and line.endswith(b"\\") and _goes_on(lines[row]):
+        if not quoted and line.endswith(b"\\") and goes_on(lines[row]):
             before = line[:-1]
             continue
         if (line.lstrip(b"\t") if indented else line) == word:
@@ -158,7 +181,8 @@ def _row_of(
     return len(lines)
 
 
-def _goes_on(line: bytes) -> bool:
+def goes_on(line: bytes) -> bool:
+    """Whether a backslash joins the next line to this one, where backslashes do."""
     return (len(line) - len(line.rstrip(b"\\"))) % 2 == 1
 
 

@@ -5,11 +5,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
+from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
 from oraclepack.parse.grammar import syntax_tree
 from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
-from oraclepack.parse.heredocs import all_end, all_seen, readable, rows_inside
+from oraclepack.parse.heredocs import all_end, all_seen, goes_on, readable, rows_inside
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.prefixes import hides
 
@@ -20,6 +22,8 @@ Complete = Callable[[str], bool]
 """Asks bash itself whether a text is a whole number of complete commands."""
 
 _DIGITS = tuple("0123456789")
+_BETWEEN_WORDS = regex(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
+"""An end behind which `#` begins a comment: a blank or an operator, and no backslash before it."""
 
 
 class Boundaries(msgspec.Struct):
@@ -78,7 +82,8 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
         node = root.named_descendant_for_point_range((row, column), (row, column + 1))
         comment = _comment(place, row, column, node, top_level)
         if comment is not None:
-            boundaries.add(comment, row, column)
+            is_top = comment.top_level and not _ends_a_word(root, lines, row)
+            boundaries.add(replace(comment, top_level=is_top), row, column)
     return boundaries
 
 
@@ -137,6 +142,19 @@ def _comment(
     parent = node.parent
     is_top = parent is not None and parent.type == "program" and top_level is None
     return Comment(text, span, top_level=is_top, in_function=_in_function(node))
+
+
+def _ends_a_word(root: "Node", lines: Sequence[bytes], row: int) -> bool:
+    """Whether a line ends a word of the line before: then its `#` is part of that word to bash."""
+    before = b""
+    while row > 0 and goes_on(lines[row - 1]):
+        row -= 1
+        end = len(lines[row])
+        node = root.named_descendant_for_point_range((row, end - 1), (row, end))
+        if node is not None and node.type == "comment":
+            break
+        before = lines[row][:-1] + before
+    return bool(before) and not _BETWEEN_WORDS.search(before)
 
 
 def _in_function(node: "Node") -> bool:

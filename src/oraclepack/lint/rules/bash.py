@@ -119,7 +119,8 @@ def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
     for comment in subject.pack.swallowed:
         shown = comment.text.partition(")")[0][:12]
         message = f"step header {shown}) stands inside a construct that begins before it"
-        yield Problem(comment.span, message, "end the loop, condition or function before it")
+        hint = "end the loop, condition, function or continued line before it"
+        yield Problem(comment.span, message, hint)
 
 
 def shellcheck_error(subject: Subject) -> Iterator[Problem]:
