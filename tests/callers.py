@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.gateway import Answer, Gateway
+from oraclepack.adapters.gateway import Gateway
+from oraclepack.adapters.reception import Answer
 from oraclepack.adapters.surroundings import private_directory
 from oraclepack.core.attempt import Outcome, Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun

@@ -230,3 +230,14 @@ def test_nothing_is_left_when_the_gateway_closes(tmp_path: Path) -> None:
 
     assert not folder.exists()
     assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_where_nobody_can_be_loaded_to_answer_a_call_fails_and_does_not_wait(
+    here: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "oraclepack.adapters.reception", None)
+
+    outcome, said = here.run("oracle -p q")
+
+    assert outcome.exit_code == 125, said
+    assert [type(fault) for fault in here.gateway.faults] == [ModuleNotFoundError]

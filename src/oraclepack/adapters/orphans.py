@@ -71,12 +71,13 @@ def become_subreaper() -> bool:
     """Have orphans of our descendants handed to us instead of to init (Linux); asked once."""
     if not processes.has_proc():
         return False
-    import ctypes  # noqa: PLC0415  costs milliseconds, and only a run needs it
-
     try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        return bool(libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
+        # What `ctypes` does for this one call, without the milliseconds that its import costs.
+        from _ctypes import call_function, dlopen, dlsym  # noqa: PLC0415
+
+        prctl = dlsym(dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
+        return bool(call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0)
+    except (ImportError, OSError):
         return False
 
 
