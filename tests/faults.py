@@ -3,7 +3,8 @@
 import errno
 import os
 import signal
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from oraclepack.adapters import disk
@@ -88,6 +89,18 @@ def die_at(number: int, *, torn: int | None = None) -> None:
         return None
 
     disk.set_hook(kill)
+
+
+def killed_at(number: int, act: Callable[[], object], *, torn: int | None = None) -> int:
+    """Do something in a child that dies at its n-th operation; the child's exit code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the child never returns to threads
+        child = os.fork()
+    if child == 0:
+        die_at(number, torn=torn)
+        act()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @contextmanager

@@ -1,10 +1,9 @@
 """A run killed at any operation on the disk, then continued, ends as one that was not."""
 
 import json
-import os
 import signal
-import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,12 @@ from oraclepack.adapters.journal import load
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.journal import StepFinished
 from tests.adapters.scripted_run import RUN_ID, STEPS, run
-from tests.faults import die_at, watched
+from tests.faults import killed_at, watched
 
 TEARS = (0, 1, 50)
 """How much of a write the disk takes before the kill; the moments take turns."""
 STRIDE = 4
 """Every fourth operation: the steps are alike, so each kind of moment is still met."""
-
-
-def run_and_die(root: Path, number: int) -> int:
-    """Run in a child that kills itself at an operation; the signal that ended it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the child never returns to threads
-        child = os.fork()
-    if child == 0:
-        die_at(number, torn=TEARS[number // STRIDE % len(TEARS)])
-        run(root)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def a_project(parent: Path, name: str) -> Path:
@@ -65,7 +52,8 @@ def test_a_run_killed_anywhere_ends_the_same(tmp_path: Path) -> None:
     moments = list(enumerate(operations, start=1))[::STRIDE]
     for number, operation in moments:
         root = a_project(tmp_path, f"killed-{number}")
-        assert run_and_die(root, number) == -signal.SIGKILL
+        torn = TEARS[number // STRIDE % len(TEARS)]
+        assert killed_at(number, partial(run, root), torn=torn) == -signal.SIGKILL
         for path in root.rglob("*.json"):
             json.loads(path.read_bytes())
         run(root)
