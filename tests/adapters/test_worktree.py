@@ -1,15 +1,12 @@
 """The work tree as git trees: what a step did is told exactly and taken back exactly."""
 
-import os
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.worktree import Worktree, WorktreeError
-
-Picture = dict[str, tuple[int, bytes | str]]
+from oraclepack.adapters.worktree import WorktreeError
+from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
 
 UNLIKELY_TASTE = {
     "diff.noprefix": "true",
@@ -20,60 +17,9 @@ UNLIKELY_TASTE = {
 }
 
 
-def bash(root: Path, script: str) -> None:
-    identity = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in _WHAT}
-    subprocess.run(["bash", "-euc", script], cwd=root, check=True, env=os.environ | identity)
-
-
-_WHAT = ("NAME", "EMAIL")
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository with files of many kinds, and work of the user's that is not committed."""
-    made = tmp_path / "project"
-    made.mkdir()
-    bash(
-        made,
-        r"""
-        git init -q
-        echo one >a.txt; printf 'x\ny\n' >b.txt; printf '\0\1' >c.bin; ln -s b.txt link
-        mkdir sub; echo s >sub/s.txt; echo ignored.txt >.gitignore
-        git add -A; git commit -qm all
-        echo mine >>b.txt; echo new >untracked.txt; echo staged >staged.txt; git add staged.txt
-        """,
-    )
-    return made
-
-
-def watched(root: Path, *own: str) -> Worktree:
-    found = Worktree.around(root, root / ".oraclepack/step", dict(os.environ), own)
-    assert found is not None
-    return found
-
-
-def picture(root: Path) -> Picture:
-    """Every file outside of git's and our own folders: its mode, and what it holds."""
-    found: Picture = {}
-    for path in sorted(root.rglob("*")):
-        relative = path.relative_to(root)
-        if path.is_dir() or relative.parts[0] in {".git", ".oraclepack"}:
-            continue
-        held = str(path.readlink()) if path.is_symlink() else path.read_bytes()
-        found[relative.as_posix()] = (path.lstat().st_mode, held)
-    return found
-
-
-def recorded(tree: Worktree, script: str) -> tuple[tuple[str, ...], Path]:
-    """What a script touches, and its patch."""
-    before = tree.snapshot()
-    bash(tree.top, script)
-    after = tree.snapshot()
-    patch = tree.folder / "changes.patch"
-    patch.write_bytes(tree.difference(before, after))
-    touched = tree.touched(before, after)
-    tree.forget()
-    return touched, patch
+    return a_repository(tmp_path / "project")
 
 
 @pytest.mark.parametrize("settings", [{}, UNLIKELY_TASTE], ids=["plain", "with odd settings"])
@@ -106,7 +52,7 @@ def test_what_a_step_did_is_taken_back(
 
     assert told == touched
     assert tree.holds(patch)
-    tree.take_back(patch)
+    taken_back(tree, patch)
     assert picture(root) == before
 
 
@@ -174,7 +120,7 @@ def test_files_may_be_left_out_of_taking_back(root: Path) -> None:
 
     assert not tree.holds(patch)
     assert tree.holds(patch, ["out[1].md"])
-    tree.take_back(patch, ["out[1].md"])
+    taken_back(tree, patch, "out[1].md")
     assert (root / "a.txt").read_text() == "one\n"
     assert not tree.holds(patch, ["out[1].md"])
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.adapters.reversal import Reversal
+from oraclepack.adapters.worktree import Worktree
 from tests.e2e.program import Ran, oraclepack
 from tests.packs import pack_text
 
@@ -173,6 +175,50 @@ def test_undo_refuses_when_the_files_have_changed_since(tmp_path: Path) -> None:
 
     assert refused.code == 2
     assert "not in the work tree as it left them" in refused.envelope["error"]["message"]
+    assert contents(root) == before
+
+
+def cut_off(root: Path) -> Path:
+    """An undo that was killed when one of its files was back; the folder it left."""
+    (patch,) = (root / ".oraclepack/runs").glob("*/steps/01/changes.patch")
+    tree = Worktree.around(root, patch.parent, dict(os.environ))
+    assert tree is not None
+    reversal = Reversal(tree, patch)
+    reversal.begin()
+    (root / "gone.txt").write_text("gone.txt\n")
+    return reversal.place
+
+
+@pytest.mark.parametrize("code", [7, 0], ids=["of a failed step", "of a step that went well"])
+def test_an_undo_that_was_cut_off_is_told_and_finished(tmp_path: Path, code: int) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit {code}\n")
+    before = contents(root)
+    run(root, "run", "pack.md")
+    place = cut_off(root)
+
+    again = run(root, "run", "pack.md", "--cwd", ".")
+    undone = run(root, "undo", "pack.md", "01")
+
+    assert again.envelope["error"]["code"] == "DIRTY_RERUN"
+    assert "an undo of step 01 was cut off" in again.envelope["error"]["message"]
+    assert "oraclepack undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
+    assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
+    assert contents(root) == before
+    assert not place.exists()
+
+
+def test_an_undo_is_not_finished_over_somebodys_work(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
+    run(root, "run", "pack.md")
+    place = cut_off(root)
+    (root / "tracked.txt").write_text("something else\n")
+    before = contents(root)
+
+    refused = run(root, "undo", "pack.md", "01")
+
+    assert refused.code == 2
+    assert "since the undo was cut off: tracked.txt" in refused.envelope["error"]["message"]
+    assert f"is in {place.relative_to(root)}" in refused.envelope["error"]["suggestion"]
     assert contents(root) == before
 
 

@@ -68,6 +68,14 @@ def make_link(text: str, path: Path) -> None:
     disk.sync_directory(path.parent)
 
 
+def replace_by_link(text: str, path: Path) -> None:
+    """A symbolic link in the place of a file, at once."""
+    temporary = files.temporary_beside(path)
+    disk.symlink(text, temporary)
+    disk.rename(temporary, path)
+    disk.sync_directory(path.parent)
+
+
 def _copy_content(source: Path, target: Path) -> None:
     reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -124,14 +124,21 @@ class Worktree(msgspec.Struct, frozen=True):
             return False
         return True
 
-    def take_back(self, patch: Path, without: Sequence[str] = ()) -> None:
-        """Apply a patch in reverse: all of it or nothing."""
-        self._reverse(patch, without)
+    def named_in(self, patch: Path, without: Sequence[str] = ()) -> tuple[str, ...]:
+        """The files that a patch changes, relative to the top of the work tree."""
+        listed = self._reverse(patch, without, "--numstat", "-z").split(b"\0")
+        return tuple(os.fsdecode(line.split(b"\t", 2)[2]) for line in listed if line)
 
-    def _reverse(self, patch: Path, without: Sequence[str], *how: str) -> None:
-        left_out = [f"--exclude={_literal(path)}" for path in without]
-        way = ("apply", "--reverse", "--whitespace=nowarn", *how)
-        self._git(*way, *left_out, str(patch.resolve()))
+    def take_back(self, patch: Path, without: Sequence[str], copies: Path) -> None:
+        """Apply a patch in reverse to copies of its files, with the settings of this work tree."""
+        words = _reversing(patch, without)
+        home = self._git("rev-parse", "--absolute-git-dir").decode().removesuffix("\n")
+        env = git.clean_environment(self.environment)
+        env |= {"GIT_DIR": home, "GIT_WORK_TREE": str(copies)}
+        _run([*_GIT, *words], copies, env)
+
+    def _reverse(self, patch: Path, without: Sequence[str], *how: str) -> bytes:
+        return self._git(*_reversing(patch, without), *how)
 
     def forget(self) -> None:
         """Remove what describing the tree left in our folder."""
@@ -152,6 +159,11 @@ class Worktree(msgspec.Struct, frozen=True):
             "GIT_OBJECT_DIRECTORY": str(self.folder / "objects"),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(theirs),
         }
+
+
+def _reversing(patch: Path, without: Sequence[str]) -> list[str]:
+    left_out = [f"--exclude={_literal(path)}" for path in without]
+    return ["apply", "--reverse", "--whitespace=nowarn", *left_out, str(patch.resolve())]
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -186,6 +198,8 @@ def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], said: bytes = b
         )
     except (OSError, subprocess.TimeoutExpired) as trouble:
         raise WorktreeError(str(trouble)) from None
+    if done.returncode < 0:
+        raise WorktreeError(f"git was ended by signal {-done.returncode}")
     if done.returncode != 0:
         told = done.stderr.decode("utf-8", "replace").strip().splitlines()
         raise WorktreeError(told[0] if told else "git failed without a word")

@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.reversal import Reversal, is_begun
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.dirty_rerun import leftover, work_tree
@@ -14,6 +16,8 @@ from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.result import Status
 from oraclepack.core.settings import CWD, Settings
+from oraclepack.core.step import Step
+from oraclepack.core.stepstate import StepState
 from oraclepack.core.undone import Undone
 
 
@@ -50,18 +54,45 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
                 f"{found.run.relative}/{change.patch} or its repository is gone",
                 hint="nothing was changed",
             )
-        left = leftover(tree, found.run, known, record.state.step(step_id))
-        if left is None:
-            raise InputError(
-                f"the changes of step {step_id} are not in the work tree as it left them",
-                hint=f"nothing was changed; look at {found.run.relative}/{change.patch}",
-            )
-        try:
-            tree.take_back(left.patch, left.without)
-        except WorktreeError as trouble:
-            raise InputError(f"git would not take it back: {trouble}") from None
+        reversal = Reversal(tree, found.run.path / change.patch)
+        if not is_begun(reversal.patch):
+            _begin(reversal, found.run, known, record.state.step(step_id))
+        files = _finish(reversal, found.run)
         record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
-    return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=left.files)
+        reversal.forget()
+    return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=files)
+
+
+def _begin(reversal: Reversal, run: RunDir, step: Step, state: StepState) -> None:
+    left = leftover(reversal.tree, run, step, state)
+    if left is None:
+        raise InputError(
+            f"the changes of step {step.id} are not in the work tree as it left them",
+            hint=f"nothing was changed; look at {_shown(reversal.patch, run)}",
+        )
+    try:
+        reversal.begin(left.without)
+    except WorktreeError as trouble:
+        reversal.forget()
+        raise InputError(
+            f"git would not take it back: {trouble}", hint="nothing was changed"
+        ) from None
+
+
+def _finish(reversal: Reversal, run: RunDir) -> tuple[str, ...]:
+    changed = reversal.changed_since()
+    if changed:
+        place = _shown(reversal.place, run)
+        raise InputError(
+            f"changed since the undo was cut off: {', '.join(changed[:5])}",
+            hint=f"each file as it was and as it shall be is in {place}: give one of them back and "
+            "undo again, or remove that folder and keep the work tree as it is",
+        )
+    return reversal.finish()
+
+
+def _shown(path: Path, run: RunDir) -> str:
+    return f"{run.relative}/{path.relative_to(run.path).as_posix()}"
 
 
 def _after_a_kill(pack: str, step_id: str, cwd: str) -> str:

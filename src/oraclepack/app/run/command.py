@@ -166,7 +166,7 @@ def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path
 
 
 def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, plan: Plan) -> None:
-    changed = any(record.state.step(one.step_id).change for one in plan.to_run)
+    changed = any(step.change for step in record.state.steps.values())
     if not changed or request.options.allow_dirty_rerun:
         return
     from oraclepack.app.run.dirty_rerun import refuse_dirty_rerun  # noqa: PLC0415 - seldom

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import surroundings
+from oraclepack.adapters.reversal import is_begun
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import Worktree
 from oraclepack.app.run.outputs import declared_paths
@@ -74,7 +75,13 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
 def refuse_dirty_rerun(
     root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan, argv: Sequence[str] = ()
 ) -> None:
-    """A step must not run over what its failed attempt left in the tree."""
+    """A step must not run over what its failed attempt left in the tree, nor over half of it."""
+    for step_id, state in sorted(record.state.steps.items()):
+        if any(one.patch and is_begun(run.path / one.patch) for one in state.changes):
+            raise DirtyRerunError(
+                f"an undo of step {step_id} was cut off: it may have taken back half of the files",
+                hint=f"{_undo(pack, step_id, argv)} takes back the rest",
+            )
     for one in planned.to_run:
         state, step = record.state.step(one.step_id), pack.step(one.step_id)
         failed = state.status in {Status.FAILED, Status.RUNNING} or state.rolled_back
@@ -84,12 +91,16 @@ def refuse_dirty_rerun(
         left = leftover(tree, run, step, state) if tree is not None else None
         # Mere outputs are set aside before the step runs again.
         if left is not None and set(left.files) - set(left.outputs):
-            undo = shlex.join(["oraclepack", "undo", pack.path, one.step_id, *_root_in(argv)])
+            undo = _undo(pack, one.step_id, argv)
             raise DirtyRerunError(
                 f"changes of an earlier attempt at step {one.step_id} are still in the work tree: "
                 f"{run.relative}/{state.change.patch}",
                 hint=f"{undo} takes them back, --allow-dirty-rerun runs the step over them",
             )
+
+
+def _undo(pack: Pack, step_id: str, argv: Sequence[str]) -> str:
+    return shlex.join(["oraclepack", "undo", pack.path, step_id, *_root_in(argv)])
 
 
 def _root_in(argv: Sequence[str]) -> list[str]:

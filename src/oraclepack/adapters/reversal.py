@@ -1,0 +1,180 @@
+"""A patch taken back so that a kill changes nothing, or leaves what the next command finishes.
+
+Git removes all files of a patch before it writes the first one: killed in between, it would take
+work with it that stands nowhere else. So it works on copies in the run directory. Once these are
+whole their folder gets its name, and from then on each file is put in place by itself.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from oraclepack.adapters import changes, disk, files, relocate
+from oraclepack.adapters.worktree import Worktree
+
+_ENDING = ".undo"
+_ATTRIBUTES = ".gitattributes"
+"""They decide how git writes other files."""
+
+_Face = tuple[str, bytes]
+"""What git sees of a file: its kind and what it holds."""
+
+
+class Reversal(msgspec.Struct, frozen=True):
+    """A patch that is taken back from a work tree."""
+
+    tree: Worktree
+    patch: Path
+
+    @property
+    def place(self) -> Path:
+        """The folder of the files as they were and as they shall be."""
+        return _place(self.patch)
+
+    def begin(self, without: Sequence[str] = ()) -> None:
+        """Let git take the patch back on copies; some files may be left out."""
+        self.forget()
+        # A name of its own: git may outlive a command that is killed, and still be at work there.
+        work = self.place.with_name(f"{self.place.name}-{os.getpid()}")
+        before, after = work / "before", work / "after"
+        files.make_private(before, after)
+        named = self.tree.named_in(self.patch, without)
+        for path in sorted({*named, *_attributes(named)}):
+            self._copy(path, before, after)
+        self.tree.take_back(self.patch, without, after)
+        try:
+            _sync(after)
+            disk.rename(work, self.place)
+            disk.sync_directory(self.place.parent)
+        except OSError as trouble:
+            raise files.cannot("keep", self.place, trouble) from trouble
+
+    def finish(self) -> tuple[str, ...]:
+        """Put in place what is not yet; tells all files of the patch."""
+        paths = self._paths()
+        try:
+            # What goes makes room: a file may come back where a directory is now.
+            for path in paths:
+                if _face(self._after(path)) is None:
+                    self._remove(path)
+            for path in paths:
+                if _face(self._real(path)) != _face(self._after(path)):
+                    self._put(path)
+        except OSError as trouble:
+            raise files.cannot("put back", trouble.filename or self.tree.top, trouble) from trouble
+        return paths
+
+    def changed_since(self) -> tuple[str, ...]:
+        """The files that are neither as they were nor as they shall be: somebody's work."""
+        return tuple(path for path in self._paths() if self._is_strange(path))
+
+    def forget(self) -> None:
+        """Remove the copies, and those of commands that were killed while they made them."""
+        for folder in self.patch.parent.glob(f"{self.patch.name}{_ENDING}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _paths(self) -> tuple[str, ...]:
+        """What differs, relative to the top of the work tree."""
+        both = {*_below(self.place / "before"), *_below(self.place / "after")}
+        differ = (path for path in both if _face(self._before(path)) != _face(self._after(path)))
+        return tuple(sorted(differ))
+
+    def _before(self, path: str) -> Path:
+        return self.place / "before" / path
+
+    def _after(self, path: str) -> Path:
+        return self.place / "after" / path
+
+    def _real(self, path: str) -> Path:
+        return self.tree.top / path
+
+    def _parents(self, path: str) -> list[Path]:
+        above = self._real(path).parents
+        return list(takewhile(lambda folder: folder != self.tree.top, above))
+
+    def _is_strange(self, path: str) -> bool:
+        if any(folder.is_symlink() for folder in self._parents(path)):
+            return True
+        known = (_face(self._before(path)), _face(self._after(path)))
+        return _face(self._real(path)) not in known
+
+    def _copy(self, path: str, *folders: Path) -> None:
+        source = self._real(path)
+        if _face(source) is None:
+            return
+        for folder in folders:
+            files.make_private((folder / path).parent)
+            try:
+                relocate.copy(source, folder / path)
+            except OSError as trouble:
+                raise files.cannot("copy", source, trouble) from trouble
+
+    def _remove(self, path: str) -> None:
+        place = self._real(path)
+        if _face(place) is not None:
+            disk.remove(place)
+        changes.remove_empty(self._parents(path))
+
+    def _put(self, path: str) -> None:
+        wanted, place = _face(self._after(path)), self._real(path)
+        assert wanted is not None
+        files.make_directories(place.parent)
+        files.sweep(place.parent)  # a command that was killed here may have left half a file
+        kind, held = wanted
+        if kind == "link":
+            relocate.replace_by_link(os.fsdecode(held), place)
+            return
+        now = _face(place)
+        # Git knows of a mode only whether it is a program's: the rest stays as it is.
+        like = place if now is not None and now[0] == kind else self._after(path)
+        files.write_atomic(place, held, mode=stat.S_IMODE(like.lstat().st_mode))
+
+
+def is_begun(patch: Path) -> bool:
+    """Some files of a patch may have been put in place, and not all."""
+    return _place(patch).is_dir()
+
+
+def _place(patch: Path) -> Path:
+    return patch.with_name(patch.name + _ENDING)
+
+
+def _face(path: Path) -> _Face | None:
+    """None where no file is; what stands in a directory has a face of its own."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        return "link", os.fsencode(path.readlink())
+    if not stat.S_ISREG(found.st_mode) or not os.access(path, os.R_OK):
+        return "other", b""
+    return "program" if found.st_mode & stat.S_IXUSR else "file", path.read_bytes()
+
+
+def _attributes(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        for folder in PurePosixPath(path).parents:
+            yield str(folder / _ATTRIBUTES)
+
+
+def _below(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(folder).as_posix()
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            disk.sync_directory(path)
+        elif not path.is_symlink():
+            disk.sync_file(path)
+    disk.sync_directory(folder)

@@ -1,0 +1,157 @@
+"""A patch is taken back whole, whoever is killed meanwhile, and never over somebody's work."""
+
+import os
+import shutil
+import signal
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oraclepack.adapters.reversal import Reversal, is_begun
+from oraclepack.adapters.worktree import WorktreeError
+from oraclepack.core.errors import WorldError
+from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
+from tests.faults import failing, killed_at
+from tests.faults import watched as counted
+
+CHANGES = """
+echo more >>b.txt; rm a.txt; mkdir a.txt; echo x >a.txt/x; rm link sub/s.txt
+ln -s untracked.txt link; echo other >staged.txt; mkdir -p new/er; echo n >new/er/n.txt
+"""
+STRIDE = 3
+"""Every third operation: the files are alike, so each kind of moment is still met."""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return a_repository(tmp_path / "project")
+
+
+def a_change(root: Path, script: str = CHANGES) -> Reversal:
+    """What a step did, recorded and still in the tree."""
+    tree = watched(root)
+    _, patch = recorded(tree, script)
+    return Reversal(tree, patch)
+
+
+def take_back(reversal: Reversal) -> None:
+    """What every `undo` does, the first one and the one after a kill."""
+    if not is_begun(reversal.patch):
+        reversal.begin()
+    reversal.finish()
+
+
+def test_killed_anywhere_it_leaves_what_the_next_one_finishes(root: Path, tmp_path: Path) -> None:
+    before = picture(root)
+    a_change(root)
+    changed = picture(root)
+    operations: list[str] = []
+    for number in range(0, 10_000, STRIDE):
+        copy = tmp_path / f"killed-{number}"
+        shutil.copytree(root, copy, symlinks=True)
+        reversal = Reversal(watched(copy), copy / ".oraclepack/step/changes.patch")
+        if number == 0:
+            with counted() as operations:
+                take_back(reversal)
+        elif number > len(operations):
+            break
+        else:
+            assert killed_at(number, partial(take_back, reversal), torn=1) == -signal.SIGKILL
+            for path, seen in picture(copy).items():
+                assert seen in {before.get(path), changed.get(path)} or path.endswith(".tmp")
+            assert not is_begun(reversal.patch) or not reversal.changed_since()
+            take_back(reversal)
+        assert picture(copy) == before, (number, operations[number - 1])
+        shutil.rmtree(copy)
+    assert len(operations) > 50
+
+
+def test_a_git_that_is_killed_has_touched_nothing(root: Path, tmp_path: Path) -> None:
+    reversal = a_change(root)
+    changed = picture(root)
+    (tmp_path / "bin").mkdir()
+    wrapper = tmp_path / "bin/git"
+    # As git does it: first all files of the patch go, then the new ones come.
+    wrapper.write_text(
+        "#!/bin/bash\n"
+        'case "$*" in *numstat*) ;; *apply*) rm -rf b.txt a.txt link; kill -9 $$ ;; esac\n'
+        f'exec {shutil.which("git")} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    killing = msgspec.structs.replace(reversal.tree, environment=environment)
+
+    with pytest.raises(WorktreeError, match="git was ended by signal 9"):
+        Reversal(killing, reversal.patch).begin()
+
+    assert picture(root) == changed
+    assert not is_begun(reversal.patch)
+
+
+def test_a_full_disk_stops_it_and_the_next_one_goes_on(root: Path) -> None:
+    before = picture(root)
+    reversal = a_change(root)
+    reversal.begin()
+
+    with failing(2, only="write"), pytest.raises(WorldError, match="No space left"):
+        reversal.finish()
+    assert picture(root) != before
+    reversal.finish()
+
+    assert picture(root) == before
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "strange"),
+    [
+        pytest.param("echo mine >>b.txt", ("b.txt",), id="edited"),
+        pytest.param("rm b.txt", ("b.txt",), id="removed"),
+        pytest.param("chmod +x b.txt", ("b.txt",), id="made a program"),
+        pytest.param("rm staged.txt; ln -s b.txt staged.txt", ("staged.txt",), id="made a link"),
+        pytest.param("mv new away; ln -s away new", ("new/er/n.txt",), id="behind a link"),
+        pytest.param("mkdir -p sub; echo s >sub/s.txt", (), id="taken back by hand"),
+        pytest.param("echo mine >>untracked.txt; touch c.bin", (), id="other files"),
+    ],
+)
+def test_what_somebody_changed_meanwhile_is_told(
+    root: Path, meanwhile: str, strange: tuple[str, ...]
+) -> None:
+    reversal = a_change(root)
+    reversal.begin()
+
+    bash(root, meanwhile)
+
+    assert reversal.changed_since() == strange
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        pytest.param("*.txt text eol=crlf", id="line ends of another system"),
+        pytest.param("*.txt ident", id="marks that git fills in"),
+    ],
+)
+def test_git_writes_as_it_would_in_the_work_tree(root: Path, attributes: str) -> None:
+    bash(
+        root,
+        f"echo '{attributes}' >.gitattributes; echo '$Id$' >sub/s.txt; git add -A;"
+        "git commit -qm as; rm *.txt sub/*.txt; git checkout -q .",
+    )
+    before = picture(root)
+    reversal = a_change(root, "rm a.txt; for f in b.txt sub/s.txt; do tac $f >x; mv x $f; done")
+
+    taken_back(reversal.tree, reversal.patch)
+
+    assert picture(root) == before
+
+
+def test_what_git_does_not_know_of_a_mode_stays(root: Path) -> None:
+    (root / "b.txt").chmod(0o600)
+    before = picture(root)
+    reversal = a_change(root, "echo more >>b.txt")
+
+    taken_back(reversal.tree, reversal.patch)
+
+    assert picture(root) == before
