@@ -14,6 +14,7 @@ from oraclepack.intercept.adoption import (
 )
 
 DONE = SessionRecord("s", "completed")
+FAILED = SessionRecord("s", "error")
 RUNNING = SessionRecord("s", "running")
 PENDING = SessionRecord("s", "pending")
 PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
@@ -25,7 +26,10 @@ PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
         pytest.param(None, Lives(), Adoption.CALL, id="no record: nothing was asked"),
         pytest.param(None, Lives(caller=True), Adoption.WAIT, id="no record yet, but it lives"),
         pytest.param(DONE, Lives(), Adoption.HARVEST, id="answered while we were dead"),
-        pytest.param(SessionRecord("s", "error"), Lives(), Adoption.CALL, id="it failed"),
+        pytest.param(FAILED, Lives(), Adoption.CALL, id="it failed"),
+        pytest.param(FAILED, Lives(caller=True), Adoption.WAIT, id="a try failed, the next lives"),
+        pytest.param(DONE, Lives(caller=True), Adoption.WAIT, id="a try was cut, the next lives"),
+        pytest.param(PRO, Lives(caller=True, worker=False), Adoption.WAIT, id="a worker was lost"),
         pytest.param(
             SessionRecord("s", "cancelled"), Lives(), Adoption.CALL, id="it was cancelled"
         ),
@@ -40,6 +44,23 @@ PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
 )
 def test_adoption(record: SessionRecord | None, lives: Lives, expected: Adoption) -> None:
     assert adoption(record, lives) is expected
+
+
+@pytest.mark.parametrize(
+    ("record", "lives", "expected"),
+    [
+        pytest.param(None, Lives(caller=True), Adoption.UNKNOWN, id="no record, and it lives"),
+        pytest.param(RUNNING, Lives(caller=True), Adoption.UNKNOWN, id="it runs and runs"),
+        pytest.param(FAILED, Lives(caller=True), Adoption.UNKNOWN, id="the try after a failed one"),
+        pytest.param(DONE, Lives(caller=True), Adoption.HARVEST, id="answered, but does not end"),
+        pytest.param(PRO, Lives(worker=True), Adoption.UNKNOWN, id="a worker works and works"),
+        pytest.param(RUNNING, Lives(caller=False), Adoption.FORCE, id="dead, but marked running"),
+    ],
+)
+def test_adoption_when_patience_is_at_its_end(
+    record: SessionRecord | None, lives: Lives, expected: Adoption
+) -> None:
+    assert adoption(record, lives, waits=False) is expected
 
 
 def session(

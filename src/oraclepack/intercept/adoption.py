@@ -51,27 +51,28 @@ def adoption(record: SessionRecord | None, lives: Lives, *, waits: bool = True) 
 
     Without `waits`, what still works has taken longer than a call may.
     """
+    if lives.caller and waits:
+        # Whatever is recorded may be an earlier try; that of this process may be yet to come.
+        return Adoption.WAIT
     match record.status if record else None:
         case "completed":
             return Adoption.HARVEST
+        case _ if lives.caller:
+            return Adoption.UNKNOWN
         case "running" | "pending" if record:
             found = _unfinished(record, lives)
-        case None if lives.caller:
-            found = Adoption.WAIT
+            return Adoption.UNKNOWN if found is Adoption.ATTACH and not waits else found
         case _:
-            found = Adoption.CALL
-    goes_on = found in {Adoption.WAIT, Adoption.ATTACH}
-    return Adoption.UNKNOWN if goes_on and not waits else found
+            return Adoption.CALL
 
 
 def _unfinished(record: SessionRecord, lives: Lives) -> Adoption:
+    """Of a session that is marked as running, though its caller is not known to live."""
     if record.detached or record.worker_pid is not None:
         if lives.worker is None:
             return Adoption.UNKNOWN
         return Adoption.ATTACH if lives.worker else Adoption.FORCE
-    if lives.caller is None:
-        return Adoption.UNKNOWN
-    return Adoption.WAIT if lives.caller else Adoption.FORCE
+    return Adoption.UNKNOWN if lives.caller is None else Adoption.FORCE
 
 
 def matching(
