@@ -1,7 +1,6 @@
 """Findings as SARIF 2.1.0, which code hosts show beside the lines."""
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote
 
 import msgspec
 
@@ -74,6 +73,8 @@ def _result(path: str, finding: Finding, index: Mapping[object, int]) -> dict[st
 
 def _place(path: str) -> dict[str, object]:
     # A name that is no UTF-8 comes as lone surrogates; its bytes are what a URI can hold.
+    from urllib.parse import quote  # noqa: PLC0415 - `explain` needs only the texts of rules
+
     return {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}}
 
 
