@@ -25,12 +25,8 @@ class Started:
         self.bash = start_reading(block) if block is not None else None
 
 
-def facts_for(
-    pack: Pack, project_root: Path, *, shellcheck: bool = True, started: Started | None = None
-) -> Facts:
+def facts_for(pack: Pack, project_root: Path, *, started: Started | None = None) -> Facts:
     """Everything outside the text that the rules may know, asked for now."""
-    if not shellcheck:
-        return Facts(syntax=check_syntax(pack), paths=path_facts(pack, project_root))
     working = started or Started(pack.block)
     syntax = check_syntax(pack, working.bash)
     paths = path_facts(pack, project_root)

@@ -11,8 +11,6 @@ from oraclepack.adapters import journal as journal_file
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
-from oraclepack.core.legacy import file_names, legacy_report, legacy_state
-from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.core.outpath import RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
@@ -139,6 +137,10 @@ def _manifests(
     run: RunDir, pack: Pack | None, state: RunState, redactor: Redactor, *, legacy: bool
 ) -> Iterator[tuple[Path, bytes, int | None]]:
     """Each file with its content and its mode; None leaves the mode to the umask."""
+    # Only now: steps start sooner without them.
+    from oraclepack.core.legacy import file_names, legacy_report, legacy_state  # noqa: PLC0415
+    from oraclepack.core.manifest import run_manifest, steps_manifest  # noqa: PLC0415
+
     steps = redactor.clean_record(steps_manifest(pack, state))
     about_run = run_manifest(state)
     if about_run is not None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.checks import Started, facts_for
+from oraclepack.adapters.checker import Checker
+from oraclepack.adapters.checks import Started, facts_for, path_facts
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_root
-from oraclepack.adapters.syntax import complete
+from oraclepack.adapters.syntax import check_syntax, complete
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, Severity, has_errors, in_order
@@ -114,13 +115,15 @@ def _write(file: Path, text: str) -> None:
     write_atomic(file, text.encode(), follow=True)
 
 
-def errors_that_stop(pack: Pack, root: Path, settings: Settings) -> tuple[Finding, ...]:
-    """The errors before which nothing may run.
+def errors_that_stop(
+    pack: Pack, root: Path, settings: Settings, bash: Checker | None
+) -> tuple[Finding, ...]:
+    """The errors before which nothing may run; `bash` already reads the block.
 
     Shellcheck is not asked: it makes no errors here. What a pack cannot run with counts even if
     `--ignore` names it.
     """
-    facts = facts_for(pack, root, shellcheck=False)
+    facts = Facts(syntax=check_syntax(pack, bash), paths=path_facts(pack, root))
     select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
     subject = Subject(pack, facts)
     found = [*lint(subject, RULES, select=select, ignore=ignore)]

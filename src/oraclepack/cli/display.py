@@ -12,7 +12,6 @@ from oraclepack.app.run.command import RunRequest, look_up
 from oraclepack.app.run.recorder import Observer
 from oraclepack.cli.events import JsonLog, Lines
 from oraclepack.core import run_settings as rs
-from oraclepack.core.listing import title_of
 from oraclepack.core.ports import Ask
 from oraclepack.core.settings import COLOR, OUTPUT, Settings
 
@@ -90,6 +89,7 @@ class Table:
 
     def expect(self, request: RunRequest) -> None:
         from oraclepack.cli.live.frame import Planned  # noqa: PLC0415 - only on a terminal
+        from oraclepack.core.listing import title_of  # noqa: PLC0415
 
         found, plan = look_up(request)
         titles = {step.id: title_of(step) for step in request.pack.steps}

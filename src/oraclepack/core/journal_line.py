@@ -8,6 +8,7 @@ is noticed, and appending needs only the last checksum.
 """
 
 import zlib
+from functools import cache
 from typing import TypeAlias, get_args
 
 import msgspec
@@ -20,7 +21,11 @@ _MIDDLE = b'","e":'
 _TAIL = b"}\n"
 _PAYLOAD_AT = len(_HEAD) + 8 + len(_MIDDLE)
 
-_EVENT: msgspec.json.Decoder[KnownEvent] = msgspec.json.Decoder(KnownEvent)
+
+@cache
+def _events() -> msgspec.json.Decoder[KnownEvent]:
+    # Made when there is something to read: a new run has nothing, and shall not wait for it.
+    return msgspec.json.Decoder(KnownEvent)
 
 
 class Unknown(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +119,7 @@ def _read_line(line: bytes, crc: int, number: int) -> tuple[AnyEvent, int] | Dam
 
 def _read_event(payload: bytes, number: int) -> AnyEvent | Damage:
     try:
-        event = _EVENT.decode(payload)
+        event = _events().decode(payload)
     except msgspec.MsgspecError as problem:
         return _not_known(payload, number, str(problem))
     if isinstance(event, RunCreated) and event.schema_version > SCHEMA_VERSION:

@@ -1,6 +1,5 @@
 """The name of a run, and which run a command continues."""
 
-import re
 from collections.abc import Collection, Iterable
 from datetime import date
 from pathlib import PurePosixPath
@@ -8,9 +7,10 @@ from pathlib import PurePosixPath
 import msgspec
 
 from oraclepack.core.call_settings import REHEARSAL
+from oraclepack.core.regex import regex
 
-_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-_RUN_ID = re.compile(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
+_DATE = regex(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_RUN_ID = regex(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
 
 
 def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> str:

@@ -55,6 +55,8 @@ class Wish(msgspec.Struct, frozen=True):
     """Whether it is to be a rehearsal; None takes what there is."""
     legacy_files: bool = True
     observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
+    meanwhile: Callable[[], object] = bool
+    """What to do while the steps are at work: load what is needed after them."""
 
 
 def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
@@ -134,9 +136,12 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
                 f"another command began run {found.run.run_id} at the same moment",
                 hint="give the command again",
             )
-        legacy, observers = wish.legacy_files, wish.observers
+        legacy = wish.legacy_files
+        recorder = Recorder(
+            file, found.run, pack, legacy=legacy, observers=wish.observers, meanwhile=wish.meanwhile
+        )
         try:
-            with Recorder(file, found.run, pack, legacy=legacy, observers=observers) as recorder:
+            with recorder:
                 yield recorder
         except (WorldError, OSError) as trouble:
             world = trouble if isinstance(trouble, WorldError) else exhausted(trouble)

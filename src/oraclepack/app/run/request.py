@@ -57,6 +57,8 @@ def request_for(
     asked: Picked,
     observers: Sequence[Observer] = (),
     ask: Ask | None = None,
+    *,
+    meanwhile: Callable[[], object] = bool,
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
     root = Path(settings.root)
@@ -79,6 +81,7 @@ def request_for(
             rehearsal=is_rehearsal(settings[cs.ENGINE]),
             legacy_files=settings[rs.LEGACY_FILES],
             observers=observers,
+            meanwhile=meanwhile,
         ),
         argv=tuple(redactor.clean(word) for word in asked.argv),
         settings=_recorded(settings),
@@ -146,9 +149,13 @@ def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[s
 
 
 def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
-    from oraclepack.app.validate import errors_that_stop  # noqa: PLC0415 - loads every rule
+    from oraclepack.adapters.syntax import start_reading  # noqa: PLC0415 - for a new run only
 
-    errors = errors_that_stop(pack, root, settings)
+    # Bash reads the block while every rule is loaded.
+    bash = start_reading(pack.block) if pack.block is not None else None
+    from oraclepack.app.validate import errors_that_stop  # noqa: PLC0415 - the rules
+
+    errors = errors_that_stop(pack, root, settings, bash)
     if not errors:
         return
     first = errors[0]

@@ -1,0 +1,53 @@
+"""The answer of `run`: what was done or would be, for people and programs."""
+
+from pathlib import Path
+
+from oraclepack.app.run.command import RunRequest, RunResult
+from oraclepack.app.run.opening import Found
+from oraclepack.app.run.told import told, told_plan
+from oraclepack.app.step_summary import tell_github
+from oraclepack.cli.continuing import continuing
+from oraclepack.cli.picking import notices
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_text import Place, plan_text, run_text
+from oraclepack.core.envelope import Failure
+from oraclepack.core.exit_codes import ExitCode
+from oraclepack.core.plan import Plan
+from oraclepack.core.run_report import RunTold
+from oraclepack.core.step import PRELUDE
+
+
+def plan_reply(found: Found, plan: Plan) -> Reply:
+    report = told_plan(found, plan)
+    return Reply(report, plan_text(report), warnings=notices(found.notice))
+
+
+def run_reply(request: RunRequest, result: RunResult) -> Reply:
+    report = told(result)
+    code = ExitCode(result.exit_code)
+    way_on = continuing(request.argv, result.plan, result.state)
+    return Reply(
+        data=report,
+        text=run_text(report, Place(request.root, Path.cwd()), None if code else way_on),
+        exit_code=code,
+        warnings=notices(result.found.notice) + tell_github(report, request.pack),
+        error=_failure(report, code, way_on) if code else None,
+    )
+
+
+def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
+    way_on = f"to continue: {command}"
+    if code is ExitCode.POLICY:
+        message = told.completion.shortfall or code.meaning
+        return Failure("POLICY", message, phase="policy", suggestion=way_on)
+    if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
+        return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
+    where = f"step {told.failed_step}" if told.failed_step != PRELUDE else "the prelude"
+    rolled = f"; rollback {told.rollback_status}" if told.rollback_status != "not_attempted" else ""
+    return Failure(
+        "PARTIAL_FAILURE",
+        f"{where} failed{rolled}",
+        detail=told.rollback_error or "",
+        phase="run",
+        suggestion=way_on,
+    )
