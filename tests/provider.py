@@ -11,7 +11,6 @@ import select
 import socket
 import struct
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any, ClassVar
 
 _DIRECTIVE = re.compile(r"\[\[fault=(\w+)(?: first=(\d+))?\]\]")
 _FILE = re.compile(r"^### File(?: \d+)?: (.+)$", re.MULTILINE)
+_SLOW = 0.7
 
 REFUSALS = {
     "rate_limit": (429, "rate_limit_exceeded", "Rate limit reached. Please try again in 20s."),
@@ -36,8 +36,9 @@ REFUSALS = {
 """Faults that are an answer with a status of its own: status, code, message.
 
 The others: `drop` and `reset` (no answer), `hang` (none, ever), `hold` (none until
-`Provider.release` is set), `empty`, `garbage` (not JSON), `cut` (reset in the middle of the
-stream), `cut_clean` (an orderly end in the middle), `stall` (no end), `error_event`, `length`.
+`Provider.release` is set), `slow`, `empty`, `garbage` (not JSON), `cut` (reset in the middle of
+the stream), `cut_clean` (an orderly end there), `stall` (no end), `halfway` (the second half once
+`release` is set), `error_event`, `length`.
 """
 
 
@@ -76,7 +77,6 @@ class Provider:
     release: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
     arrived: threading.Condition = field(default_factory=threading.Condition)
-    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     _open: int = 0
 
     @property
@@ -110,11 +110,10 @@ class Provider:
     def _fault(self, prompt: str) -> str:
         found = _DIRECTIVE.search(prompt)
         rules = [Rule("", found[1], int(found[2]) if found[2] else None)] if found else []
+        earlier = sum(request.prompt == prompt for request in self.requests)
         for rule in (*rules, *self.rules):
-            if rule.match in prompt:
-                self._counts[rule.match, prompt] += 1
-                if rule.first is None or self._counts[rule.match, prompt] <= rule.first:
-                    return rule.fault
+            if rule.match in prompt and (rule.first is None or earlier < rule.first):
+                return rule.fault
         return "ok"
 
 
@@ -177,6 +176,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = request.fault
         if fault == "hold":
             self.provider.release.wait()
+        if fault == "slow":
+            self.provider.closing.wait(timeout=_SLOW)
         if fault == "hang":
             self._outstay()
         if fault in {"drop", "reset", "hang"} or self.provider.closing.is_set():
@@ -240,7 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
             case "error_event":
                 self._event({"error": {"message": "The server had an error", "code": None}})
                 self._end_stream()
-            case _:
+            case other:
+                if other == "halfway":
+                    self.provider.release.wait()
                 return False
         return True
 

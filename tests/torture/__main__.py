@@ -60,7 +60,8 @@ def table(tallies: Mapping[str, Tally]) -> str:
     width = max(map(len, tallies))
     rows = [f"{'attack':{width}}  trials   kills  broken"]
     for name, tally in tallies.items():
-        rows.append(f"{name:{width}}  {tally.trials:6}  {tally.kills:6}  {len(tally.broken):6}")
+        figures = f"{tally.trials:6}  {tally.kills:6}  {len(tally.broken):6}"
+        rows.append(f"{name:{width}}  {'not played' if tally.not_played else figures}")
     broken = Counter(one.promise for tally in tallies.values() for one in tally.broken)
     rows += ["", *(f"{broken[promise]:6}  {promise}" for promise in Promise)]
     trials = sum(tally.trials for tally in tallies.values())

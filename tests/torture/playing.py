@@ -68,6 +68,8 @@ def play_all(
 
 def line(name: str, tally: Tally, seconds: float) -> str:
     """The figures of an attack."""
+    if tally.not_played:
+        return f"{name}: not played: {tally.not_played}"
     facts = "".join(f", {count} {what}" for what, count in tally.facts.items())
     return (
         f"{name}: {tally.trials} trials, {tally.kills} kills, {len(tally.broken)} broken"

@@ -58,6 +58,8 @@ class Tally(msgspec.Struct, frozen=True):
     """Further figures worth printing: operations, calls, runners, damaged bytes."""
     where: dict[str, int] = {}
     """For kills: the histogram of the operations they came before or fell into."""
+    not_played: str = ""
+    """Why there are no figures: what the attack needs is not to be had here."""
 
 
 Attack = Callable[[Scene], Tally]

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.run.project import Zygote
+from tests.torture.__main__ import table
 from tests.torture.attacks import ATTACKS
 from tests.torture.bugs import BUGS, Bug, caught
-from tests.torture.tally import Scene
+from tests.torture.playing import line
+from tests.torture.tally import Scene, Tally
 
 SHARE = 0.004
 """Of the trials; an attack does at least one of each kind."""
@@ -52,3 +54,10 @@ def test_the_promise_holds_under(name: str, tmp_path: Path, zygote: Zygote) -> N
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.what)
 def test_a_deliberate_bug_is_caught(bug: Bug, tmp_path: Path, zygote: Zygote) -> None:
     assert caught(Scene(tmp_path, zygote, seed=1, share=SHARE), bug)[bug.breaks]
+
+
+def test_what_was_not_played_is_not_told_in_figures() -> None:
+    missing = Tally(0, not_played="there is no such tool")
+
+    assert line("real", missing, 0.0) == "real: not played: there is no such tool"
+    assert "real  not played\n" in table({"real": missing})

@@ -96,7 +96,7 @@ def _trial(site: Site, choose: Choose, moment: str) -> tuple[list[Broken], int, 
     tool = held(ground)
     killed = choose(ground, program, tool)
     assert killed, f"nobody to kill at {moment}"
-    dead = [pid for pid in killed if _kill(pid)]
+    dead = [pid for pid in killed if kill(pid)]
     opener = Thread(target=open_gate, args=(ground, tool))
     opener.start()
     program.wait()
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
     return meta
 
 
-def _kill(pid: int) -> bool:
+def kill(pid: int) -> bool:
     """Whether there was anybody to kill."""
     try:
         os.kill(pid, signal.SIGKILL)
