@@ -58,6 +58,7 @@ class KeptCode:
                 if is_package:
                     spec.submodule_search_locations = [os.path.dirname(source)]  # noqa: PTH120
                 spec.has_location = True
+                spec.cached = self._path
                 return spec
         self._missed.add(name)
         return None

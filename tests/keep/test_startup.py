@@ -22,6 +22,7 @@ HEAVY = {
     "_hashlib",
     "ast",
     "asyncio",
+    "click.termui",
     "concurrent.futures",
     "decimal",
     "dotenv",

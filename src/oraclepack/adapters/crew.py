@@ -1,8 +1,8 @@
 """Threads that work on steps side by side."""
 
 import threading
+from _queue import SimpleQueue  # by way of `queue` it would load more, and the first step waits
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Self
 
 from oraclepack.core.plan import PlannedStep

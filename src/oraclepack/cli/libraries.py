@@ -6,12 +6,25 @@ Python itself takes 14).
 """
 
 import typing
+from importlib import import_module
 
 from oraclepack.core.docstring import cleaned
 from oraclepack.core.late_import import imported_late, late_function
 
 _TYPING = ("NotRequired", "Required", "get_type_hints")
 """What msgspec asks `typing_extensions` for where that is installed; `typing` has it all by now."""
+
+_TERMUI = (
+    *("clear", "confirm", "echo_via_pager", "edit", "get_pager_file", "getchar", "launch"),
+    *("pause", "progressbar", "prompt", "secho", "style", "unstyle"),
+)
+"""By what click talks to people; our commands do that themselves."""
+_DATETIME = {
+    name: value
+    for name, value in vars(import_module("_datetime")).items()
+    if not name.startswith("__")
+}
+"""All of `datetime`; its own module holds the same once more in Python, to fall back to."""
 
 
 def load_libraries() -> None:
@@ -22,6 +35,8 @@ def load_libraries() -> None:
             "inspect": {"cleandoc": cleaned},  # for the help of each option
             "locale": {},  # by way of subprocess, if that is needed at all
             "urllib.parse": _late("urllib.parse", "quote_from_bytes"),  # by way of pathlib
+            "click.termui": _late("click.termui", *_TERMUI),
+            "datetime": _DATETIME,
             "decimal": {"Decimal": _NotOurs},
             "uuid": {"UUID": _NotOurs, "SafeUUID": _NotOurs},
             "msgspec.inspect": {},
@@ -32,7 +47,7 @@ def load_libraries() -> None:
             "textwrap": {},
             "typing_extensions": {name: getattr(typing, name) for name in _TYPING},
         },
-        lasting={"locale"},
+        lasting={"datetime", "locale"},
     ):
         import pathlib  # noqa: F401, PLC0415
 
