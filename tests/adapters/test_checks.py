@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.checker import Checker
-from oraclepack.adapters.checks import complete, facts_for, path_facts
+from oraclepack.adapters.checks import complete, facts_for
+from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import CheckStatus, PathFact, PathKind

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.checks import facts_for, path_facts
+from oraclepack.adapters.checks import facts_for
+from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.app.generate import Outcome, Wish, generate
 from oraclepack.core.facts import Facts

@@ -1,19 +1,14 @@
 """What the world says about a pack: bash, shellcheck, and the paths the pack names."""
 
-import functools
-import os
-import stat
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax, complete, start_reading
-from oraclepack.core.call import AttachmentKind
-from oraclepack.core.facts import CheckStatus, Facts, PathFact, PathKind
-from oraclepack.core.outpath import inside
+from oraclepack.core.facts import CheckStatus, Facts
 from oraclepack.core.pack import Fence, Pack
 
-__all__ = ["Started", "complete", "facts_for", "path_facts"]
+__all__ = ["Started", "complete", "facts_for"]
 
 
 class Started:
@@ -35,44 +30,3 @@ def facts_for(pack: Pack, project_root: Path, *, started: Started | None = None)
     else:
         verdict = working.shellcheck.result()
     return Facts(syntax, verdict, paths)
-
-
-def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
-    """The literal attachments and known outputs of a pack, as they stand in the project."""
-    root = os.path.realpath(project_root)
-    # Most of them share a folder, and to find the true place of one takes a look at each part.
-    folder = functools.cache(os.path.realpath)
-    return {path: _fact(root, path, folder) for path in sorted(set(_named(pack)))}
-
-
-def _named(pack: Pack) -> Iterator[str]:
-    for step in pack.steps:
-        for call in step.calls:
-            for attachment in call.attachments:
-                if attachment.kind is AttachmentKind.LITERAL:
-                    yield attachment.value
-        for output in step.outputs:
-            if output.path.value:
-                yield output.path.value
-
-
-def _fact(root: str, path: str, folder: Callable[[str], str]) -> PathFact:
-    try:
-        place = _true_place(os.path.join(root, path), folder)  # noqa: PTH118 - Path would fold `a/..`
-        if inside(root, place) is None:
-            return PathFact(PathKind.OUTSIDE)
-        found = os.stat(place)  # noqa: PTH116 - a string is what realpath gives
-    except (OSError, ValueError):
-        return PathFact(PathKind.MISSING)
-    if stat.S_ISDIR(found.st_mode):
-        return PathFact(PathKind.DIRECTORY)
-    return PathFact(PathKind.FILE, found.st_size)
-
-
-def _true_place(path: str, folder: Callable[[str], str]) -> str:
-    """As `os.path.realpath`, with the folder looked up by `folder`."""
-    above, _, name = path.rpartition("/")
-    if name in {"", ".", ".."} or not above:
-        return os.path.realpath(path)
-    place = f"{folder(above).rstrip('/')}/{name}"
-    return os.path.realpath(path) if os.path.islink(place) else place  # noqa: PTH114

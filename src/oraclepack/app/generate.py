@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from oraclepack.adapters import files
-from oraclepack.adapters.checks import path_facts
+from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.repository import read_repository
 from oraclepack.adapters.surroundings import environment
 from oraclepack.adapters.syntax import check_syntax

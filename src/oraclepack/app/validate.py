@@ -5,14 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.checker import Checker
-from oraclepack.adapters.checks import Started, facts_for, path_facts
+from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_root
-from oraclepack.adapters.syntax import check_syntax, complete
+from oraclepack.adapters.syntax import complete
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Finding, Severity, has_errors, in_order
+from oraclepack.core.finding import Finding, has_errors
 from oraclepack.core.ordering import roi_disorder
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import count
@@ -30,7 +29,6 @@ from oraclepack.core.validation import (
 from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.lint.suppress import is_binding
 from oraclepack.parse.pack import parse_pack
 
 _MOST_PASSES = 8
@@ -113,23 +111,6 @@ def _write(file: Path, text: str) -> None:
 
     sweep(file.resolve().parent)
     write_atomic(file, text.encode(), follow=True)
-
-
-def errors_that_stop(
-    pack: Pack, root: Path, settings: Settings, bash: Checker | None
-) -> tuple[Finding, ...]:
-    """The errors before which nothing may run; `bash` already reads the block.
-
-    Shellcheck is not asked: it makes no errors here. What a pack cannot run with counts even if
-    `--ignore` names it.
-    """
-    facts = Facts(syntax=check_syntax(pack, bash), paths=path_facts(pack, root))
-    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
-    subject = Subject(pack, facts)
-    found = [*lint(subject, RULES, select=select, ignore=ignore)]
-    found += lint(subject, [rule for rule in RULES if is_binding(rule)])
-    errors = (finding for finding in found if finding.severity is Severity.ERROR)
-    return in_order(dict.fromkeys(errors))
 
 
 def _look(
