@@ -1,5 +1,6 @@
 """The real oracle is asked, and whoever takes part is killed: the provider's bill decides."""
 
+import itertools
 import random
 import signal
 from collections import Counter
@@ -38,8 +39,7 @@ STORM = (
     ("empty", 1),
     ("slow", 1),
 )
-"""Faults, and how many requests meet them: the tool itself sends some of them three times."""
-RATE = 0.6
+"""Faults, one for each run, and how many requests meet them: the tool sends some three times."""
 _JOURNAL = "journal.jsonl"
 _PATIENCE = 30.0
 _SILENCE = 15.0
@@ -55,10 +55,11 @@ def kill_the_runner(scene: Scene, office: Office) -> Tally:
     broken: list[Broken] = []
     kills = 0
     moments = site.moments(KILLS, site.operations)
+    chance = random.Random(scene.seed)
+    storm = itertools.cycle(chance.sample(STORM, len(STORM)))
     for index, number in enumerate(moments):
-        chance = random.Random(f"{scene.seed} {number}")
-        rules = _storm(chance)
-        ground = office.ground(site, *rules)
+        rule = Rule(f"Question {1 + index % AT_ONCE}?", *next(storm))
+        ground = office.ground(site, rule)
         numbers = [number, chance.randrange(1, site.operations)][: 1 + index % 2]
         found = []
         for one in numbers:
@@ -69,18 +70,11 @@ def kill_the_runner(scene: Scene, office: Office) -> Tally:
         ran = ground.project.run()
         office.write_up(ground)
         found += site.judged(ground, ran)
-        told = f"killed at {numbers}, {[(one.fault, one.first) for one in rules]}"
+        told = f"killed at {numbers}, {rule.fault} {rule.first} times"
         broken += [placed(one, told) for one in found]
         clear(ground, found, f"{number}")
     facts = {"operations": site.operations, **office.facts}
     return Tally(len(moments), kills, tuple(broken), facts, +where)
-
-
-def _storm(chance: random.Random) -> list[Rule]:
-    """What the questions meet, the same for the same chance."""
-    questions = [f"Question {number}?" for number in range(1, AT_ONCE + 1)]
-    hit = [question for question in questions if chance.random() < RATE]
-    return [Rule(question, *chance.choice(STORM)) for question in hit]
 
 
 @dataclass(frozen=True)
