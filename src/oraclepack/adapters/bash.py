@@ -68,13 +68,14 @@ def run_attempt(
 
 
 def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Running:
-    call = shell.prepare(attempt, stack, records)
-    orphans.become_subreaper()
+    # One after the other: steps that got ready together would all start as late as the last.
     with (
+        orphans.starting(),
         _log(attempt.stdout_log) as stdout,
         _log(attempt.stderr_log) as stderr,
-        orphans.starting(),
     ):
+        call = shell.prepare(attempt, stack, records)
+        orphans.become_subreaper()
         # A session of its own: the terminal's Ctrl-C does not reach it past us, a program that
         # asks /dev/tty fails instead of hanging, and one signal reaches the whole group.
         process = subprocess.Popen(
