@@ -3,17 +3,18 @@
 import os
 import shutil
 import signal
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from oraclepack.adapters.reversal import Reversal, is_begun
+from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.core.errors import WorldError
 from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
-from tests.faults import failing, killed_at
+from tests.faults import failing, failing_once, killed_at
 from tests.faults import watched as counted
 
 CHANGES = """
@@ -103,6 +104,22 @@ def test_a_full_disk_stops_it_and_the_next_one_goes_on(root: Path) -> None:
     assert picture(root) == before
 
 
+def test_one_refusal_of_the_disk_puts_nothing_else_into_the_tree(
+    root: Path, tmp_path: Path
+) -> None:
+    before = picture(root)
+    a_change(root)
+    refused = [("remove", "/after/"), ("sync", "/after/"), ("rename", ".undo")]
+    for operation, at in [*refused, ("mkdir", ""), ("rmdir", ""), ("symlink", ""), ("remove", "")]:
+        copy = tmp_path / f"{operation}-{len(at)}"
+        shutil.copytree(root, copy, symlinks=True)
+        reversal = Reversal(watched(copy), copy / ".oraclepack/step/changes.patch")
+        with failing_once(operation, at), suppress(WorldError):
+            take_back(reversal)
+        take_back(reversal)
+        assert picture(copy) == before, (operation, at)
+
+
 @pytest.mark.parametrize(
     ("meanwhile", "strange"),
     [
@@ -155,3 +172,27 @@ def test_what_git_does_not_know_of_a_mode_stays(root: Path) -> None:
     taken_back(reversal.tree, reversal.patch)
 
     assert picture(root) == before
+
+
+@pytest.mark.parametrize(
+    ("listed", "kept"),
+    [
+        pytest.param((), [], id="all were taken back"),
+        pytest.param(("steps/01/changes.patch",), ["changes.patch.undo"], id="one was not"),
+        pytest.param(("steps/01/changes.2.patch",), ["changes.2.patch.undo"], id="the other"),
+        pytest.param(("steps/02/changes.patch",), [], id="one of another step was not"),
+    ],
+)
+def test_only_whole_copies_of_changes_still_listed_are_kept(
+    tmp_path: Path, listed: tuple[str, ...], kept: list[str]
+) -> None:
+    step = tmp_path / "steps/01"
+    for name in ("changes.patch", "changes.2.patch"):
+        for ending in (".undo", ".undo-12"):
+            (step / f"{name}{ending}/before").mkdir(parents=True)
+        (step / name).touch()
+
+    remove_left_over(tmp_path, listed)
+
+    assert sorted(path.name for path in step.glob("*.undo*")) == kept
+    assert len(list(step.glob("*.patch"))) == 2

@@ -3,19 +3,22 @@
 Git removes all files of a patch before it writes the first one: killed in between, it would take
 work with it that stands nowhere else. So it works on copies in the run directory. Once these are
 whole their folder gets its name, and from then on each file is put in place by itself.
+
+A folder of that name beside the patch of a change that the journal still lists: it was begun.
+Beside the patch of one that the journal says was taken back: it is done, the folder is left over.
 """
 
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from oraclepack.adapters import changes, disk, files, relocate
-from oraclepack.adapters.worktree import Worktree
+from oraclepack.adapters.worktree import Worktree, WorktreeError
 
 _ENDING = ".undo"
 _ATTRIBUTES = ".gitattributes"
@@ -48,7 +51,7 @@ class Reversal(msgspec.Struct, frozen=True):
             self._copy(path, before, after)
         self.tree.take_back(self.patch, without, after)
         try:
-            _sync(after)
+            _sync(work)
             disk.rename(work, self.place)
             disk.sync_directory(self.place.parent)
         except OSError as trouble:
@@ -105,12 +108,15 @@ class Reversal(msgspec.Struct, frozen=True):
 
     def _copy(self, path: str, *folders: Path) -> None:
         source = self._real(path)
-        if _face(source) is None:
+        found = _face(source)
+        if found is None:
             return
+        if found[0] == "other":
+            raise WorktreeError(f"{path} cannot be read")
         for folder in folders:
             files.make_private((folder / path).parent)
             try:
-                relocate.copy(source, folder / path)
+                _write(folder / path, found, stat.S_IMODE(source.lstat().st_mode))
             except OSError as trouble:
                 raise files.cannot("copy", source, trouble) from trouble
 
@@ -119,6 +125,7 @@ class Reversal(msgspec.Struct, frozen=True):
         if _face(place) is not None:
             disk.remove(place)
         changes.remove_empty(self._parents(path))
+        disk.sync_directory(next(folder for folder in place.parents if folder.is_dir()))
 
     def _put(self, path: str) -> None:
         wanted, place = _face(self._after(path)), self._real(path)
@@ -140,6 +147,17 @@ def is_begun(patch: Path) -> bool:
     return _place(patch).is_dir()
 
 
+def remove_left_over(run: Path, listed: Collection[str]) -> None:
+    """Remove the copies of a run that nobody needs: whole ones are kept for the changes listed.
+
+    The others are of changes that were taken back, or never became whole. Needs the run's lock.
+    """
+    for folder in run.glob(f"steps/*/*{_ENDING}*"):
+        patch, _, unfinished = folder.relative_to(run).as_posix().rpartition(_ENDING)
+        if unfinished or patch not in listed:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _place(patch: Path) -> Path:
     return patch.with_name(patch.name + _ENDING)
 
@@ -157,6 +175,20 @@ def _face(path: Path) -> _Face | None:
     if not stat.S_ISREG(found.st_mode) or not os.access(path, os.R_OK):
         return "other", b""
     return "program" if found.st_mode & stat.S_IXUSR else "file", path.read_bytes()
+
+
+def _write(path: Path, face: _Face, mode: int) -> None:
+    """Straight to its place: a temporary file that the disk lets stay would be put back too."""
+    kind, held = face
+    if kind == "link":
+        disk.symlink(os.fsdecode(held), path)
+        return
+    descriptor = disk.create(path, files.PRIVATE_FILE)
+    try:
+        disk.set_mode(descriptor, mode, path)
+        disk.write(descriptor, held, path)
+    finally:
+        os.close(descriptor)
 
 
 def _attributes(paths: Iterable[str]) -> Iterator[str]:
