@@ -9,46 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.reversal import Reversal
-from oraclepack.adapters.worktree import Worktree
-from tests.e2e.program import Ran, oraclepack
-from tests.packs import pack_text
-
-EDITS = """\
-echo edited >> tracked.txt
-printf 'new\\0binary' > made.bin
-rm gone.txt
-"""
-
-
-def a_project(folder: Path, bash: str, codex: str) -> Path:
-    """A repository with a pack, a scripted codex and a file of the user's that is not committed."""
-    root = folder / "project"
-    (root / "bin").mkdir(parents=True)
-    tool = root / "bin" / "codex"
-    tool.write_text(f"#!/bin/bash\n{codex}")
-    tool.chmod(0o755)
-    (root / "pack.md").write_text(pack_text(bash))
-    for name in ("tracked.txt", "gone.txt", "mine.txt"):
-        (root / name).write_text(f"{name}\n")
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
-        subprocess.run(["git", *identity, *words], cwd=root, check=True)
-    (root / "mine.txt").write_text("my own work\n")
-    return root
-
-
-def run(root: Path, *args: str) -> Ran:
-    path = f"{root / 'bin'}:{os.environ['PATH']}"
-    return oraclepack(root, *args, "--json", PATH=path)
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    names = ("tracked.txt", "gone.txt", "mine.txt", "made.bin")
-    return {name: (root / name).read_bytes() for name in names if (root / name).exists()}
-
-
-STEP = "# 01) implement\ncommand -v codex || exit 0\ncodex exec 'do it' < /dev/null\n"
+from tests.e2e.changing import EDITS, STEP, a_project, contents, run
+from tests.e2e.program import oraclepack
 
 
 def test_a_failed_change_is_recorded_stops_the_rerun_and_is_taken_back(tmp_path: Path) -> None:
@@ -175,50 +137,6 @@ def test_undo_refuses_when_the_files_have_changed_since(tmp_path: Path) -> None:
 
     assert refused.code == 2
     assert "not in the work tree as it left them" in refused.envelope["error"]["message"]
-    assert contents(root) == before
-
-
-def cut_off(root: Path) -> Path:
-    """An undo that was killed when one of its files was back; the folder it left."""
-    (patch,) = (root / ".oraclepack/runs").glob("*/steps/01/changes.patch")
-    tree = Worktree.around(root, patch.parent, dict(os.environ))
-    assert tree is not None
-    reversal = Reversal(tree, patch)
-    reversal.begin()
-    (root / "gone.txt").write_text("gone.txt\n")
-    return reversal.place
-
-
-@pytest.mark.parametrize("code", [7, 0], ids=["of a failed step", "of a step that went well"])
-def test_an_undo_that_was_cut_off_is_told_and_finished(tmp_path: Path, code: int) -> None:
-    root = a_project(tmp_path, STEP, f"{EDITS}exit {code}\n")
-    before = contents(root)
-    run(root, "run", "pack.md")
-    place = cut_off(root)
-
-    again = run(root, "run", "pack.md", "--cwd", ".")
-    undone = run(root, "undo", "pack.md", "01")
-
-    assert again.envelope["error"]["code"] == "DIRTY_RERUN"
-    assert "an undo of step 01 was cut off" in again.envelope["error"]["message"]
-    assert "oraclepack undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
-    assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
-    assert contents(root) == before
-    assert not place.exists()
-
-
-def test_an_undo_is_not_finished_over_somebodys_work(tmp_path: Path) -> None:
-    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
-    run(root, "run", "pack.md")
-    place = cut_off(root)
-    (root / "tracked.txt").write_text("something else\n")
-    before = contents(root)
-
-    refused = run(root, "undo", "pack.md", "01")
-
-    assert refused.code == 2
-    assert "since the undo was cut off: tracked.txt" in refused.envelope["error"]["message"]
-    assert f"is in {place.relative_to(root)}" in refused.envelope["error"]["suggestion"]
     assert contents(root) == before
 
 

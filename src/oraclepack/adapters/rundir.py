@@ -19,6 +19,7 @@ from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
 BACKUPS = "backups"
 """In a run directory."""
+_STEPS = "steps"
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -69,7 +70,12 @@ class RunDir(msgspec.Struct, frozen=True):
         return self.path / "_failed"
 
     def step(self, step_id: str) -> Path:
-        return self.path / "steps" / step_id
+        return self.path / _STEPS / step_id
+
+    @property
+    def has_changes(self) -> bool:
+        """Some step may have changed the work tree, whether or not that was taken back."""
+        return (self.path / _STEPS).is_dir()
 
     def attempts_seen(self) -> frozenset[str]:
         """The attempts that have left logs or copies here, whether or not the journal knows."""

@@ -6,15 +6,14 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.reversal import Reversal, is_begun
+from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.dirty_rerun import leftover, work_tree
+from oraclepack.app.run.dirty_rerun import leftover, recorded_patches, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, UsageError
-from oraclepack.core.result import Status
 from oraclepack.core.settings import CWD, Settings
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
@@ -33,18 +32,22 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
     clock = SystemClock()
     wish = Wish(run_id=run_id)
     found = find_run(root, pack, wish, clock)
-    change = found.state.step(step_id).change
+    state = found.state.step(step_id)
+    change = state.change
     if found.is_new:
         raise UsageError(
             f"there is no run to undo a step of: {found.reason}",
             hint="`oraclepack runs list` shows the runs; --run-id names one",
         )
-    if change is None or change.patch is None:
-        hint = "`oraclepack runs show` tells what each step left; --run-id names another run"
-        if found.state.step(step_id).status is Status.RUNNING:
-            hint = _after_a_kill(pack_path, step_id, settings[CWD])
+    if state.tree_before is not None:
         raise UsageError(
-            f"step {step_id} left no recorded change in run {found.run.run_id}", hint=hint
+            f"what the last attempt at step {step_id} changed is not recorded yet",
+            hint=_after_a_kill(pack_path, step_id, settings[CWD]),
+        )
+    if change is None or change.patch is None:
+        raise UsageError(
+            f"step {step_id} left no recorded change in run {found.run.run_id}",
+            hint="`oraclepack runs show` tells what each step left; --run-id names another run",
         )
     wish = msgspec.structs.replace(wish, legacy_files=found.state.has_legacy_files)
     with opened(found, pack, wish, clock, "undo") as record:
@@ -54,6 +57,7 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
                 f"{found.run.relative}/{change.patch} or its repository is gone",
                 hint="nothing was changed",
             )
+        remove_left_over(found.run.path, recorded_patches(record.state))
         reversal = Reversal(tree, found.run.path / change.patch)
         if not is_begun(reversal.patch):
             _begin(reversal, found.run, known, record.state.step(step_id))
@@ -99,6 +103,6 @@ def _after_a_kill(pack: str, step_id: str, cwd: str) -> str:
     """What was not recorded when the step was cut off is recorded by the next run."""
     run = shlex.join(["oraclepack", "run", pack, *(["--cwd", cwd] if cwd else [])])
     return (
-        f"its attempt was cut off before that was recorded: {run} records what it left, and if "
-        f"that is anything stops before step {step_id}; then undo takes it back"
+        f"it was cut off: {run} records what it left, and if that is anything stops before step "
+        f"{step_id}; then undo takes it back"
     )

@@ -166,12 +166,15 @@ def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path
 
 
 def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, plan: Plan) -> None:
-    changed = any(step.change for step in record.state.steps.values())
-    if not changed or request.options.allow_dirty_rerun:
+    if not found.run.has_changes:
         return
-    from oraclepack.app.run.dirty_rerun import refuse_dirty_rerun  # noqa: PLC0415 - seldom
+    from oraclepack.app.run import dirty_rerun  # noqa: PLC0415 - seldom
 
-    refuse_dirty_rerun(request.root, request.pack, found.run, record, plan, request.argv)
+    dirty_rerun.refuse_half_undone(request.pack, found.run, record.state, request.argv)
+    if not request.options.allow_dirty_rerun:
+        dirty_rerun.refuse_dirty_rerun(
+            request.root, request.pack, found.run, record, plan, request.argv
+        )
 
 
 def _environment(options: RunOptions) -> dict[str, str]:

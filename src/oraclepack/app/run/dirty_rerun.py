@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import surroundings
-from oraclepack.adapters.reversal import is_begun
+from oraclepack.adapters.reversal import is_begun, remove_left_over
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import Worktree
 from oraclepack.app.run.outputs import declared_paths
@@ -72,16 +72,27 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
     return None
 
 
-def refuse_dirty_rerun(
-    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan, argv: Sequence[str] = ()
-) -> None:
-    """A step must not run over what its failed attempt left in the tree, nor over half of it."""
-    for step_id, state in sorted(record.state.steps.items()):
-        if any(one.patch and is_begun(run.path / one.patch) for one in state.changes):
+def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[str] = ()) -> None:
+    """No step runs over half of a change: nobody has ever seen such a tree, so nobody allows it."""
+    remove_left_over(run.path, recorded_patches(state))
+    for step_id, step in sorted(state.steps.items()):
+        if any(one.patch and is_begun(run.path / one.patch) for one in step.changes):
             raise DirtyRerunError(
                 f"an undo of step {step_id} was cut off: it may have taken back half of the files",
                 hint=f"{_undo(pack, step_id, argv)} takes back the rest",
             )
+
+
+def recorded_patches(state: RunState) -> frozenset[str]:
+    """Of the changes that nobody took back, relative to the run directory."""
+    changes = (one for step in state.steps.values() for one in step.changes)
+    return frozenset(one.patch for one in changes if one.patch)
+
+
+def refuse_dirty_rerun(
+    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan, argv: Sequence[str] = ()
+) -> None:
+    """A step must not run over what its failed attempt left in the tree."""
     for one in planned.to_run:
         state, step = record.state.step(one.step_id), pack.step(one.step_id)
         failed = state.status in {Status.FAILED, Status.RUNNING} or state.rolled_back
