@@ -17,6 +17,7 @@ from tests.torture import (
     real_oracle,
     rollbacks,
     secrets,
+    undos,
     victims,
     whole_writes,
 )
@@ -40,5 +41,6 @@ ATTACKS: dict[str, Attack] = {
     **secrets.ATTACKS,
     **hostile_paths.ATTACKS,
     **rollbacks.ATTACKS,
+    **undos.ATTACKS,
     **whole_writes.ATTACKS,
 }
