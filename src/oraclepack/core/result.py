@@ -59,6 +59,10 @@ class Cache(StrEnum):
     OFF = "off"
 
 
+DETACHED = "DETACHED"
+"""The code of a call whose tool ended and left its question to a worker, which goes on."""
+
+
 class StepError(msgspec.Struct, frozen=True, kw_only=True):
     """Why a step, a call or the prelude failed."""
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core import journal as j
-from oraclepack.core.result import Process, Status, StepError, Verification
+from oraclepack.core.result import DETACHED, Process, Status, StepError, Verification
 
 StepEvent: TypeAlias = (
     j.StepStarted
@@ -34,7 +34,8 @@ class Invocation(msgspec.Struct, frozen=True):
     @property
     def is_open(self) -> bool:
         """It was meant to be made and nothing is known of its end: it may have been paid for."""
-        return self.outcome is None
+        error = self.outcome.error if self.outcome else None
+        return self.outcome is None or (error is not None and error.code == DETACHED)
 
 
 class StepState(msgspec.Struct, frozen=True):

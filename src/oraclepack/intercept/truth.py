@@ -7,6 +7,7 @@ import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.regex import regex
+from oraclepack.core.result import DETACHED
 from oraclepack.intercept.classify import Failure, FailureClass, classify
 
 COMPLETED = "completed"
@@ -50,7 +51,7 @@ def _detached(proof: Proof) -> Failure | None:
     running = proof.record is not None and proof.record.status in {"running", "pending"}
     if running or (_DETACHED.search(proof.out) and proof.answer_bytes is None):
         message = "the tool left its question running in the background and ended"
-        return Failure("DETACHED", FailureClass.FINAL, message)
+        return Failure(DETACHED, FailureClass.FINAL, message)
     return None
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.journal import Quarantined
 from oraclepack.core.result import Move, Process
 from oraclepack.intercept.adoption import OnUnknown
@@ -107,29 +106,6 @@ def test_a_worker_still_lives(tmp_path: Path) -> None:
         assert office.call(shim) == 0
     assert shim.orders == []
     assert office.last.adopted
-
-
-def test_a_worker_left_behind_by_this_very_call_is_waited_for(tmp_path: Path) -> None:
-    office = Office(tmp_path)
-    with living("oracle-worker") as (process, end):
-        worker = {"detached": True, "workerPid": process.pid}
-
-        def detach(order: ToolRun) -> ToolEnd:
-            del order
-            session(office, "running", lifecycle=worker)
-            return ToolEnd(0, "Session: s\nDetach: yes, polling\n")
-
-        def finish() -> None:
-            office.put(OUT, ANSWER)
-            session(office, "completed", lifecycle=worker)
-            end()
-
-        shim = EndingShim(finish)
-        shim.script = [detach]
-
-        assert office.call(shim, *("--no-wait", "-p", "why?", "--write-output", OUT)) == 0
-    assert len(shim.orders) == 1
-    assert office.last.session == "s"
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,10 @@ class _Answering:
             shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
             exit_code = take_over(world, prepared, shim, found)
         else:
-            exit_code = Asking(world, prepared, shim, turn.claim).ask(force=found.force)
+            asking = Asking(world, prepared, shim, turn.claim)
+            exit_code = asking.ask(force=found.force)
+            if asking.goes_on:
+                return exit_code
         turn.settle()
         return exit_code
 

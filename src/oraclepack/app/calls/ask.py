@@ -15,7 +15,7 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import Cache, StepError, Wait
+from oraclepack.core.result import DETACHED, Cache, StepError, Wait
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, waiting_note
@@ -38,6 +38,8 @@ class Asking:
         self._tally = notes.Tally(world)
         self._cache = Cache.MISS if prepared.key_value and world.options.use_cache else Cache.OFF
         self._contract_tries = world.options.output_retries
+        self.goes_on = False
+        """Somebody else still works on the question when we have ended."""
 
     def ask(self, *, force: bool = False) -> int:
         """Call the tool, again if that may help; the exit code for the step."""
@@ -51,6 +53,8 @@ class Asking:
             tried = self._harvested(tried)
             if tried.failure is None:
                 return self._succeeded(tried)
+            if tried.failure.code == DETACHED:
+                return self._left_to_a_worker(tried, tried.failure)
             if tried.end.stopped:
                 self._put_back(tried)
                 return self._stopped(tried.end.exit_code or STOPPED_EXIT)
@@ -114,6 +118,13 @@ class Asking:
             self._keep(tried, tried.answer)
         self._conclude(tried)
         return 0
+
+    def _left_to_a_worker(self, tried: Tried, failure: Failure) -> int:
+        """It goes on asking, so nothing is put back: the next command takes its answer."""
+        self.goes_on = True
+        self._say(f"{failure.code}: {failure.message}; run again to wait for its answer")
+        self._conclude(tried, failure.error())
+        return STOPPED_EXIT if tried.end.stopped else 1
 
     def _failed(self, tried: Tried, failure: Failure, reason: str) -> int:
         why = f" ({reason})" if reason and self._tally.attempts > 1 else ""

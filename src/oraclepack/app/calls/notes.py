@@ -155,8 +155,8 @@ def intend_other(
 
 
 def close(world: CallWorld, intent: j.InvocationIntent, *, adopted: bool) -> None:
-    """The end of a call that a crash cut off, now that it is known."""
-    message = "a crash cut the call off; it was asked again"
+    """The end of a call that we did not live to see, now that it is known."""
+    message = "the call was cut off; it was asked again"
     world.tell(
         j.InvocationOutcome(
             step=intent.step,

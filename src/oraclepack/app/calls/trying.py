@@ -17,7 +17,7 @@ from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.result import Wait
+from oraclepack.core.result import DETACHED, Wait
 from oraclepack.intercept.adoption import matching, session_id
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.overrides import effective_argv
@@ -59,7 +59,7 @@ def try_once(
     with slot:
         tally.attempts += 1
         tried = _call(world, prepared, shim, claim, force=force)
-        if tried.failure is not None and tried.failure.code == "DETACHED":
+        if tried.failure is not None and tried.failure.code == DETACHED:
             # The worker goes on asking, so the slot stays taken.
             return _attach(world, prepared, shim, tried)
         return tried
