@@ -25,7 +25,10 @@ WHOLE = frozenset({"ok", "hold", "slow", "halfway"})
 """What a provider thinks up an answer for and bills, whether or not anybody hears it."""
 HALF = frozenset({"cut", "cut_clean", "error_event", "empty"})
 """What it may bill as well, and what nobody can use."""
-_API = 'oracle --engine api --base-url "$BASE_URL" -m gpt-5.2 '
+_API = 'oracle --engine api --base-url "$BASE_URL" '
+WAITING = f"{_API}-m gpt-5.2 "
+DETACHED = f"{_API}-m gpt-5.5-pro --no-wait "
+"""The tool ends at once, and a worker of its own asks."""
 _NUMBER = re.compile(r"Question (\d+)\?")
 
 
@@ -39,9 +42,9 @@ class Office:
         self._programs = programs
         self._node = (programs / "node").resolve()
 
-    def site(self, questions: int) -> Site:
+    def site(self, questions: int, way: str = WAITING) -> Site:
         """A pack of so many questions at the same time, and all that is known of it undisturbed."""
-        steps = [asking(number).replace("oracle ", _API) for number in range(1, questions + 1)]
+        steps = [asking(number).replace("oracle ", way) for number in range(1, questions + 1)]
         shape = Shape("", "set -eu\nmkdir -p out\n" + "".join(steps))
         template = self._with_the_real_one(shape, questions)
         before = Snapshot.of(template)

@@ -4,7 +4,7 @@ import itertools
 import random
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -18,8 +18,8 @@ from tests.provider import Rule
 from tests.real.install import NotToBeHadError
 from tests.torture.checker import alive, corrupt, paid_twice
 from tests.torture.ground import Ground
-from tests.torture.kills import clear, killed_at, placed, unexpected
-from tests.torture.real_office import Office, an_office, is_completed
+from tests.torture.kills import Site, clear, killed_at, placed, unexpected
+from tests.torture.real_office import DETACHED, Office, an_office, is_completed
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 from tests.torture.victims import ENDED_BY_FORCE, kill
 
@@ -144,6 +144,12 @@ TRIALS = (
     Trial("all but the tool", "completed"),
     Trial("the runner", "starting after a cut"),
 )
+OF_WORKERS = (
+    Trial("the step", "waiting"),
+    Trial("all but the tool", "waiting"),
+    Trial("everything", "completed"),
+    Trial("the runner", "waiting"),
+)
 
 
 class Killed(NamedTuple):
@@ -159,12 +165,21 @@ def kill_victims(scene: Scene, office: Office) -> Tally:
     """The real `oracle` again: the runner, the step, all but the tool, the tool or everything dies
     while the tool starts, waits for the provider, has half of an answer, has written it or has
     recorded it. Where the tool lives, the answer comes when the next command says that it waits."""
-    site = office.site(1)
+    return _played(office, office.site(1), TRIALS[: scene.some(len(TRIALS))])
+
+
+def kill_beside_workers(scene: Scene, office: Office) -> Tally:
+    """The real `oracle` with `--no-wait`: it ends, and leaves the question to a worker, which
+    outlives the step, all but itself or the runner. Its answer is the one that counts."""
+    chosen = OF_WORKERS[: scene.some(len(OF_WORKERS))]
+    return _played(office, office.site(1, DETACHED), chosen)
+
+
+def _played(office: Office, site: Site, trials: Sequence[Trial]) -> Tally:
     where: Counter[str] = Counter()
     broken: list[Broken] = []
-    chosen = TRIALS[: scene.some(len(TRIALS))]
     again = 0
-    for trial in chosen:
+    for trial in trials:
         ground = office.ground(site, *trial.rules)
         killed = _killed(trial, office, ground)
         where[trial.moment] += killed.anybody
@@ -177,7 +192,7 @@ def kill_victims(scene: Scene, office: Office) -> Tally:
         broken += [placed(one, f"{trial.who}, {trial.moment}") for one in found]
         clear(ground, found, f"{trial.who} {trial.moment}".replace(" ", "-"))
     facts = dict(office.facts) | {ENDED_BY_FORCE: again}
-    return Tally(len(chosen), where.total(), tuple(broken), facts, +where)
+    return Tally(len(trials), where.total(), tuple(broken), facts, +where)
 
 
 def _killed(trial: Trial, office: Office, ground: Ground) -> Killed:
@@ -242,4 +257,5 @@ def _attack(kind: Callable[[Scene, Office], Tally]) -> Attack:
 ATTACKS: dict[str, Attack] = {
     "real-oracle-kills": _attack(kill_the_runner),
     "real-oracle-victims": _attack(kill_victims),
+    "real-oracle-workers": _attack(kill_beside_workers),
 }

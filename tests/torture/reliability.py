@@ -24,7 +24,8 @@ It is written by `make torture`; do not edit it.
 
 The tests run the real program against a scripted `oracle` that behaves as the real one does:
 it keeps a session record from before it asks until after it is answered, refuses a prompt that
-is being asked, and notes every answer it bills. After kills, faults of the disk and power cuts a
+is being asked, and notes every answer it bills. The attacks called `real-oracle-…` run the real
+one, and a provider on loopback keeps the account. After kills, faults of the disk and power cuts a
 checker compares that account with the run directories: each good answer was billed once; each lies
 at its path and in the cache or the run, byte for byte; nothing that is cut, empty or missing counts
 as answered; all files parse, the journal's checksums hold, no temporary file is left; nothing else
@@ -40,7 +41,8 @@ _LIMITS = """\
   again. With the browser engine this window is as long as the model thinks. The figures above
   count how often that happened here. Whoever kills runner, shim or shell kills no tool.
 - **Stopping is a wish.** Ctrl-C, a termination signal, `--step-timeout` and `--call-timeout` end
-  the tool too, and with it what it has asked.
+  the tool too, and with it what it has asked. A worker that the tool has left behind goes on; the
+  next command takes its answer.
 - **Billing is not ours to see.** What a provider charges for failed, cut or repeated requests, and
   what the tool's own client repeats, is counted by the scripted provider only.
 - **Power cuts are simulated.** A model of the disk forgets what was never synced, with or without
@@ -87,6 +89,9 @@ def _attacks(tallies: Mapping[str, Tally]) -> str:
         )
         kills = f", {tally.kills:,} kills" if tally.kills else ""
         doc = " ".join((inspect.getdoc(ATTACKS[name]) or "").split())
+        if tally.not_played:
+            rows.append(f"- **{name}** (not played: {tally.not_played}): {doc}")
+            continue
         rows.append(f"- **{name}** ({tally.trials:,} trials{kills}{told}): {doc}")
     return "\n".join([*rows, ""])
 
@@ -115,7 +120,7 @@ def _bugs(tallies: Mapping[str, Tally]) -> str:
 def _kills(tallies: Mapping[str, Tally]) -> str:
     where: Counter[str] = Counter()
     for name, tally in tallies.items():
-        if name.startswith(("kills-", "recovery-", "power-")):
+        if name.startswith(("kills-", "recovery-", "power-", "real-oracle-kills")):
             where.update({_folded(place): count for place, count in tally.where.items()})
     if not where:
         return ""
