@@ -14,7 +14,7 @@ _LINES = (
     *("# note", "## Context", "  # note", "About $x here", "${y}", "$(date)", "", "true"),
     *('echo "a', 'b"', "echo a << b", "(( 1 << 2 ))", "if true; then", "fi", "true \\"),
     *("case a in a) true;& b) true;; esac", "# 02) ROI=1 two", "# 03) three", "# 04) four"),
-    *("a\\", "# 05 - five", "cat <<EE\\\nE", "EEE"),
+    *("a\\", "  # 02) note", "\t# 03) note", "# 05 - five", "cat <<EE\\\nE", "EEE"),
     *("a \\", "a \\\\", "\\", "time {", "! {", "coproc X {", "}", "! while false; do", "done"),
 )
 blocks = st.lists(st.sampled_from(_LINES), min_size=2, max_size=9).map(
@@ -31,19 +31,33 @@ def _complete(text: str) -> bool:
 
 
 def steps_begin_where_bash_lets_them(lines: tuple[str, ...]) -> None:
-    whole = "".join(f"{line}\n" for line in lines)
+    whole = _text(lines)
     if not _complete(whole):
         return  # nobody can run it, and where its steps begin is a guess
-    found = []
+    headers, notes = [], set()
     start = 0
     for row, line in enumerate(lines):
-        before = "".join(f"{one}\n" for one in lines[start:row])
+        comment = line.lstrip()
+        indent = line[: len(line) - len(comment)]
         # A comment may hold a lone quote; the rest of a word behind `a\\` would open a string.
-        if line.startswith("# 0") and _complete(f"{before}# '\n"):
-            found.append(line)
+        if not comment.startswith("# 0") or not _complete(
+            f"{_text(lines[start:row])}{indent}# '\n"
+        ):
+            continue
+        if indent:
+            notes.add(_text(lines[:row]).count("\n"))
+        else:
+            headers.append(line[2:4])
             start = row
-    steps = parse_pack(f"# A pack\n\n```bash\n{whole}```\n", "pack.md", _complete).steps
-    assert [step.header.id for step in steps] == [line[2:4] for line in found]
+    head = "# A pack\n\n```bash\n"
+    pack = parse_pack(f"{head}{whole}```\n", "pack.md", _complete)
+    assert [step.header.id for step in pack.steps] == headers
+    above = head.count("\n") + 1
+    assert not notes & {comment.span.line - above for comment in pack.swallowed}
+
+
+def _text(lines: tuple[str, ...]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 TARGETS = (

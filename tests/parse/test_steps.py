@@ -54,6 +54,8 @@ def test_step_headers_stand_at_the_top_level(bash: str, ids: list[str]) -> None:
         pytest.param("# 01) a\nb\\\n# 02 - b\ntrue\n", ["# 02 - b"], id="glued to a word"),
         pytest.param("# 01) a\nb\\\n\\\n# 02) b\n", ["# 02) b"], id="by two lines"),
         pytest.param("# 01) a\nb\\ \\\n# 02) b\n", ["# 02) b"], id="to an escaped blank"),
+        pytest.param("# 01) a\nb\\\n  # 02) b\n", [], id="not glued behind blanks"),
+        pytest.param("# 01) a\nb\\\n\t# 02) b\n", [], id="nor behind a tab"),
         pytest.param(
             "# 01) a\nif true; then\n# 07) note\ntrue\nfi\n", [], id="not the next number"
         ),
@@ -104,6 +106,23 @@ def test_bash_decides_where_the_tree_misreads(bash: str) -> None:
     pack = parse_pack(pack_text(bash), "pack.md", by_bash)
 
     assert [step.header.title for step in pack.steps] == ["a", "yes"]
+
+
+@pytest.mark.parametrize("asked", [None, by_bash], ids=["the tree alone", "bash"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param("cat <<A <<B\na\nA\nb\nB\n", id="two heredocs"),
+        pytest.param("shopt -s extglob\nls !(x|y) @(a|b)\n", id="extglob"),
+        pytest.param("coproc NAME { cat; }\n", id="coproc"),
+    ],
+)
+def test_an_indented_note_behind_what_the_tree_misreads_is_no_header(
+    odd: str, asked: Callable[[str], bool] | None
+) -> None:
+    pack = parse_pack(pack_text(f"# 01) a\n{odd}  # 02) note\ntrue\n"), "pack.md", asked)
+
+    assert ([step.id for step in pack.steps], pack.swallowed, pack.misnumbered) == (["01"], (), ())
 
 
 _UNREADABLE = "# 04) d\ncase a in a) true;& b) true;; esac\n"

@@ -76,13 +76,15 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
         top_level = _without_tree(place, rows, complete)
         if top_level is None and not _is_clear(root, lines):
             inside = rows_inside(root, lines)
-            top_level = {row for row in rows if row not in inside and _at_start(place, row)}
+            top_level = {row for row in rows if row not in inside}
     for row in rows:
         column = len(place.lines[row]) - len(place.lines[row].lstrip())
         node = root.named_descendant_for_point_range((row, column), (row, column + 1))
         comment = _comment(place, row, column, node, top_level)
         if comment is not None:
-            is_top = comment.top_level and not _ends_a_word(root, lines, row)
+            # Indented it stands behind a blank: a comment, whatever the line before ends with.
+            in_a_word = column == 0 and _ends_a_word(root, lines, row)
+            is_top = comment.top_level and not in_a_word
             boundaries.add(replace(comment, top_level=is_top), row, column)
     return boundaries
 
@@ -135,12 +137,14 @@ def _comment(
 ) -> Comment | None:
     text = place.lines[row].strip().decode("utf-8", "replace")
     span = place.span((row, column), (row, len(place.lines[row].rstrip())))
-    if top_level is not None and row in top_level:
+    if top_level is not None and row in top_level and column == 0:
         return Comment(text, span, top_level=True)
     if node is None or node.type != "comment" or tuple(node.start_point) != (row, column):
         return None
-    parent = node.parent
-    is_top = parent is not None and parent.type == "program" and top_level is None
+    if top_level is None:
+        is_top = node.parent is not None and node.parent.type == "program"
+    else:
+        is_top = row in top_level
     return Comment(text, span, top_level=is_top, in_function=_in_function(node))
 
 
@@ -167,23 +171,17 @@ def _in_function(node: "Node") -> bool:
 
 
 def _without_tree(place: Locator, rows: list[int], complete: Complete | None) -> set[int] | None:
-    """The rows of headers as bash tells them; None where it cannot read the block."""
+    """The rows between complete commands as bash tells; None where it cannot read the block."""
     if complete is None or not complete(_text(place, 0, len(place.lines))):
         return None
     found: set[int] = set()
     start = 0
     for row in rows:
         # Bash is asked about what the tree cannot read: a process each time.
-        if _at_start(place, row) and (
-            _whole(place, start, row) or complete(_text(place, start, row))
-        ):
+        if _whole(place, start, row) or complete(_text(place, start, row)):
             found.add(row)
             start = row
     return found
-
-
-def _at_start(place: Locator, row: int) -> bool:
-    return place.lines[row].startswith(b"#")
 
 
 def _is_clear(root: "Node", lines: Sequence[bytes]) -> bool:
