@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TypeVar, cast
 
 import msgspec
 
-NAMES = ("*_KEY", "*_TOKEN", "*_SECRET", "*PASSWORD*")
-"""Variables whose values are secret, whatever the case of their names."""
+_ENDINGS = ("_KEY", "_TOKEN", "_SECRET")
+_INSIDE = "PASSWORD"
 SHORTEST = 6
 """Shorter values are left alone: `1` or `test` as a password would blot out every text."""
 OUR_WORDS = frozenset(
@@ -28,7 +27,9 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 def is_secret_name(name: str) -> bool:
-    return any(fnmatchcase(name.upper(), pattern) for pattern in NAMES)
+    """Whether the value of such a variable is secret, whatever the case of its name."""
+    upper = name.upper()
+    return upper.endswith(_ENDINGS) or _INSIDE in upper
 
 
 class Redactor:
