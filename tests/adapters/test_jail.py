@@ -27,7 +27,10 @@ def project(tmp_path: Path) -> Path:
         "loop-b": "loop-a",
         "absolute": str(tmp_path / "outside"),
         "dangling": "out/later.md",
+        "no-text": os.fsdecode(b"out/\xff.md"),
+        "through-no-text": os.fsdecode(b"\xff/../out/old.md"),
     }
+    (root / os.fsdecode(b"\xff")).mkdir()
     for name, target in links.items():
         (root / name).symlink_to(target)
     os.mkfifo(root / "out" / "fifo")
@@ -88,6 +91,9 @@ def test_allowed(project: Path, path: str, relative: str) -> None:
         ("loop-a", "cannot be looked at"),
         ("loop-a/x.md", "cannot be looked at"),
         ("x" * 300, "longer than"),
+        (os.fsdecode(b"\xff.md"), "not valid UTF-8"),
+        ("no-text", "not valid UTF-8"),
+        ("through-no-text", "not valid UTF-8"),
     ],
 )
 def test_refused(project: Path, path: str, words: str) -> None:
@@ -100,6 +106,7 @@ def test_refused(project: Path, path: str, words: str) -> None:
 def test_a_step_that_changed_its_directory_is_read_from_there(project: Path) -> None:
     assert jail(project, "../a.md", base=project / "out") == jail(project, "a.md")
     assert isinstance(jail(project, "../../a.md", base=project / "out"), Refused)
+    assert isinstance(jail(project, "a.md", base=project / os.fsdecode(b"\xff")), Refused)
 
 
 def test_git_behind_a_link_is_still_git(project: Path) -> None:

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from threading import Thread
 
+import msgspec
 import pytest
 
 from oraclepack.adapters.journal import NAME, JournalFile, load
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, WorldError
+from oraclepack.core.result import Move, Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.secrets import BLOT, Redactor
 from tests import events as e
@@ -158,6 +160,29 @@ def test_secrets_stay_out(tmp_path: Path) -> None:
 
     assert kept == j.Warned(seq=1, at=kept.at, message=f"{BLOT}: key {BLOT} refused")
     assert messages(tmp_path) == [f"{BLOT}: key {BLOT} refused"]
+
+
+def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
+    name, told = os.fsdecode(b"\xff.md"), r"\udcff.md"
+    move = Move(source="a.md", target=f"_failed/{name}")
+    events = (
+        j.Warned(message=f"{name} stays"),
+        j.TreeChanged(step="01", attempt=1, files=("a.md", name)),
+        j.Quarantined(step="01", attempt=1, moves=(move,)),
+        j.StepFinished(step="01", attempt=1, status=Status.OK, attached={name: "0"}),
+        j.SessionStarted(pid=1, host="box", argv=("run", name), settings={"a": [name], "b": 2}),
+    )
+    with a_journal(tmp_path, *STORY) as journal:
+        kept = [journal.append(event) for event in events]
+        state = journal.state
+
+    reading = load(tmp_path / NAME)
+    assert list(reading.events[len(STORY) :]) == kept
+    assert fold(reading.events) == state
+    for before, after in zip(events, kept, strict=True):
+        expected = msgspec.structs.replace(before, seq=after.seq, at=after.at)
+        assert repr(after) == repr(expected).replace(r"\udcff", r"\\udcff")
+    assert told in messages(tmp_path)[0]
 
 
 def test_threads_take_turns(tmp_path: Path) -> None:

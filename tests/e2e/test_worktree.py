@@ -156,7 +156,7 @@ def test_a_change_of_a_step_that_went_well_stands_in_the_manifest(tmp_path: Path
 
 
 def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
-    root = a_project(tmp_path, STEP, f"{EDITS}touch started; sleep 60\n")
+    root = a_project(tmp_path, STEP, f"{EDITS}: >$'\\xff'; touch started; sleep 60\n")
     before = contents(root)
     path = f"{root / 'bin'}:{os.environ['PATH']}"
     runner = subprocess.Popen(
@@ -183,6 +183,7 @@ def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
     assert "left over from a killed command and ended: codex" in again.err
     assert undone.code == 0
     assert contents(root) == before
+    assert not (root / os.fsdecode(b"\xff")).exists()
 
 
 @pytest.mark.parametrize(

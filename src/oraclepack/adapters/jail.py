@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.core.outpath import fault_of, guarded_place, inside
+from oraclepack.core.readable import readable
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -47,6 +48,8 @@ def _judge(root: Path, path: str, base: Path) -> Allowed | Refused:
     relative = inside(home, os.path.realpath(base / path))
     if relative is None:
         return Refused(path, f"it leads out of the project root {root}")
+    if readable(relative) != relative or _says_no_text(base / path):
+        return Refused(path, "a directory or a link on its way is not valid UTF-8")
     # As written too: `.git` may itself be a link to a place that looks harmless.
     written = inside(str(root), path, str(base)) or ""
     place = guarded_place(relative) or guarded_place(written)
@@ -64,6 +67,12 @@ def stays_inside(root: Path, place: Path) -> bool:
     real = os.path.realpath(place)
     homes = (os.path.realpath(root), os.path.realpath(root / ".oraclepack"))
     return any(inside(home, real) is not None for home in homes)
+
+
+def _says_no_text(path: Path) -> bool:
+    """A link whose words no record could keep, although where it leads has a name."""
+    said = str(path.readlink()) if path.is_symlink() else ""
+    return readable(said) != said
 
 
 def _occupied(path: Path) -> str | None:

@@ -13,6 +13,7 @@ from oraclepack.core.journal import KnownEvent
 from oraclepack.core.journal_line import Reading, encode_line, read_lines
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.ports import Clock
+from oraclepack.core.readable import readable_record
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.runstate import apply as apply_event
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
@@ -66,7 +67,11 @@ class JournalFile:
                 seq=self._state.last_seq + 1,
                 at=event.at or rfc3339(self._clock.now()),
             )
-            line, crc = encode_line(kept, self._crc)
+            try:
+                line, crc = encode_line(kept, self._crc)
+            except UnicodeEncodeError:  # a file's name, or a word of the command line
+                kept = readable_record(kept)
+                line, crc = encode_line(kept, self._crc)
             self._write(line, sync=sync)
             self._crc = crc
             self._size += len(line)

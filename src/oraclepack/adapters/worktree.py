@@ -74,8 +74,7 @@ class Worktree(msgspec.Struct, frozen=True):
         make_private(self.folder / "objects")
         index = self.folder / "index"
         index.unlink(missing_ok=True)
-        own = self._git("rev-parse", "--git-path", "index").decode().strip()
-        place = self.top / own
+        place = self.top / _path(self._git("rev-parse", "--git-path", "index"))
         if place.is_file():
             shutil.copyfile(place, index)  # git then hashes only what has changed
         ours = (f":(exclude,top,glob){_first_too(path)}" for path in self.own)
@@ -132,7 +131,7 @@ class Worktree(msgspec.Struct, frozen=True):
     def take_back(self, patch: Path, without: Sequence[str], copies: Path) -> None:
         """Apply a patch in reverse to copies of its files, with the settings of this work tree."""
         words = _reversing(patch, without)
-        home = self._git("rev-parse", "--absolute-git-dir").decode().removesuffix("\n")
+        home = _path(self._git("rev-parse", "--absolute-git-dir"))
         env = git.clean_environment(self.environment)
         env |= {"GIT_DIR": home, "GIT_WORK_TREE": str(copies)}
         _run([*_GIT, *words], copies, env)
@@ -153,7 +152,7 @@ class Worktree(msgspec.Struct, frozen=True):
 
     def _own_store(self, env: Mapping[str, str]) -> dict[str, str]:
         objects = _run([*_GIT, "rev-parse", "--git-path", "objects"], self.top, env)
-        theirs = self.top / objects.decode().strip()
+        theirs = self.top / _path(objects)
         return {
             "GIT_INDEX_FILE": str(self.folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(self.folder / "objects"),
@@ -164,6 +163,10 @@ class Worktree(msgspec.Struct, frozen=True):
 def _reversing(patch: Path, without: Sequence[str]) -> list[str]:
     left_out = [f"--exclude={_literal(path)}" for path in without]
     return ["apply", "--reverse", "--whitespace=nowarn", *left_out, str(patch.resolve())]
+
+
+def _path(told: bytes) -> str:
+    return os.fsdecode(told.removesuffix(b"\n"))
 
 
 def _stamp(path: Path) -> tuple[int, int]:

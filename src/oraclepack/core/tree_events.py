@@ -17,6 +17,7 @@ class TreeChanged(Event, frozen=True, kw_only=True, tag="tree_changed"):
     step: str
     attempt: int
     files: tuple[str, ...]
+    """For people: bytes of a name that are no UTF-8 are spelled out; the patch has them."""
     patch: str | None = None
     """Relative to the run directory; None when nothing may be taken back from it."""
     head_before: str | None = None

@@ -17,6 +17,7 @@ from oraclepack.core.errors import InputError
 from oraclepack.core.legacy import file_names
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
+from oraclepack.core.readable import readable
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import Step
@@ -62,11 +63,14 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
     if not patch.is_file():
         return None
     called = (call.outcome.output_path for call in state.invocations if call.outcome)
-    owned = {tree.from_top(path) for path in (*declared_paths(step), *called) if path}
-    outputs = tuple(path for path in change.files if path in owned)
-    others = tuple(path for path in change.files if path not in owned)
+    owned = [tree.from_top(path) for path in (*declared_paths(step), *called) if path]
+    # The journal spells out what is no UTF-8, as above a project; git wants the names themselves.
+    named = {readable(path): path for path in owned}
+    changed = tuple(named.get(path, path) for path in change.files)
+    outputs = tuple(path for path in changed if path in owned)
+    others = tuple(path for path in changed if path not in owned)
     if tree.holds(patch):
-        return Leftover(patch, change.files, outputs)
+        return Leftover(patch, changed, outputs)
     if outputs and others and tree.holds(patch, outputs):
         return Leftover(patch, others, outputs)
     return None
