@@ -14,6 +14,7 @@ from oraclepack.core.regex import regex
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 
+_OURS = ".oraclepack-"
 _TEMPORARY = regex(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
 
@@ -136,7 +137,7 @@ def _mode_for(path: Path) -> int | None:
 def temporary_beside(target: Path) -> Path:
     """A free name in the same directory, which `sweep` recognises if its maker is killed."""
     while True:
-        path = target.parent / f".oraclepack-{os.getpid()}-{next(_numbers)}.tmp"
+        path = target.parent / f"{_OURS}{os.getpid()}-{next(_numbers)}.tmp"
         # In containers the same process number comes back with every start.
         if not os.path.lexists(path):
             return path
@@ -192,15 +193,19 @@ def _is_made(path: Path, mode: int) -> bool:
 
 def sweep(directory: Path) -> tuple[Path, ...]:
     """Remove what killed processes left half written; tells what it removed."""
-    stale = [path for path in _entries(directory) if _is_stale(path.name)]
+    stale = [
+        directory / name
+        for name in _names_in(directory)
+        if name.startswith(_OURS) and _is_stale(name)
+    ]
     for path in stale:
         forget(path)
     return tuple(stale)
 
 
-def _entries(directory: Path) -> list[Path]:
+def _names_in(directory: Path) -> list[str]:
     try:
-        return sorted(directory.iterdir())
+        return sorted(os.listdir(directory))  # noqa: PTH208 - a project may have thousands
     except OSError:
         return []
 
