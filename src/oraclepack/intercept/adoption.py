@@ -76,15 +76,20 @@ def _unfinished(record: SessionRecord, lives: Lives) -> Adoption:
 
 
 def matching(
-    records: Iterable[SessionRecord], prompt: str, output_path: str | None, since: str = ""
+    records: Iterable[SessionRecord],
+    prompt: str,
+    output_path: str | None,
+    since: str = "",
+    until: str = "",
 ) -> SessionRecord | None:
-    """The newest session that asked this question for this file, not begun before `since`."""
+    """The newest session that asked this question for this file, begun between two moments."""
     fits = [
         record
         for record in records
         if record.output_path == output_path
         and _same_prompt(record.prompt, prompt)
         and record.started_at[:19] >= since[:19]
+        and (not until or record.started_at < until)
     ]
     return max(fits, key=lambda record: (record.started_at, record.id), default=None)
 

@@ -1,5 +1,6 @@
 """After a crash: what was paid for is taken over, what lives is waited for, the rest is asked."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,16 @@ import pytest
 from oraclepack.core.journal import Quarantined
 from oraclepack.core.result import Move, Process
 from oraclepack.intercept.adoption import OnUnknown
-from tests.app.calls.crashed import DEAD, EndingShim, crash, later, living, session
+from tests.app.calls.crashed import (
+    DEAD,
+    DyingShim,
+    EndingShim,
+    KilledError,
+    crash,
+    later,
+    living,
+    session,
+)
 from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
 
 
@@ -232,3 +242,56 @@ def test_a_call_without_a_process_was_not_made(tmp_path: Path) -> None:
     assert office.call(shim) == 0
     assert len(shim.orders) == 1
     assert shim.pauses == []
+
+
+ABOUT = ("-p", "why?", "-f", "f.txt", "--write-output", OUT)
+
+
+def cut_off(tmp_path: Path, about: bytes) -> None:
+    """A call about a file dies; its tool was never heard of again."""
+    office = Office(tmp_path)
+    office.put("f.txt", about)
+    with pytest.raises(KilledError):
+        office.call(DyingShim(DEAD), *ABOUT)
+    office.journal.close()
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["which ended", "which was cut off, too"])
+def test_an_answer_about_other_files_is_not_taken_for_ours(tmp_path: Path, *, ends: bool) -> None:
+    cut_off(tmp_path, b"one")
+    office = later(tmp_path)
+    office.put("f.txt", b"two")
+    log = f"\nAnswer:\nabout two\n\n{COST}"
+    session(office, "completed", log, startedAt="2026-03-02T10:30:00.000Z")
+    if ends:
+        assert office.call(ScriptedShim(answering(b"about two\n")), *ABOUT) == 0
+        assert office.last.session == "s"
+    else:
+        with pytest.raises(KilledError):
+            office.call(DyingShim(DEAD), *ABOUT)
+        office.put(OUT, b"about two\n")
+    office.put("f.txt", b"one")
+    shim = ScriptedShim(answering(b"about one\n", said=""))
+
+    assert office.call(shim, *ABOUT) == 0
+    assert (len(shim.orders), office.out()) == (1, b"about one\n")
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        pytest.param(f"\nAnswer:\n{ANSWER.decode()}\n{COST}", ANSWER, id="its log has the answer"),
+        pytest.param("", b"asked again\n", id="nobody has it"),
+    ],
+)
+def test_an_older_file_at_the_path_is_not_its_answer(
+    tmp_path: Path, log: str, expected: bytes
+) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
+    session(office, "completed", log)
+    office.put(OUT, b"an older answer\n")
+    os.utime(office.root / OUT, (0, 0))
+
+    assert office.call(shim) == 0
+    assert office.out() == expected

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
 from tests.app.calls.crashed import session
 from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
 
@@ -39,6 +41,23 @@ def test_what_was_edited_since_is_not_taken_for_it(tmp_path: Path) -> None:
     assert office.call(shim) == 0
     assert len(shim.orders) == 1
     assert office.out() == ANSWER
+
+
+def test_the_copy_in_the_run_directory_will_do(tmp_path: Path) -> None:
+    office, shim = answered(tmp_path)
+    shutil.rmtree(office.oracle_home / "sessions")
+    (office.root / OUT).unlink()
+    copy = "outputs/01-step.md"
+    office.put(f".oraclepack/runs/r/{copy}", ANSWER)
+    recorded = sha256_bytes(ANSWER)
+    office.journal.append(
+        j.OutputRecorded(
+            step="01", attempt=1, path=copy, declared_path=OUT, sha256=recorded, bytes=len(ANSWER)
+        )
+    )
+
+    assert office.call(shim) == 0
+    assert (len(shim.orders), office.out()) == (1, ANSWER)
 
 
 def test_where_nobody_has_it_any_more_the_question_is_asked(tmp_path: Path) -> None:

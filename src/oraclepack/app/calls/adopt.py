@@ -3,32 +3,24 @@
 from collections.abc import Callable, Iterator
 
 import msgspec
+from msgspec.structs import replace
 
-from oraclepack.adapters import files
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 from oraclepack.app.calls import answer_files, notes
+from oraclepack.app.calls.harvest import harvest, session_of
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import is_true, keep, may_reuse
+from oraclepack.app.calls.store import keep, may_reuse
 from oraclepack.app.calls.trying import stay_with
 from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import OraclePackError
 from oraclepack.core.invocation import Shim
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.result import Cache, Wait
-from oraclepack.intercept.adoption import (
-    Adoption,
-    Lives,
-    OnUnknown,
-    adoption,
-    answer_in_log,
-    matching,
-)
-from oraclepack.intercept.truth import COMPLETED
+from oraclepack.core.result import Cache, Process, Wait
+from oraclepack.core.stepstate import Invocation
+from oraclepack.intercept.adoption import Adoption, Lives, OnUnknown, adoption
 
 _LOOK_AGAIN = 0.5
 
@@ -38,6 +30,8 @@ class Adopted(msgspec.Struct, frozen=True):
 
     answer: bytes | None = None
     record: SessionRecord | None = None
+    call: Invocation | None = None
+    """Whose answer it is, if that call is still to be closed."""
     force: bool = False
     """Ask, and tell the tool that we mean it."""
     undecided: bool = False
@@ -52,17 +46,13 @@ def adopt(
     `left` is the last of them that anybody wrote down, perhaps in another run.
     """
     force = False
-    ours = tuple(_left_open(world, prepared))
-    known = {(intent.seq, intent.at) for intent in ours}
-    others = () if left is None or (left.seq, left.at) in known else (left,)
-    for intent in sorted((*ours, *others), key=lambda intent: intent.at, reverse=True):
-        found = _settle(world, prepared, shim, intent)
+    for earlier in _earlier(world, prepared, left):
+        found = _settle(world, prepared, shim, earlier)
         if found.undecided or found.stopped:
             return found
-        if intent in ours:
-            notes.close(world, intent, adopted=found.answer is not None)
         if found.answer is not None:
-            return found
+            return replace(found, call=earlier)
+        _close(world, earlier, found)
         force = force or found.force
     return _answered(world, prepared) or Adopted(force=force)
 
@@ -82,11 +72,39 @@ def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) 
         usage=found.record.usage if found.record else None,
         adopted=True,
     )
+    if found.call is not None:
+        # Last: whoever dies before this finds the call open, and its answer, once more.
+        _close(world, found.call, found)
     return 0
 
 
-def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[j.InvocationIntent]:
-    """Calls of the same question without an end; only one file can be told apart from others."""
+def _close(world: CallWorld, earlier: Invocation, found: Adopted) -> None:
+    """Write down how a call of this run has ended; what another run has written is its own."""
+    if earlier.intent is not None and _is_ours(world, earlier.intent):
+        notes.close(world, earlier.intent, adopted=found.answer is not None)
+
+
+def _is_ours(world: CallWorld, intent: j.InvocationIntent) -> bool:
+    own = world.journal.state.step(intent.step).invocations
+    return any(made.intent == intent for made in own)
+
+
+def _earlier(
+    world: CallWorld, prepared: Prepared, left: j.InvocationIntent | None
+) -> list[Invocation]:
+    """Calls of the same question without a known end, the last one first."""
+    found = list(_left_open(world, prepared))
+    if left is not None and not any(_is_same(made.intent, left) for made in found):
+        found.append(Invocation(left.attempt, left.call, left))
+    return sorted(found, key=lambda made: made.intent.at if made.intent else "", reverse=True)
+
+
+def _is_same(one: j.InvocationIntent | None, other: j.InvocationIntent) -> bool:
+    return one is not None and (one.seq, one.at) == (other.seq, other.at)
+
+
+def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[Invocation]:
+    """Those of this run; only one file can be told apart from others."""
     if len(prepared.outputs) != 1:
         return
     for step in world.journal.state.steps.values():
@@ -99,7 +117,7 @@ def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[j.InvocationInt
             if intent.key == prepared.key_value and (
                 intent.key is not None or intent.output_path == prepared.output_path
             ):
-                yield intent
+                yield made
 
 
 def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
@@ -113,30 +131,29 @@ def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
     sessions = OracleSessions(oracle_home(prepared.call.env))
     for step in world.journal.state.steps.values():
         for made in reversed(step.invocations):
-            outcome = made.outcome
-            if outcome is None or not outcome.ok or outcome.key != key:
+            if made.outcome is None or not made.outcome.ok or made.outcome.key != key:
                 continue
-            record = sessions.record(outcome.session) if outcome.session else None
-            found = _harvest(world, prepared, sessions, outcome, record, outcome.sha256)
-            if found.answer is not None:
-                return found
+            record = session_of(world, prepared, sessions, made)
+            answer = harvest(world, prepared, sessions, made, record)
+            if answer is not None:
+                return Adopted(answer, record)
     return None
 
 
-def _settle(
-    world: CallWorld, prepared: Prepared, shim: Shim, intent: j.InvocationIntent
-) -> Adopted:
+def _settle(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocation) -> Adopted:
     sessions = OracleSessions(oracle_home(prepared.call.env))
     patience = Patience(world)
+    process = earlier.intent.process if earlier.intent else None
     while True:
-        record = _record(world, prepared, sessions, intent)
-        match adoption(record, _lives(record, intent), waits=not patience.is_at_its_end):
+        record = session_of(world, prepared, sessions, earlier)
+        match adoption(record, _lives(record, process), waits=not patience.is_at_its_end):
             case Adoption.HARVEST if record is not None:
-                return _harvest(world, prepared, sessions, intent, record)
+                answer = harvest(world, prepared, sessions, earlier, record)
+                return Adopted(answer, record if answer is not None else None)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
                 pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
-                if not _wait(pause, patience, intent):
+                if not _wait(pause, patience, process):
                     return Adopted(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
@@ -151,66 +168,20 @@ def _settle(
                 return Adopted()
 
 
-def _record(
-    world: CallWorld, prepared: Prepared, sessions: OracleSessions, intent: j.InvocationIntent
-) -> SessionRecord | None:
-    path = str(world.root.resolve() / intent.output_path) if intent.output_path else None
-    return matching(sessions.records(), prepared.question.prompt, path, intent.at)
-
-
-def _lives(record: SessionRecord | None, intent: j.InvocationIntent) -> Lives:
+def _lives(record: SessionRecord | None, process: Process | None) -> Lives:
     worker = record.worker_pid if record else None
     return Lives(
-        caller=is_alive(intent.process) if intent.process else None,
+        caller=is_alive(process) if process else None,
         worker=worker_is_alive(worker) if worker else None,
     )
 
 
-def _wait(pause: Callable[[float], bool], patience: Patience, intent: j.InvocationIntent) -> bool:
+def _wait(pause: Callable[[float], bool], patience: Patience, process: Process | None) -> bool:
     """Until the process of an earlier call has ended, or patience; False when given up."""
-    while intent.process and is_alive(intent.process) and not patience.is_at_its_end:
+    while process and is_alive(process) and not patience.is_at_its_end:
         if not pause(_LOOK_AGAIN):
             return False
     return True
-
-
-def _harvest(
-    world: CallWorld,
-    prepared: Prepared,
-    sessions: OracleSessions,
-    call: j.InvocationIntent | j.InvocationOutcome,
-    record: SessionRecord | None,
-    sha256: str | None = None,
-) -> Adopted:
-    """The answer of a call, if it can be found; `sha256` is its own, where it was seen whole."""
-    if record is not None and record.status == COMPLETED:
-        log = answer_in_log(sessions.log(record.id))
-    elif sha256 is not None:
-        record, log = None, None
-    else:
-        return Adopted()
-    # A step may have edited its files since; the log is the tool's alone.
-    written = (data for data in _written(world, call) if sha256 in {None, sha256_bytes(data)})
-    for data in (*written, *(() if log is None else (log.encode(),))):
-        if is_true(world, prepared, data, record):
-            return Adopted(data, record)
-    return Adopted()
-
-
-def _written(world: CallWorld, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[bytes]:
-    """What is at the path of a call's answer, and what was moved from there to quarantine."""
-    step = world.journal.state.step(call.step)
-    moved = [move for event in step.quarantined for move in event.moves]
-    places = [call.output_path] if call.output_path else []
-    places += [m.target for m in reversed(moved) if m.source == call.output_path]
-    for place in places:
-        try:
-            path = world.root / place
-            data = files.read(path) if path.is_file() else None
-        except OraclePackError:
-            continue
-        if data is not None:
-            yield data
 
 
 def _undecided(world: CallWorld, shim: Shim, record: SessionRecord | None) -> Adopted:

@@ -1,0 +1,118 @@
+"""What there still is of an earlier call: its session, and its answer wherever that lies."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from oraclepack.adapters import files
+from oraclepack.adapters.oracle_sessions import OracleSessions
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.store import is_true
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.errors import OraclePackError
+from oraclepack.core.moment import rfc3339
+from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.stepstate import Invocation
+from oraclepack.intercept.adoption import answer_in_log, matching
+from oraclepack.intercept.truth import COMPLETED
+
+
+def session_of(
+    world: CallWorld, prepared: Prepared, sessions: OracleSessions, made: Invocation
+) -> SessionRecord | None:
+    """The session of an earlier call of the same question.
+
+    Oracle knows it by its prompt and its path alone. The same may have been asked about other
+    files since: what began after a later call of ours, or is known to be another's, is not it.
+    """
+    if made.outcome is not None and made.outcome.session is not None:
+        return sessions.record(made.outcome.session)
+    intent = made.intent
+    if intent is None:
+        return None
+    path = str(world.root.resolve() / intent.output_path) if intent.output_path else None
+    others = _of_others(world, prepared)
+    records = (record for record in sessions.records() if record.id not in others)
+    until = min(_later(world, intent), default="")
+    return matching(records, prepared.question.prompt, path, intent.at, until)
+
+
+def harvest(
+    world: CallWorld,
+    prepared: Prepared,
+    sessions: OracleSessions,
+    made: Invocation,
+    record: SessionRecord | None,
+) -> bytes | None:
+    """The answer of an earlier call, if it can be found and is sure to be that."""
+    sha256 = made.outcome.sha256 if made.outcome and made.outcome.ok else None
+    if record is not None and record.status != COMPLETED:
+        record = None
+    log = answer_in_log(sessions.log(record.id)) if record else None
+    told = None if log is None else log.encode()
+    if sha256 is not None:
+        found = [data for data in _written(world, made) if sha256_bytes(data) == sha256]
+    elif told is not None:
+        found = [data for data in _written(world, made) if data.strip() == told.strip()]
+    elif record is not None:
+        found = list(_written(world, made, fresh=True))
+    else:
+        return None
+    answers = (*found, *(() if told is None else (told,)))
+    return next((data for data in answers if is_true(world, prepared, data, record)), None)
+
+
+def _of_others(world: CallWorld, prepared: Prepared) -> set[str]:
+    """Sessions that are known to have answered something else, or somebody else."""
+    ended = {made.outcome.session for made in _all(world) if made.outcome}
+    kept = {entry.session for entry, _ in world.cache.entries() if entry.key != prepared.key_value}
+    return {session for session in ended | kept if session is not None}
+
+
+def _later(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
+    """When later calls for the same file began."""
+    for made in _all(world):
+        other = made.intent
+        if other and other.output_path == intent.output_path and other.at > intent.at:
+            yield other.at
+
+
+def _all(world: CallWorld) -> Iterator[Invocation]:
+    for step in world.journal.state.steps.values():
+        yield from step.invocations
+
+
+def _written(world: CallWorld, made: Invocation, *, fresh: bool = False) -> Iterator[bytes]:
+    """What is at the path of an answer, was moved from there to quarantine, or copied to the run.
+
+    With `fresh` only what was written since the call began: an older file may be back in its place.
+    """
+    call = made.intent or made.outcome
+    assert call is not None
+    for path in _places(world, call):
+        try:
+            data = files.read(path) if path.is_file() else None
+            if data is not None and not (fresh and _moment(path) < call.at[:19]):
+                yield data
+        except (OraclePackError, OSError):
+            continue
+
+
+def _places(world: CallWorld, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[Path]:
+    step = world.journal.state.step(call.step)
+    if call.output_path is None:
+        return
+    yield world.root / call.output_path
+    moved = [move for event in step.quarantined for move in event.moves]
+    for move in reversed(moved):
+        if move.source == call.output_path:
+            yield world.root / move.target
+    for output in step.outputs:
+        if output.declared_path == call.output_path:
+            yield world.run_dir / output.path
+
+
+def _moment(path: Path) -> str:
+    return rfc3339(datetime.fromtimestamp(path.stat().st_mtime, UTC))
