@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import processes
+from oraclepack.adapters import processes, reception
 from oraclepack.adapters.processes import look_at
 from oraclepack.core.attempt import StopLevel
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
@@ -230,6 +230,20 @@ def test_nothing_is_left_when_the_gateway_closes(tmp_path: Path) -> None:
 
     assert not folder.exists()
     assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "broken", ["ThreadPoolExecutor", "socket"], ids=["no threads can be had", "nor a socket"]
+)
+def test_where_nobody_can_be_put_behind_the_door_it_is_closed(
+    broken: str, here: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reception, broken, None)
+
+    outcome, said = here.run("oracle -p q; oracle -p r")
+
+    assert outcome.exit_code == 125, said
+    assert len(here.gateway.faults) == 1
 
 
 def test_where_nobody_can_be_loaded_to_answer_a_call_fails_and_does_not_wait(

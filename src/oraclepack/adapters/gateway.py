@@ -114,5 +114,7 @@ class Gateway:
 
         tools = Toolbox(self.shims.path, dict(self._env), self._programs)
         world = World(tools, self._stop, self._grace, self._spools)
-        door = self._door.detach()
-        return Reception(door, self._answer, self._attempts, world, self.faults)
+        door = self._door.fileno()
+        made = Reception(door, self._answer, self._attempts, world, self.faults)
+        self._door.detach()  # last: until there is somebody at the door, it is ours to close
+        return made

@@ -38,8 +38,10 @@ class Reception:
         world: World,
         faults: list[BaseException],
     ) -> None:
-        """`door` is the descriptor of a listening socket, `faults` is told what goes wrong."""
-        self._listener = socket.socket(fileno=door)
+        """`door` is the descriptor of a listening socket, `faults` is told what goes wrong.
+
+        The door is closed with the reception; where none can be made, it stays the caller's.
+        """
         self._answer = answer
         self._attempts = attempts
         self._world = world
@@ -48,6 +50,7 @@ class Reception:
         self._calls: set[socket.socket] = set()
         # They stay, because a thread that ends hides its children from whoever lists ours.
         self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
+        self._listener = socket.socket(fileno=door)
 
     def admit(self) -> None:
         """Take the call that is at the door."""
