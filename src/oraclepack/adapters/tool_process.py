@@ -17,6 +17,7 @@ from oraclepack.adapters.gate import Gate
 from oraclepack.adapters.spool import Spool
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Grace, Started, StopLevel
+from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.result import Process
 
 _FASTEST, _SLOWEST = 0.01, 0.2
@@ -85,9 +86,12 @@ def run_process(
         stack.callback(orphans.forget_child, process.pid)
         started = Started(process.pid, process.pid, processes.start_time(process.pid), _UNMARKED)
         stack.callback(_abandon, process, started)
-        on_started(Process(pid=process.pid, pgid=process.pid, start_time=started.start_time))
-        gate.open(launch.argv, launch.env)
+        # Before the tool begins: afterwards nothing may fail that would end it.
         tool = _Tool(process, exit_fd(process, stack))
+        on_started(Process(pid=process.pid, pgid=process.pid, start_time=started.start_time))
+        if stop.level is not StopLevel.NONE:
+            return Ended(int(ExitCode.INTERRUPTED), stopped=True)
+        gate.open(launch.argv, launch.env)
         ended = _watch(tool, launch, caller, stop, grace)
         _end_leftovers(started, stop, grace)
         _drain(launch.spools, caller, stop)
