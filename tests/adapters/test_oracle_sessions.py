@@ -75,6 +75,18 @@ def test_a_process_that_ended_is_dead() -> None:
     assert worker_is_alive(child.pid) is False
 
 
+def test_without_proc_only_the_dead_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "has_proc", lambda: False)
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        pass
+
+    assert is_alive(Process(pid=child.pid)) is False
+    assert worker_is_alive(child.pid) is False
+    for pid in (os.getpid(), 1):
+        assert is_alive(Process(pid=pid)) is None
+        assert worker_is_alive(pid) is None
+
+
 def test_a_worker_must_look_like_oracle() -> None:
     # `exec -a` needs bash; a Python that waits is enough of a worker.
     argv = [sys.executable, "-c", "import sys; sys.stdin.read()", "oracle-worker"]

@@ -25,6 +25,18 @@ PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
     [
         pytest.param(None, Lives(), Adoption.CALL, id="no record: nothing was asked"),
         pytest.param(None, Lives(caller=True), Adoption.WAIT, id="no record yet, but it lives"),
+        pytest.param(
+            None,
+            Lives(is_named=True),
+            Adoption.UNKNOWN,
+            id="no record, and nobody knows if it lives",
+        ),
+        pytest.param(
+            FAILED, Lives(is_named=True), Adoption.UNKNOWN, id="a try failed, and nobody knows"
+        ),
+        pytest.param(
+            None, Lives(caller=False, is_named=True), Adoption.CALL, id="no record, and it is dead"
+        ),
         pytest.param(DONE, Lives(), Adoption.HARVEST, id="answered while we were dead"),
         pytest.param(FAILED, Lives(), Adoption.CALL, id="it failed"),
         pytest.param(FAILED, Lives(caller=True), Adoption.WAIT, id="a try failed, the next lives"),

@@ -63,7 +63,7 @@ def _read(folder: Path) -> SessionRecord | None:
 def is_alive(process: Process) -> bool | None:
     """Whether exactly this process still runs; None where nobody can tell."""
     if not processes.has_proc():
-        return None
+        return None if processes.exists(process.pid) else False
     found = processes.look_at(process.pid)
     if found is None or found.is_dead:
         return False
@@ -79,7 +79,7 @@ def worker_is_alive(pid: int) -> bool | None:
     look like oracle, too.
     """
     if not processes.has_proc():
-        return None
+        return None if processes.exists(pid) else False
     found = processes.look_at(pid)
     if found is None or found.is_dead:
         return False

@@ -53,6 +53,17 @@ def look_at(pid: int) -> Process | None:
     return Process(pid, name, fields[0], int(fields[1]), int(fields[2]), int(fields[3]), fields[19])
 
 
+def exists(pid: int) -> bool:
+    """Whether some process has this number; all that can be told without /proc."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def start_time(pid: int) -> str:
     found = look_at(pid)
     return found.start_time if found else ""

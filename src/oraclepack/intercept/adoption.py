@@ -42,6 +42,8 @@ class Lives(msgspec.Struct, frozen=True):
 
     caller: bool | None = None
     """The oracle process we started ourselves."""
+    is_named: bool = False
+    """It was written down, so there was one."""
     worker: bool | None = None
     """The detached worker that the session record names."""
 
@@ -62,6 +64,8 @@ def adoption(record: SessionRecord | None, lives: Lives, *, waits: bool = True) 
         case "running" | "pending" if record:
             found = _unfinished(record, lives)
             return Adoption.UNKNOWN if found is Adoption.ATTACH and not waits else found
+        case _ if lives.is_named and lives.caller is None:
+            return Adoption.UNKNOWN
         case _:
             return Adoption.CALL
 

@@ -172,6 +172,7 @@ def _lives(record: SessionRecord | None, process: Process | None) -> Lives:
     worker = record.worker_pid if record else None
     return Lives(
         caller=is_alive(process) if process else None,
+        is_named=process is not None,
         worker=worker_is_alive(worker) if worker else None,
     )
 
