@@ -11,6 +11,7 @@ import pytest
 from oraclepack.adapters import processes, reception
 from oraclepack.adapters.processes import look_at
 from oraclepack.core.attempt import StopLevel
+from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 from oraclepack.core.result import Process
 from tests.callers import Stage, call_through, nobody, stage
@@ -244,6 +245,27 @@ def test_where_nobody_can_be_put_behind_the_door_it_is_closed(
 
     assert outcome.exit_code == 125, said
     assert len(here.gateway.faults) == 1
+
+
+def test_a_call_that_gets_no_thread_fails_and_the_next_is_served(
+    here: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+    refused: list[str] = []
+
+    def refuse_the_first_call(thread: threading.Thread) -> None:
+        if thread.name.startswith("call") and not refused:
+            refused.append(thread.name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_the_first_call)
+    _, said = here.run("oracle -p q; echo first $?; oracle -p r; echo second $?")
+
+    assert "first 125\n" in said
+    assert "second 0\n" in said
+    assert here.oracle.prompts == ["r"]
+    assert [type(fault) for fault in here.gateway.faults] == [WorldError]
 
 
 def test_where_nobody_can_be_loaded_to_answer_a_call_fails_and_does_not_wait(

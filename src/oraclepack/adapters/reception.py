@@ -12,6 +12,7 @@ from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.expected import Attempts
 from oraclepack.adapters.shim_call import ShimCall, World
 from oraclepack.core.call import SPELLINGS
+from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.wrappers import unwrap
 
@@ -48,6 +49,8 @@ class Reception:
         self._faults = faults
         self._lock = threading.Lock()
         self._calls: set[socket.socket] = set()
+        # Those of them that no thread has taken yet: only such a one can still be turned away.
+        self._waiting: set[socket.socket] = set()
         # They stay, because a thread that ends hides its children from whoever lists ours.
         self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
         self._listener = socket.socket(fileno=door)
@@ -60,7 +63,11 @@ class Reception:
             return  # the shim was gone before we came, or we are out of descriptors
         with self._lock:
             self._calls.add(connection)
-        self._threads.submit(self._serve, connection)
+            self._waiting.add(connection)
+        try:
+            self._threads.submit(self._serve, connection)
+        except RuntimeError as fault:  # no thread for it
+            self._turn_away(connection, fault)
 
     def close(self) -> None:
         """Wait for questions whose callers died, end other calls."""
@@ -72,7 +79,27 @@ class Reception:
                     connection.shutdown(socket.SHUT_RDWR)
         self._threads.shutdown()
 
+    def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
+        """Let the shim fail, which else would wait for an answer that cannot come."""
+        with self._lock:
+            if connection not in self._waiting:
+                return  # a thread that got free has taken it
+            self._waiting.discard(connection)
+            self._calls.discard(connection)
+        self._faults.append(
+            WorldError(
+                "this machine cannot go on: no thread could be started for a call",
+                hint="raise the limit on processes (ulimit -u), or run fewer at once",
+                detail=str(fault),
+            )
+        )
+        connection.close()
+
     def _serve(self, connection: socket.socket) -> None:
+        with self._lock:
+            if connection not in self._waiting:
+                return  # turned away
+            self._waiting.discard(connection)
         try:
             self._converse(connection)
         finally:
