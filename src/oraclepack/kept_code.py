@@ -112,8 +112,11 @@ class _Kept:
         try:
             # Whatever else stands there, a pipe say, must not be waited for.
             self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            # No more is read than there is: memory is taken for all that is asked for, and a
+            # damaged length asks for gigabytes.
+            size = os.fstat(self._file).st_size
             head = os.read(self._file, _HEAD)
-            table = os.read(self._file, int.from_bytes(head[4:], "big"))
+            table = os.read(self._file, min(size, int.from_bytes(head[4:], "big")))
             if head[:4] != zlib.crc32(table).to_bytes(4, "big"):
                 return
             maker, entries = marshal.loads(table)  # noqa: S302 - as good as Python's own files

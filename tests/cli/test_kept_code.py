@@ -46,12 +46,12 @@ def shelf(tmp_path: Path) -> Path:
     return folder
 
 
-def _load(shelf: Path, **environment: str) -> str:
+def _load(shelf: Path, *, before: str = "", **environment: str) -> str:
     """What a new process finds; the first line of it."""
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     label = str(shelf / "boxes" / "label.txt")
     ended = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, str(shelf.parent), label],
+        [sys.executable, "-c", before + _PROGRAM, str(shelf.parent), label],
         env=inherited | environment,
         capture_output=True,
         text=True,
@@ -114,6 +114,15 @@ def test_a_damaged_file_is_not_believed(shelf: Path, damage: Callable[[bytes], b
     [kept] = _kept(shelf)
     kept.write_bytes(damage(kept.read_bytes()))
     assert [_load(shelf), _load(shelf)] == [_LOOKED_FOR, _KEPT]
+
+
+def test_a_damaged_length_takes_no_memory(shelf: Path) -> None:
+    _load(shelf)
+    [kept] = _kept(shelf)
+    content = kept.read_bytes()
+    kept.write_bytes(content[:4] + b"\x7f" + content[5:])
+    within = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
+    assert [_load(shelf, before=within), _load(shelf, before=within)] == [_LOOKED_FOR, _KEPT]
 
 
 @pytest.mark.parametrize(
