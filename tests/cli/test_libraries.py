@@ -39,3 +39,16 @@ def test_what_is_left_out_at_first_is_there_when_it_is_used() -> None:
     assert first == "[]"
     assert second.startswith("{'type': 'integer'} <function encode")
     assert second.endswith(" file:///a%20b")
+
+
+def test_the_modules_of_the_standard_library_are_found_afterwards() -> None:
+    program = """
+from oraclepack.cli.libraries import load_libraries
+load_libraries()
+import importlib.util
+print(all(map(importlib.util.find_spec, ("datetime", "inspect", "locale", "uuid"))))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "True\n"

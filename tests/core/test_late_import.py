@@ -1,6 +1,7 @@
 """Stand-ins for modules: there while a library loads, real as soon as something is used."""
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 
@@ -60,6 +61,14 @@ def test_a_lasting_one_stays_until_it_is_used() -> None:
 
     assert kept.s == sys.modules[_UNUSED].s
     assert sys.modules[_UNUSED] is not kept
+
+
+def test_a_lasting_one_is_found_like_any_module() -> None:
+    with imported_late({_UNUSED: {}}, lasting={_UNUSED}):
+        found = importlib.util.find_spec(_UNUSED)
+
+    assert found is not None
+    assert importlib.reload(sys.modules[_UNUSED]).s
 
 
 def test_a_module_that_is_loaded_keeps_its_place() -> None:

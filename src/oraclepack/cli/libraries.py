@@ -6,7 +6,6 @@ Python itself takes 14).
 """
 
 import typing
-from importlib import import_module
 
 from oraclepack.core.docstring import cleaned
 from oraclepack.core.late_import import imported_late, late_function
@@ -19,12 +18,6 @@ _TERMUI = (
     *("pause", "progressbar", "prompt", "secho", "style", "unstyle"),
 )
 """By what click talks to people; our commands do that themselves."""
-_DATETIME = {
-    name: value
-    for name, value in vars(import_module("_datetime")).items()
-    if not name.startswith("__")
-}
-"""All of `datetime`; its own module holds the same once more in Python, to fall back to."""
 
 
 def load_libraries() -> None:
@@ -36,7 +29,6 @@ def load_libraries() -> None:
             "locale": {},  # by way of subprocess, if that is needed at all
             "urllib.parse": _late("urllib.parse", "quote_from_bytes"),  # by way of pathlib
             "click.termui": _late("click.termui", *_TERMUI),
-            "datetime": _DATETIME,
             "decimal": {"Decimal": _NotOurs},
             "uuid": {"UUID": _NotOurs, "SafeUUID": _NotOurs},
             "msgspec.inspect": {},
@@ -47,7 +39,7 @@ def load_libraries() -> None:
             "textwrap": {},
             "typing_extensions": {name: getattr(typing, name) for name in _TYPING},
         },
-        lasting={"datetime", "locale"},
+        lasting={"locale"},
     ):
         import pathlib  # noqa: F401, PLC0415
 

@@ -10,12 +10,17 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 
 class _StandIn(ModuleType):
     """A module that is imported when something of it is used."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__spec__ = ModuleSpec(name, None)  # `find_spec` wants one of whatever is loaded
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
         if name.startswith("__"):
