@@ -21,6 +21,18 @@ CHANGES = """
 echo more >>b.txt; rm a.txt; mkdir a.txt; echo x >a.txt/x; rm link sub/s.txt
 ln -s untracked.txt link; echo other >staged.txt; mkdir -p new/er; echo n >new/er/n.txt
 """
+AROUND = """
+mkdir -p ../outside/deep; echo theirs >../outside/s.txt; ln -s ../outside out; ln -s sub in
+"""
+"""What lies beside the project, and links of the user's."""
+TO_OUTSIDE = 'ln -s "$(realpath ../outside)"'
+LINKS = [
+    pytest.param("mv sub sub2; ln -s sub2 sub", id="a directory became a link to where it is now"),
+    pytest.param(f"rm -r sub; {TO_OUTSIDE} sub", id="a link to files of the same names"),
+    pytest.param(f"rm -r sub; {TO_OUTSIDE}/deep sub", id="a link to an empty directory"),
+    pytest.param("rm out; mkdir -p out/deep; echo x >out/deep/x", id="a link became a directory"),
+    pytest.param("rm in; mkdir in; mv sub/s.txt in; rmdir sub", id="a link changed its place"),
+]
 STRIDE = 3
 """Every third operation: the files are alike, so each kind of moment is still met."""
 
@@ -44,9 +56,17 @@ def take_back(reversal: Reversal) -> None:
     reversal.finish()
 
 
-def test_killed_anywhere_it_leaves_what_the_next_one_finishes(root: Path, tmp_path: Path) -> None:
-    before = picture(root)
-    a_change(root)
+def outside(root: Path) -> list[tuple[str, bool]]:
+    return sorted((str(path), path.is_dir()) for path in (root.parent / "outside").rglob("*"))
+
+
+@pytest.mark.parametrize("script", [pytest.param(CHANGES, id="changes of many kinds"), *LINKS])
+def test_killed_anywhere_it_leaves_what_the_next_one_finishes(
+    root: Path, tmp_path: Path, script: str
+) -> None:
+    bash(root, AROUND)
+    before, beside = picture(root), outside(root)
+    a_change(root, script)
     changed = picture(root)
     operations: list[str] = []
     for number in range(0, 10_000, STRIDE):
@@ -65,8 +85,35 @@ def test_killed_anywhere_it_leaves_what_the_next_one_finishes(root: Path, tmp_pa
             assert not is_begun(reversal.patch) or not reversal.changed_since()
             take_back(reversal)
         assert picture(copy) == before, (number, operations[number - 1])
+        assert outside(root) == beside
         shutil.rmtree(copy)
-    assert len(operations) > 50
+    assert len(operations) > (50 if script == CHANGES else 10)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("rm -r sub; ln -s nowhere sub", id="a link to nothing"),
+        pytest.param(
+            "rm -r sub; ln -s ../outside sub", id="one that means another place in a copy"
+        ),
+        pytest.param("rm out; ln -s sub out", id="a link became another"),
+        pytest.param("rm out; echo o >out", id="a link became a file"),
+        pytest.param("rm out in; mkdir out; ln -s ../sub out/in", id="a link became one below it"),
+        pytest.param("rm out; mkdir -p out/deep; : >out/deep/x", id="a link became a directory"),
+    ],
+)
+def test_links_are_taken_back_as_what_they_say(root: Path, script: str) -> None:
+    bash(root, AROUND)
+    before, beside = picture(root), outside(root)
+    reversal = a_change(root, script)
+    reversal.begin()
+
+    for _ in range(2):  # a kill may come when all is in place and nobody has told so
+        assert not reversal.changed_since()
+        reversal.finish()
+        assert picture(root) == before
+        assert outside(root) == beside
 
 
 def test_a_git_that_is_killed_has_touched_nothing(root: Path, tmp_path: Path) -> None:
@@ -128,6 +175,9 @@ def test_one_refusal_of_the_disk_puts_nothing_else_into_the_tree(
         pytest.param("chmod +x b.txt", ("b.txt",), id="made a program"),
         pytest.param("rm staged.txt; ln -s b.txt staged.txt", ("staged.txt",), id="made a link"),
         pytest.param("mv new away; ln -s away new", ("new/er/n.txt",), id="behind a link"),
+        pytest.param(
+            "rmdir sub; ln -s new/er sub", ("sub/s.txt",), id="to come back behind a link"
+        ),
         pytest.param("mkdir -p sub; echo s >sub/s.txt", (), id="taken back by hand"),
         pytest.param("echo mine >>untracked.txt; touch c.bin", (), id="other files"),
     ],
@@ -141,6 +191,38 @@ def test_what_somebody_changed_meanwhile_is_told(
     bash(root, meanwhile)
 
     assert reversal.changed_since() == strange
+
+
+def test_a_link_of_the_step_that_somebody_changed_is_told(root: Path) -> None:
+    reversal = a_change(root, "rm -r sub; ln -s nowhere sub")
+    reversal.begin()
+
+    bash(root, "ln -sfn elsewhere sub")
+
+    assert reversal.changed_since() == ("sub",)
+
+
+def test_what_lies_behind_a_link_of_the_step_is_nobodys_concern(root: Path) -> None:
+    bash(root, f"{AROUND} mkdir sub/deep; echo d >sub/deep/d.txt")
+    reversal = a_change(root, f"rm -r sub; {TO_OUTSIDE} sub")
+    reversal.begin()
+
+    bash(root, "rmdir ../outside/deep; ln -s /nowhere ../outside/deep; echo x >>../outside/s.txt")
+
+    assert reversal.changed_since() == ()
+
+
+def test_nothing_is_written_behind_a_link_that_came_meanwhile(root: Path) -> None:
+    bash(root, AROUND)
+    beside = outside(root)
+    reversal = a_change(root, "rm -r sub")
+    reversal.begin()
+    bash(root, f"{TO_OUTSIDE}/deep sub")
+
+    with pytest.raises(WorldError, match="it has become a symbolic link"):
+        reversal.finish()
+
+    assert outside(root) == beside
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def picture(root: Path) -> Picture:
     found: Picture = {}
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(root)
-        if path.is_dir() or relative.parts[0] in {".git", ".oraclepack"}:
+        if relative.parts[0] in {".git", ".oraclepack"}:
+            continue
+        if path.is_dir() and not path.is_symlink():
             continue
         held = str(path.readlink()) if path.is_symlink() else path.read_bytes()
         found[relative.as_posix()] = (path.lstat().st_mode, held)

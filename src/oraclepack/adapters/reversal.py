@@ -6,13 +6,16 @@ whole their folder gets its name, and from then on each file is put in place by 
 
 A folder of that name beside the patch of a change that the journal still lists: it was begun.
 Beside the patch of one that the journal says was taken back: it is done, the folder is left over.
+
+As git sees it, nothing lies behind a link: it may lead anywhere, so no file is read or written
+there.
 """
 
+import errno
 import os
 import shutil
 import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -63,10 +66,10 @@ class Reversal(msgspec.Struct, frozen=True):
         try:
             # What goes makes room: a file may come back where a directory is now.
             for path in paths:
-                if _face(self._after(path)) is None:
+                if self._after(path) is None:
                     self._remove(path)
             for path in paths:
-                if _face(self._real(path)) != _face(self._after(path)):
+                if self._real(path) != self._after(path):
                     self._put(path)
         except OSError as trouble:
             raise files.cannot("put back", trouble.filename or self.tree.top, trouble) from trouble
@@ -74,7 +77,8 @@ class Reversal(msgspec.Struct, frozen=True):
 
     def changed_since(self) -> tuple[str, ...]:
         """The files that are neither as they were nor as they shall be: somebody's work."""
-        return tuple(path for path in self._paths() if self._is_strange(path))
+        paths = self._paths()
+        return tuple(path for path in paths if self._is_strange(path, paths))
 
     def forget(self) -> None:
         """Remove the copies, and those of commands that were killed while they made them."""
@@ -84,36 +88,32 @@ class Reversal(msgspec.Struct, frozen=True):
     def _paths(self) -> tuple[str, ...]:
         """What differs, relative to the top of the work tree."""
         both = {*_below(self.place / "before"), *_below(self.place / "after")}
-        differ = (path for path in both if _face(self._before(path)) != _face(self._after(path)))
-        return tuple(sorted(differ))
+        return tuple(sorted(path for path in both if self._before(path) != self._after(path)))
 
-    def _before(self, path: str) -> Path:
-        return self.place / "before" / path
+    def _before(self, path: str) -> _Face | None:
+        return _face(self.place / "before", path)
 
-    def _after(self, path: str) -> Path:
-        return self.place / "after" / path
+    def _after(self, path: str) -> _Face | None:
+        return _face(self.place / "after", path)
 
-    def _real(self, path: str) -> Path:
-        return self.tree.top / path
+    def _real(self, path: str) -> _Face | None:
+        return _face(self.tree.top, path)
 
-    def _parents(self, path: str) -> list[Path]:
-        above = self._real(path).parents
-        return list(takewhile(lambda folder: folder != self.tree.top, above))
-
-    def _is_strange(self, path: str) -> bool:
-        if any(folder.is_symlink() for folder in self._parents(path)):
+    def _is_strange(self, path: str, paths: Collection[str]) -> bool:
+        # A link that the step made, or that comes back, is looked at by itself.
+        link = _link_above(self.tree.top, path)
+        if link is not None and link not in paths:
             return True
-        known = (_face(self._before(path)), _face(self._after(path)))
-        return _face(self._real(path)) not in known
+        return self._real(path) not in (self._before(path), self._after(path))
 
     def _copy(self, path: str, *folders: Path) -> None:
-        source = self._real(path)
-        found = _face(source)
+        source, found = self.tree.top / path, self._real(path)
         if found is None:
             return
         if found[0] == "other":
             raise WorktreeError(f"{path} cannot be read")
         for folder in folders:
+            _refuse_behind_a_link(folder, path)
             files.make_private((folder / path).parent)
             try:
                 _write(folder / path, found, stat.S_IMODE(source.lstat().st_mode))
@@ -121,24 +121,27 @@ class Reversal(msgspec.Struct, frozen=True):
                 raise files.cannot("copy", source, trouble) from trouble
 
     def _remove(self, path: str) -> None:
-        place = self._real(path)
-        if _face(place) is not None:
+        if _link_above(self.tree.top, path) is not None:
+            return
+        place = self.tree.top / path
+        if self._real(path) is not None:
             disk.remove(place)
-        changes.remove_empty(self._parents(path))
+        changes.remove_empty(self.tree.top / folder for folder in _folders(path))
         disk.sync_directory(next(folder for folder in place.parents if folder.is_dir()))
 
     def _put(self, path: str) -> None:
-        wanted, place = _face(self._after(path)), self._real(path)
+        wanted, place = self._after(path), self.tree.top / path
         assert wanted is not None
+        _refuse_behind_a_link(self.tree.top, path)
         files.make_directories(place.parent)
         files.sweep(place.parent)  # a command that was killed here may have left half a file
         kind, held = wanted
         if kind == "link":
             relocate.replace_by_link(os.fsdecode(held), place)
             return
-        now = _face(place)
+        now = self._real(path)
         # Git knows of a mode only whether it is a program's: the rest stays as it is.
-        like = place if now is not None and now[0] == kind else self._after(path)
+        like = place if now is not None and now[0] == kind else self.place / "after" / path
         files.write_atomic(place, held, mode=stat.S_IMODE(like.lstat().st_mode))
 
 
@@ -162,8 +165,29 @@ def _place(patch: Path) -> Path:
     return patch.with_name(patch.name + _ENDING)
 
 
-def _face(path: Path) -> _Face | None:
+def _folders(path: str) -> list[str]:
+    """The directories on the way to a file, the outermost first."""
+    return [str(folder) for folder in PurePosixPath(path).parents][-2::-1]
+
+
+def _link_above(top: Path, path: str) -> str | None:
+    """The outermost link among the directories of a path."""
+    return next((folder for folder in _folders(path) if (top / folder).is_symlink()), None)
+
+
+def _refuse_behind_a_link(top: Path, path: str) -> None:
+    link = _link_above(top, path)
+    if link is not None:
+        raise files.cannot(
+            "write behind", top / link, OSError(errno.ELOOP, "it has become a symbolic link")
+        )
+
+
+def _face(top: Path, name: str) -> _Face | None:
     """None where no file is; what stands in a directory has a face of its own."""
+    if _link_above(top, name) is not None:
+        return None
+    path = top / name
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
