@@ -181,6 +181,21 @@ def test_a_process_is_known_by_number_and_start() -> None:
     assert start_time(2**22 + 1) == ""
 
 
+@pytest.mark.parametrize("trouble", [AttributeError, OSError, TypeError, ValueError])
+def test_a_python_that_makes_no_subreaper_finds_leftovers_too(
+    bench: Bench, trouble: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise trouble
+
+    monkeypatch.setattr("_ctypes.call_function", refuse)
+    orphans.become_subreaper.cache_clear()
+    outcome = bench.run(bench.attempt("sleep 30 &"))
+    orphans.become_subreaper.cache_clear()
+
+    assert [(one.command, one.ended_by) for one in outcome.orphans] == [("sleep", "TERM")]
+
+
 @pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
 def test_a_child_that_is_just_being_started_is_nobodys_leftover() -> None:
     ended = Started(0, 0, "", "of a step that has ended")

@@ -77,8 +77,8 @@ def become_subreaper() -> bool:
 
         prctl = dlsym(dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
         return bool(call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0)
-    except (ImportError, OSError):
-        return False
+    except (ImportError, OSError, AttributeError, TypeError, ValueError):
+        return False  # `_ctypes` is Python's own business: another one may call things differently
 
 
 def may_have_left(started: Started) -> bool:
