@@ -1,12 +1,14 @@
 """What the login profile does with BASH_ENV is known before a step runs."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from select import select
 
 import pytest
 
 from oraclepack.adapters.profile import asked_ahead, keeps_bash_env
+from tests.bashes import Bench
 
 
 def surroundings_with(home: Path, profile: str) -> dict[str, str]:
@@ -53,3 +55,24 @@ def test_a_directory_that_is_gone_is_told_of_when_it_matters(tmp_path: Path) -> 
 
     with asked_ahead(env, str(tmp_path / "gone")), pytest.raises(FileNotFoundError):
         keeps_bash_env(env, str(tmp_path / "gone"))
+
+
+def test_a_slow_profile_holds_up_no_other_step(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    slow = bench.attempt("true", first_on_path=str(tmp_path))
+    begun, go = (bench.home / name for name in ("begun", "go"))
+    os.mkfifo(begun)
+    os.mkfifo(go)
+    asks = "exec 9<>~/go; : >~/asked; echo >~/begun; read -r _ <&9"
+    (bench.home / ".bash_profile").write_text(f"[[ -e ~/asked ]] || {{ {asks}; }}\n")
+
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(bench.run, slow)
+        begun.read_text()
+        outcome = bench.run(bench.attempt("true", login=False))
+        # Raises, if the profile had to be ended for us to come to our turn.
+        writer = os.open(go, os.O_WRONLY | os.O_NONBLOCK)
+        os.write(writer, b"\n")
+        assert outcome.ok
+        assert waiting.result().ok
+    os.close(writer)

@@ -68,6 +68,7 @@ def run_attempt(
 
 
 def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Running:
+    shell.ask_profile(attempt, records)  # first, so that no other step waits for a slow profile
     # One after the other: steps that got ready together would all start as late as the last.
     with (
         orphans.starting(),

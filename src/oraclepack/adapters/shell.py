@@ -9,7 +9,7 @@ Only a body too long for one argument is read from such a file too, and run with
 """
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from shlex import quote as _quote
 
@@ -34,17 +34,25 @@ class ShellCall(msgspec.Struct, frozen=True):
     """The descriptors to hand down."""
 
 
+def ask_profile(attempt: Attempt, records: Nameless | None = None) -> None:
+    """Have the login profile asked what `prepare` wants to know of it: that may take a minute."""
+    enters = records or attempt.restore or attempt.first_on_path or _is_long(_code(attempt))
+    if attempt.login and enters:
+        with suppress(OSError):  # `prepare` asks again, and raises it
+            keeps_bash_env(attempt.env, attempt.cwd)
+
+
 def prepare(attempt: Attempt, stack: ExitStack, records: Nameless | None = None) -> ShellCall:
     """Decide how bash is called; the stack closes what that needs. Raises OSError.
 
     With a file for records, the shell says there what it holds before and after the body.
     """
-    code = attempt.code.encode("utf-8", "surrogateescape")
+    code = _code(attempt)
     tail = _after(attempt, records) if records else b""
     env = {**attempt.env, MARKER_VARIABLE: attempt.token}
     handed = [records.fd] if records else []
     loading = b""
-    if len(code) + len(tail) > LONGEST_ARGUMENT:
+    if _is_long(code + tail):
         body = make_nameless(stack, code)
         handed.append(body.fd)
         loading = _loading(body)
@@ -64,6 +72,14 @@ def prepare(attempt: Attempt, stack: ExitStack, records: Nameless | None = None)
         env["BASH_ENV"] = entrance.path
     argv = (b"bash", b"-lc" if login else b"-c", code)
     return ShellCall(argv, env, tuple(handed))
+
+
+def _code(attempt: Attempt) -> bytes:
+    return attempt.code.encode("utf-8", "surrogateescape")
+
+
+def _is_long(code: bytes) -> bool:
+    return len(code) > LONGEST_ARGUMENT
 
 
 def _eval_string(tail: bytes) -> bytes:
