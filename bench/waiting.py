@@ -5,13 +5,25 @@ from collections.abc import Sequence
 from bench import rivals
 from bench.rivals import titled
 from bench.run import SEVERAL, project, runner
-from bench.scene import Contender, Place, Times
+from bench.scene import Contender, Place, Times, python
 from bench.table import Row, median, memories, present
 
 STEPS, JOBS = 20, 4
 WAIT = 0.5
 OURS = "oraclepack, waiting"
 OTHERS = (rivals.XARGS, *SEVERAL)
+FLOORS = {
+    "a Python that only starts these shells, four at a time": "",
+    "the same, after `import click, msgspec, tree_sitter, tree_sitter_bash`": "import click, "
+    "msgspec, tree_sitter, tree_sitter_bash\n",
+}
+STARTING = f"""\
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+argv = ["bash", "-lc", "{{}}"]
+with ThreadPoolExecutor({JOBS}) as pool:
+    list(pool.map(lambda _: subprocess.run(argv, check=True), range({STEPS})))
+"""
 
 
 def scene(place: Place) -> Sequence[Contender]:
@@ -20,6 +32,7 @@ def scene(place: Place) -> Sequence[Contender]:
     return [
         runner(OURS, where, "pack.md", "--max-parallel", str(JOBS)),
         *rivals.running(place, body, STEPS, JOBS, OTHERS),
+        *(python(name, loading + STARTING.format(body)) for name, loading in FLOORS.items()),
     ]
 
 
@@ -38,5 +51,6 @@ def rows(times: Times) -> list[Row]:
             goal=1.08,
             rivals={short: against_ideal(name) for short, name in names.items()},
             memory=memories(times, OURS, names),
-        )
+        ),
+        *(Row(name, f"ideal {ideal} s", against_ideal(name)) for name in FLOORS),
     ]
