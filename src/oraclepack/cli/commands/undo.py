@@ -23,7 +23,7 @@ def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
     """Take back what a step changed in the work tree.
 
     Applies the step's recorded patch in reverse. Refuses when the files have changed since, so
-    your own work is never touched.
+    your own work is never touched. An undo that was cut off is finished by the next one.
     """
     undone = undo_step(pack, step, settings, run_id)
     listed = "".join(f"  {path}\n" for path in undone.files)
