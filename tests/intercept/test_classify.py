@@ -9,6 +9,19 @@ T, F = FailureClass.TRANSIENT, FailureClass.FINAL
 HEAD = "🧿 oracle 0.21.2 — words\nSession: why-is-it\nMode: api foreground\n"
 PARTIAL = HEAD + "\nAnswer:\nThe rate limit of this API, unauthorized access\n"
 
+NODE_CRASH = (
+    "/app/a.js:3\n  f(x.y);\n      ^\n\nTypeError: x is undefined\nsecond line\n"
+    "    at f (/app/a.js:3:5)\n    at node:internal/main:28:49 {\n  code: 'X'\n}\n\n"
+    "Node.js v24.1.0\n"
+)
+PYTHON_CRASH = (
+    'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    import x\n'
+    "ModuleNotFoundError: No module named 'x'\n\n"
+    "The above exception was the direct cause of the following exception:\n\n"
+    'Traceback (most recent call last):\n  File "a.py", line 6, in <module>\n    f()\n    ~^^\n'
+    "ValueError: bad\nin two lines\n"
+)
+
 
 def failed(message: str, reason: str = "api-error") -> tuple[str, SessionRecord]:
     out = f"{HEAD}\nERROR: {message}\nTransport: {reason} — transport error\n"
@@ -243,6 +256,76 @@ def test_what_is_refused_before_the_run_is_final(err: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("out", "err", "code"),
+    [
+        pytest.param(
+            "", "ModuleNotFoundError: No module named 'x'", "UNKNOWN", id="not the host ENOTFOUND"
+        ),
+        pytest.param("", "Error: MODULE_NOT_FOUND", "UNKNOWN", id="a module is not a host"),
+        pytest.param("", "ERR_ENOTFOUNDATION", "UNKNOWN", id="a longer word than ENOTFOUND"),
+        pytest.param(
+            "", "getaddrinfo ENOTFOUND api.example", "CONNECTION", id="the host ENOTFOUND"
+        ),
+        pytest.param("", "  code: 'ECONNRESET'", "CONNECTION", id="a code in quotes"),
+        pytest.param("", "connect ECONNREFUSED_COUNT=3", "UNKNOWN", id="a counter of refusals"),
+        pytest.param("", "connect ETIMEDOUT 10.0.0.1:443", "TIMEOUT", id="a connection timed out"),
+        pytest.param("", "Error: RateLimiter is no constructor", "UNKNOWN", id="a rate limiter"),
+        pytest.param("", "cannot read docs/rate-limit.md", "UNKNOWN", id="a file on rate limits"),
+        pytest.param("", "cannot read rate_limit.py", "UNKNOWN", id="a module on rate limits"),
+        pytest.param("", "no such flag --rate-limit", "UNKNOWN", id="a flag for the rate limit"),
+        pytest.param("", "openai.RateLimitError: slow down", "RATE_LIMITED", id="RateLimitError"),
+        pytest.param("", "rate_limit_exceeded", "RATE_LIMITED", id="rate_limit_exceeded"),
+        pytest.param("", "you are being rate-limited", "RATE_LIMITED", id="rate-limited"),
+        pytest.param(
+            "", "TypeError: overloadedMethods is empty", "UNKNOWN", id="overloadedMethods"
+        ),
+        pytest.param("", '{"type":"overloaded_error"}', "OVERLOADED", id="overloaded_error"),
+        pytest.param("ERROR: 5030 lines are too many\n", "", "UNKNOWN", id="5030 is not 503"),
+        pytest.param("ERROR: 504\n", "", "TIMEOUT", id="504 alone"),
+        pytest.param("ERROR: 50210\n", "", "UNKNOWN", id="50210 is not 502"),
+        pytest.param("", "isUnauthorizedPath is no function", "UNKNOWN", id="isUnauthorizedPath"),
+        pytest.param("", "401 Unauthorized", "AUTH", id="401 Unauthorized"),
+        pytest.param("", "Missing OPENAI_API_KEY_FILE", "UNKNOWN", id="a key's file is no key"),
+        pytest.param("", "cannot find insufficient_quota.ts", "UNKNOWN", id="a file on quotas"),
+        pytest.param("", "cannot open model_not_found_test", "UNKNOWN", id="a test on models"),
+        pytest.param("ERROR: terminated by the user\n", "", "UNKNOWN", id="terminated by someone"),
+        pytest.param(
+            "", "✖ Missing file or directory: unauthorized.md", "BAD_ATTACHMENT", id="a file name"
+        ),
+        pytest.param(
+            "", "✖ Missing file or directory: rate limit", "BAD_ATTACHMENT", id="a name in words"
+        ),
+        pytest.param(
+            "Session: what-is-the-rate-limit\nReattach: oracle session what-is-the-rate-limit\n",
+            "",
+            "UNKNOWN",
+            id="the name of a session",
+        ),
+        pytest.param("🧿 oracle — never overloaded\n", "", "UNKNOWN", id="the banner's slogan"),
+        pytest.param("Tip: requests that timed out …\n", "", "UNKNOWN", id="a tip"),
+        pytest.param(
+            "", "TypeError: x\n    at overloaded (/app/ENOTFOUND.js:1:1)\n", "UNKNOWN", id="a frame"
+        ),
+        pytest.param(
+            "",
+            "/app/a.js:3\n  throw 'rate limit' in x;\n  ^\n\nTypeError: y\n    at f (a.js:3:1)\n",
+            "UNKNOWN",
+            id="the source line that Node shows",
+        ),
+        pytest.param(
+            "",
+            'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
+            "    wait_for('rate limit')\nKeyError: 'x'\n",
+            "UNKNOWN",
+            id="the source line that Python shows",
+        ),
+    ],
+)
+def test_a_failure_is_known_by_whole_words_of_its_reason(out: str, err: str, code: str) -> None:
+    assert classify(out, err).code == code
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [
         pytest.param("Please try again in 20s.", 20.0, id="seconds"),
@@ -263,6 +346,9 @@ def test_wait_hint(text: str, seconds: float | None) -> None:
         pytest.param("banner\n", "error: bad\n(use --help)\n", "error: bad", id="on stderr"),
         pytest.param("banner\nCancelled.\n", "", "Cancelled.", id="the last line"),
         pytest.param("", "", "the tool gave no reason", id="none"),
+        pytest.param("banner\n", NODE_CRASH, "TypeError: x is undefined", id="Node crashes"),
+        pytest.param(NODE_CRASH, "", "TypeError: x is undefined", id="Node crashes on stdout"),
+        pytest.param("banner\n", PYTHON_CRASH, "ValueError: bad", id="Python crashes"),
         pytest.param("ERROR: " + "y" * 999, "", "y" * 300 + "…", id="a long one is cut"),
     ],
 )

@@ -2,7 +2,9 @@
 
 oracle prints no status codes; its words, and the reason in its session record, are all
 there is. The patterns are data (`failures.json`), tried in order: what can never succeed
-stands before what may, since quota and rate limit come with much the same words.
+stands before what may, since quota and rate limit come with much the same words. They match
+whole words of what the tool says about the failure: `ModuleNotFoundError` is not `ENOTFOUND`,
+and neither a file name, a session's name nor a stack frame is a reason.
 """
 
 import functools
@@ -18,6 +20,7 @@ from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
 from oraclepack.core.result import StepError
 from oraclepack.core.shipped import shipped
+from oraclepack.intercept.stack_trace import crash_line, without_frames
 
 LONGEST_MESSAGE = 300
 
@@ -66,7 +69,12 @@ def patterns() -> tuple[tuple[Pattern, re.Pattern[str]], ...]:
     content = shipped("oraclepack.intercept", "failures.json")
     rows = msgspec.json.decode(content, type=tuple[Pattern, ...])
     flags = re.IGNORECASE | re.MULTILINE
-    return tuple((row, re.compile(row.text, flags)) for row in rows)
+    return tuple((row, re.compile(_whole_words(row.text), flags)) for row in rows)
+
+
+def _whole_words(text: str) -> str:
+    # A hyphen or slash beside it makes a word part of a name: `docs/rate-limit.md`.
+    return rf"(?<![\w/-])(?:{text})(?![\w/-])(?!\.\w)" if text else ""
 
 
 def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure:
@@ -100,6 +108,12 @@ def wait_hint(text: str) -> float | None:
 
 _ERROR = regex(r"^ERROR: ", re.MULTILINE)
 _REASON = regex(r"^Transport: (\S+)", re.MULTILINE)
+_ABOUT_THE_CALL = regex(
+    r"^(?:🧿|Session:|Mode:|Models:|Detach:|Reattach:|Calling |Provider:|Tip:|Transport:"
+    r"|Skipping default-ignored path:|Ignoring duplicate --file inputs:|oracle session ).*$\n?",
+    re.MULTILINE,
+)
+"""Lines that repeat words of the question: a session is named by the first five of its prompt."""
 
 
 def _words(out: str, err: str, record: SessionRecord | None) -> str:
@@ -108,9 +122,11 @@ def _words(out: str, err: str, record: SessionRecord | None) -> str:
     After the last `ERROR: `, or before the answer: an answer may speak of rate limits itself.
     """
     starts = [found.start() for found in _ERROR.finditer(out)]
-    said = out[starts[-1] :] if starts else out.partition("\nAnswer:\n")[0]
+    said = out[starts[-1] :] if starts else _before_answer(out)
+    said = _ABOUT_THE_CALL.sub("", said)
     recorded = f"ERROR: {record.error_message}" if record and record.error_message else ""
-    return "\n".join(part for part in (said, err, recorded) if part)
+    parts = (without_frames(said), without_frames(err), recorded)
+    return "\n".join(part for part in parts if part)
 
 
 def _told_reason(out: str) -> str:
@@ -121,8 +137,21 @@ def _told_reason(out: str) -> str:
 def _message(out: str, err: str, record: SessionRecord | None) -> str:
     if record is not None and record.error_message:
         return _short(record.error_message)
-    candidates = (_after_error(out), _last_line(err), _last_line(out))
-    return _short(next((text for text in candidates if text), "the tool gave no reason"))
+    candidates = (_after_error(out), last_words(err), crash_line(_before_answer(out)))
+    found = next((text for text in candidates if text), None)
+    return _short(found or _last_line(out) or "the tool gave no reason")
+
+
+def last_words(text: str) -> str:
+    """The line in a tool's words that tells why it failed; empty when there is none.
+
+    A crash is told by its error line: frames, source lines and what follows them tell nothing.
+    """
+    return _short(crash_line(text) or _last_line(without_frames(text)))
+
+
+def _before_answer(out: str) -> str:
+    return out.partition("\nAnswer:\n")[0]
 
 
 def _after_error(out: str) -> str:

@@ -87,6 +87,16 @@ def test_the_other_tools_are_recorded(
     )
 
 
+def test_the_crash_of_another_tool_is_told_by_its_error_line(tmp_path: Path) -> None:
+    crash = "TypeError: x is undefined\n    at f (/a.js:1:1)\n\nNode.js v24.1.0\n"
+    office = Office(tmp_path)
+
+    office.call(ScriptedShim(saying(ToolEnd(1, "", crash))), "-p", "hi", tool="gemini")
+
+    assert office.last.error is not None
+    assert office.last.error.message == "exit code 1: TypeError: x is undefined"
+
+
 def test_the_other_tools_are_limited(tmp_path: Path) -> None:
     office = Office(tmp_path, limits={"google": Limit(0)})
     shim = ScriptedShim(OK, patience=3)

@@ -208,3 +208,11 @@ def test_a_step_that_skips_itself_over_an_older_output_is_skipped(project: Proje
 
     assert done.code == 0
     assert done.data["skipped_steps"] == ["01"]
+
+
+def test_a_crash_in_a_step_is_told_by_its_error_line(tmp_path: Path, zygote: Zygote) -> None:
+    crash = "Error: no way\n    at f (/a.js:1:1)\n\nNode.js v24.1.0"
+    project = a_project(tmp_path, zygote, f"# 01) crash\ncat >&2 <<'END'\n{crash}\nEND\nexit 9\n")
+
+    assert project.run().code == 3
+    assert project.steps()["01"]["last_error"]["message"] == "exit code 9: Error: no way"

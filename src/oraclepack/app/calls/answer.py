@@ -24,6 +24,8 @@ from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, StepError
+from oraclepack.core.secrets import Redactor
+from oraclepack.intercept.classify import last_words
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.provider import OF_TOOL
 from oraclepack.intercept.question import asks_a_model, read_question, reads_stdin
@@ -80,7 +82,8 @@ class _Answering:
         with slot:
             end = self._run(provider, parsed)
         made = paths[0].relative if paths else None
-        notes.conclude_other(world, call, provider, _plain_error(end), end.exit_code, made)
+        error = _plain_error(end, world.redactor)
+        notes.conclude_other(world, call, provider, error, end.exit_code, made)
         return end.exit_code
 
     def _run(self, provider: str | None, parsed: ParsedArgv) -> ToolEnd:
@@ -185,7 +188,7 @@ class _Answering:
         return _REFUSED_EXIT
 
 
-def _plain_error(end: ToolEnd) -> StepError | None:
+def _plain_error(end: ToolEnd, redactor: Redactor) -> StepError | None:
     if end.trouble:
         return StepError(code="TOOL_MISSING", message=end.trouble)
     if end.timed_out:
@@ -193,5 +196,8 @@ def _plain_error(end: ToolEnd) -> StepError | None:
     if end.stopped:
         return STOPPED
     if end.exit_code:
-        return StepError(code="EXIT_CODE", message=f"exit code {end.exit_code}")
+        # Cleaned before it is cut: what is left of a secret would not be known for one.
+        reason = last_words(redactor.clean(end.err))
+        message = f"exit code {end.exit_code}: {reason}" if reason else f"exit code {end.exit_code}"
+        return StepError(code="EXIT_CODE", message=message)
     return None

@@ -29,8 +29,11 @@ from oraclepack.core.plan import PlannedStep
 from oraclepack.core.result import Process, Status, StepError, Verification
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
+from oraclepack.intercept.classify import last_words
 
 _SKIP = b"SKIP"
+_REASON_LINES = 400
+"""The end of a log in which the reason of a failure is looked for: a stack trace is long."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -192,9 +195,9 @@ def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError 
         if (call.exit_code or 1) == outcome.exit_code:
             return call.error
     message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
-    last = last_lines(session.run.path / log_names(attempt.step, attempt.number)[1], 1)
-    told = f"{message}: {last[0].strip()[:300]}" if last and last[0].strip() else message
-    return StepError(code="EXIT_CODE", message=told)
+    log = session.run.path / log_names(attempt.step, attempt.number)[1]
+    reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
+    return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
 
 
 def _signal(code: int) -> str:
