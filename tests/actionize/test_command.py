@@ -1,5 +1,6 @@
 """`oraclepack actionize`, through the boundary, and the page that tells its figures."""
 
+import json
 from pathlib import Path
 
 import jsonschema
@@ -38,6 +39,68 @@ def test_the_figures_are_told(capsys: pytest.CaptureFixture[str], folder: Path) 
         "noop": 0,
     }
     assert len(got.envelope["data"]["artifacts"]) == 5
+
+
+YIELDS = [
+    pytest.param([], 0, None, id="no policy"),
+    pytest.param(["--ci"], 0, True, id="nothing demanded"),
+    pytest.param(["--ci", "--min-yield", "1"], 0, True, id="just enough"),
+    pytest.param(["--ci", "--min-yield", "1.5"], 5, False, id="too little"),
+    pytest.param(["--min-yield", "1.5"], 0, False, id="a threshold without --ci"),
+    pytest.param(["--non-interactive", "--json-log"], 0, None, id="flags that decide nothing"),
+]
+
+
+@pytest.mark.parametrize(("flags", "code", "met"), YIELDS)
+def test_the_policy_of_ci_decides_about_the_exit_code(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    flags: list[str],
+    code: int,
+    met: bool | None,
+) -> None:
+    args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
+
+    got = answer(capsys, *args, *flags, "--json")
+
+    assert got.code == code
+    assert (folder / "answers/actionizer/backlog.md").is_file()
+    policy = got.envelope["data"]["policy"]
+    assert policy["applies"] is ("--ci" in flags)
+    assert met is None or policy["met"] is met
+    error = got.envelope["error"]
+    assert (error or {}).get("code") == ("POLICY" if code else None)
+    if code:
+        assert (
+            "yield 1.00 (1 actionable from 1 answered) is below --min-yield 1.5" in error["message"]
+        )
+
+
+def test_a_threshold_without_ci_is_pointed_out(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
+
+    assert "--min-yield decides nothing without --ci" in answer(capsys, *args, "--min-yield=1").err
+    assert "not met  yield 1.00 of 2" in answer(capsys, *args, "--ci", "--min-yield=2").out
+
+
+@pytest.mark.parametrize("flag", ["--ci", "--json-log"])
+def test_the_log_has_a_line_for_each_file_and_one_for_the_figures(
+    capsys: pytest.CaptureFixture[str], folder: Path, flag: str
+) -> None:
+    args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
+
+    got = answer(capsys, *args, flag)
+
+    lines = [json.loads(line) for line in got.err.splitlines()]
+    assert [line["kind"] for line in lines] == ["artifact"] * 3 + ["actionized"]
+    assert {line["path"] for line in lines[:3]} == {
+        "normalized.jsonl",
+        "backlog.md",
+        "change-plan.md",
+    }
+    assert (lines[-1]["answered"], lines[-1]["policy"]["met"]) == (1, True)
 
 
 def test_people_see_what_was_written(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from oraclepack.app.validate import Checked, Outcome
 from oraclepack.cli.findings import as_text
+from oraclepack.cli.policy_text import policy_failure, policy_line
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, run_text
 from oraclepack.core.envelope import Failure
@@ -34,7 +35,7 @@ def pipeline_text(
         pieces += [f"{one.stage:<9}  ", Styled(f"{one.status:<7}", _LOOKS[one.status])]
         pieces.append(f"  {one.reason}\n")
     if told.policy is not None and told.policy.applies:
-        pieces += _policy(told.policy)
+        pieces += policy_line(met=told.policy.met, figures=_figures(told.policy))
     return (*pieces, *(f"{name}: {where}\n" for name, where in _places(told, place, junit)))
 
 
@@ -50,8 +51,7 @@ def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> F
         how = ExitCode(code)
         return Failure(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
     if code == ExitCode.POLICY and told.policy is not None:
-        message = "; ".join(told.policy.shortfalls)
-        return Failure("POLICY", message, phase="policy", suggestion=_way_out(told, onwards))
+        return policy_failure(told.policy.shortfalls, _way_out(told, onwards))
     if code == ExitCode.CONTRACT and told.verify is not None:
         totals = told.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
@@ -94,14 +94,12 @@ def _missing(sections: tuple[str, ...]) -> str:
     return f"missing sections: {', '.join(sections)}"
 
 
-def _policy(figures: PolicyTold) -> list[str | Styled]:
-    share, work = figures.completion, figures.action_yield
-    look = Styled("met    ", "green") if figures.met else Styled("not met", "red")
-    said = (
+def _figures(policy: PolicyTold) -> str:
+    share, work = policy.completion, policy.action_yield
+    return (
         f"completion {share.figure:.2f} of {share.required:g}, "
         f"yield {work.figure:.2f} of {work.required:g}"
     )
-    return ["policy     ", look, f"  {said}\n"]
 
 
 def _places(told: PipelineTold, place: Place, junit: str | None) -> Iterator[tuple[str, str]]:

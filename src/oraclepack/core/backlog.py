@@ -6,6 +6,7 @@ import msgspec
 
 from oraclepack.core.carried import Carried
 from oraclepack.core.evidence import AskedFile, Evidence
+from oraclepack.core.policy import YieldPolicy
 from oraclepack.core.sections import Section
 
 RECORD_VERSION = 1
@@ -163,3 +164,5 @@ class Actionized(Carried, frozen=True, kw_only=True):
     """Actionable tasks per answered step; 0 when nothing was answered."""
     artifacts: tuple[WrittenArtifact, ...]
     """The files as they stand; after a failure those that could be written and were kept."""
+    policy: YieldPolicy | None = None
+    """What the command `actionize` weighs; null inside `pipeline`, which has its own policy."""

@@ -7,7 +7,7 @@ import msgspec
 
 from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.core.exit_codes import ExitCode
-from oraclepack.core.policy import falls_short, weigh
+from oraclepack.core.policy import YieldTold, weigh, yield_of
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import CompletionTold, RunTold
 from oraclepack.core.validation import Validation
@@ -40,16 +40,6 @@ class StageTold(msgspec.Struct, frozen=True):
     """What it came to, what failed, or why it was left out."""
 
 
-class YieldTold(msgspec.Struct, frozen=True, kw_only=True):
-    """How much work came out of the answers."""
-
-    actionable: int
-    answered: int
-    figure: float
-    """Actionable tasks per answered step; 0 when nothing was answered."""
-    required: float
-
-
 class PolicyTold(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of the CI policy, also where it does not decide."""
 
@@ -63,15 +53,8 @@ class PolicyTold(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shortfalls(self) -> tuple[str, ...]:
         """Every figure that is below its threshold, in words."""
-        share, work = self.completion, self.action_yield
-        steps = share.shortfall
-        told = [steps] if steps else []
-        if falls_short(work.actionable, max(work.answered, 1), work.required):
-            told.append(
-                f"yield {work.figure:.2f} ({work.actionable} actionable from {work.answered} "
-                f"answered) is below --min-yield {work.required:g}"
-            )
-        return tuple(told)
+        found = (self.completion.shortfall, self.action_yield.shortfall)
+        return tuple(one for one in found if one is not None)
 
 
 class PipelineTold(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,12 +92,7 @@ def policy(
     )
     answered = work.answered if work else 0
     actionable = work.tasks[WorkStatus.ACTIONABLE] if work else 0
-    told = YieldTold(
-        actionable=actionable,
-        answered=answered,
-        figure=round(actionable / answered, 4) if answered else 0.0,
-        required=min_yield,
-    )
+    told = yield_of(actionable, answered, min_yield)
     figures = PolicyTold(applies=ci, met=True, completion=share, action_yield=told)
     return msgspec.structs.replace(figures, met=not figures.shortfalls)
 

@@ -18,13 +18,13 @@ from oraclepack.cli.exports import export_option, exports_named
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, notices, picking
 from oraclepack.cli.pipeline_text import failure_of, pipeline_text
+from oraclepack.cli.policy_text import idle_thresholds
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.pipeline_report import PipelineTold
-from oraclepack.core.setting import Source
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
 
@@ -81,7 +81,11 @@ def pipeline(
         way_on = continuing(work.prepared.argv, result.plan, result.state)
         work.warnings += notices(result.found.notice)
     told, code = work.told()
-    warnings = work.warnings + _idle(settings) + _reported(work, told, junit, settings)
+    warnings = (
+        work.warnings
+        + idle_thresholds(settings, rs.MIN_COMPLETION, rs.MIN_YIELD)
+        + _reported(work, told, junit, settings)
+    )
     place = Place(Path(settings.root), Path.cwd())
     text = pipeline_text(told, work.checked, place, junit)
     text += (_annotations(work, told),) if settings[OUTPUT] != "json" else ()
@@ -104,14 +108,3 @@ def _reported(
 
 def _annotations(work: Pipeline, told: PipelineTold) -> str:
     return annotations_for_github(told, work.checked, work.pack)
-
-
-def _idle(settings: Settings) -> tuple[str, ...]:
-    """Thresholds that were given and decide nothing."""
-    if settings[rs.CI]:
-        return ()
-    return tuple(
-        f"{setting.flag} decides nothing without --ci"
-        for setting in (rs.MIN_COMPLETION, rs.MIN_YIELD)
-        if settings.origin(setting).source is Source.FLAG
-    )
