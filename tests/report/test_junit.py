@@ -124,7 +124,7 @@ def test_an_output_that_misses_its_contract_fails_its_step() -> None:
     assert found[1][1:] == (
         "failure",
         "a.md: missing sections: risks",
-        "a.md: missing sections: risks\nb.md: missing",
+        "a.md: missing sections: risks\nb.md: file missing",
     )
 
 

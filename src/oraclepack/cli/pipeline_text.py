@@ -85,13 +85,7 @@ def _partial(told: PipelineTold, suggestion: str) -> Failure:
 
 
 def _lacks(told: PipelineTold) -> Iterator[str]:
-    for one in told.verify.failures if told.verify else ():
-        lack = f"file {one.io_error}" if one.io_error else _missing(one.missing_sections)
-        yield f"step {one.step_id}: {one.path}: {lack}"
-
-
-def _missing(sections: tuple[str, ...]) -> str:
-    return f"missing sections: {', '.join(sections)}"
+    return (one.line for one in (told.verify.failures if told.verify else ()))
 
 
 def _figures(policy: PolicyTold) -> str:

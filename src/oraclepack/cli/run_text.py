@@ -51,6 +51,8 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
         )
     for number, step in enumerate(failed):
         pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
+        mine = [one for one in told.output_failures if one.step_id == step.step_id]
+        pieces += [f"{one.line}\n" for one in mine]
     for step in told.steps:
         if step.changed_files and step.step_id in {*told.completed_steps, *told.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))

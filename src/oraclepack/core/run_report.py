@@ -3,6 +3,7 @@
 import msgspec
 
 from oraclepack.core.policy import completion_shortfall
+from oraclepack.core.verified import Failed
 
 
 class StepTold(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,8 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     completion: CompletionTold
     steps: tuple[StepTold, ...]
     dry_run: bool = False
+    output_failures: tuple[Failed, ...] = ()
+    """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
 
     @property
     def counted(self) -> str:

@@ -3,6 +3,11 @@
 import msgspec
 
 
+def lack_of(io_error: str | None, missing_sections: tuple[str, ...]) -> str:
+    """What an output lacks, in words."""
+    return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing_sections)}"
+
+
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
     """An output that does not meet its contract, and in what."""
 
@@ -11,6 +16,16 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     missing_sections: tuple[str, ...] = ()
     io_error: str | None = None
+
+    @property
+    def lack(self) -> str:
+        """What is wrong, in words: a file that cannot be read, or the sections it misses."""
+        return lack_of(self.io_error, self.missing_sections)
+
+    @property
+    def line(self) -> str:
+        """Step, file and what is missing: the form of all commands."""
+        return f"step {self.step_id}: {self.path}: {self.lack}"
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):

@@ -133,8 +133,7 @@ def _afterwards(told: PipelineTold) -> Iterator[Case]:
 
 
 def _lack(failure: Failed) -> str:
-    lack = failure.io_error or f"missing sections: {', '.join(failure.missing_sections)}"
-    return f"{failure.path}: {lack}"
+    return f"{failure.path}: {failure.lack}"
 
 
 def _line(text: str) -> str:

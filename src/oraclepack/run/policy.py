@@ -1,5 +1,7 @@
 """What a run came to: the figures a CI policy asks for, and the reply of the command."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
@@ -8,6 +10,7 @@ from oraclepack.core.policy import falls_short, weigh
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import PRELUDE, StepId
+from oraclepack.core.verified import Failed
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -44,6 +47,8 @@ class RunReply(msgspec.Struct, frozen=True):
     """The first step that the next command has to run."""
     rollback_status: RollbackStatus
     rollback_error: str | None
+    output_failures: tuple[Failed, ...] = ()
+    """What the outputs of the failed steps lack."""
 
 
 def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
@@ -81,7 +86,20 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         resume_from=next((one for one in ran if not now.step(one).status.is_settled), None),
         rollback_status=rollback.status if rollback else RollbackStatus.NOT_ATTEMPTED,
         rollback_error=rollback.error if rollback else None,
+        output_failures=tuple(one for step_id in failed for one in _unmet(step_id, state)),
     )
+
+
+def _unmet(step_id: StepId, state: RunState) -> Iterator[Failed]:
+    checked = state.step(step_id).verification
+    for one in checked.failures if checked else ():
+        yield Failed(
+            step_id=step_id,
+            path=one.path,
+            contract=one.contract,
+            missing_sections=one.missing_sections,
+            io_error=one.io_error,
+        )
 
 
 def verdict(told: RunReply, figures: Completion, *, ci: bool) -> ExitCode:

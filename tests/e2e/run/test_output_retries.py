@@ -100,6 +100,47 @@ def test_a_paid_answer_stays_where_the_pack_wants_it(tmp_path: Path, zygote: Zyg
     assert [doubt["code"] for doubt in seen["doubts"]] == ["cut_off"]
     state = json.loads((project.root / "pack.state.json").read_bytes())
     assert state["steps"]["01"]["verification"] == verification(project)
+    assert ran.data["output_failures"] == [{"step_id": "01", **unmet}]
+
+
+LACK = "out/01-a.md: missing sections: next-experiment, missing-evidence"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "lack"),
+    [
+        pytest.param("[[fault=cut]]", LACK, id="an answer without its sections"),
+        pytest.param("[[fault=nowrite]]", "out/01-a.md: file missing", id="no file at all"),
+    ],
+)
+@pytest.mark.parametrize("rollback", [False, True])
+def test_a_failed_check_names_step_file_and_what_is_missing(
+    tmp_path: Path, zygote: Zygote, prompt: str, lack: str, *, rollback: bool
+) -> None:
+    step = f"mkdir -p out\n# 01) ask\noracle --write-output out/01-a.md -p 'Why? {prompt}\n\n"
+    project = a_project(tmp_path, zygote, f"{step}{ANSWER_FORMAT}'\n")
+    flags = ["--rollback-on-failure"] if rollback else []
+
+    ran = project.start("run", "pack.md", *flags).wait()
+
+    assert ran.code == 3
+    assert f"step 01: {lack}" in ran.out.splitlines()
+
+
+def test_chunks_are_named_one_by_one(tmp_path: Path, zygote: Zygote) -> None:
+    words = "Answer format: [[fault=cut]]"
+    chunks = "\n".join(
+        f"oracle --write-output out/01-{part}.md -p '{words} {part}' || true"
+        for part in ("direct-answer", "missing-evidence")
+    )
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n# 01) ask\n{chunks}\n")
+
+    ran = project.run()
+
+    assert [one["path"] for one in ran.data["output_failures"]] == ["out/01-missing-evidence.md"]
+    assert ran.data["steps"][0]["message"] == (
+        "out/01-missing-evidence.md: missing sections: missing-evidence"
+    )
 
 
 def test_a_cached_answer_that_misses_its_contract_is_not_served(

@@ -29,11 +29,14 @@ from oraclepack.core.plan import PlannedStep
 from oraclepack.core.result import Process, Status, StepError, Verification
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
+from oraclepack.core.verified import lack_of
 from oraclepack.intercept.classify import last_words
 
 _SKIP = b"SKIP"
 _REASON_LINES = 400
 """The end of a log in which the reason of a failure is looked for: a stack trace is long."""
+_UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
+"""Codes of calls whose answer is not what the step promised."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -160,8 +163,10 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
     failure = _failure(session, attempt, outcome)
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
-        unmet = failure.code == "CONTRACT" and session.options.verify
+        unmet = failure.code in _UNMET and session.options.verify
         seen = verify_outputs(session, step, attempt.number) if unmet else None
+        if seen is not None and failure.code == "CONTRACT" and seen.failures:
+            failure = msgspec.structs.replace(failure, message=_lacks(seen))
         return Judgement(Status.FAILED, failure, verification=seen)
     if not _left_something(session, step, attempt.number):
         said = line_that_begins(attempt.stdout_log, _SKIP)
@@ -239,11 +244,15 @@ def _unmet(
     if not verification.failures:
         told = "; ".join(f"{doubt.path}: {doubt.message}" for doubt in verification.doubts)
         return StepError(code="OUTPUT_DOUBTFUL", message=told)
-    told = "; ".join(
-        f"{failure.path} lacks {', '.join(failure.missing_sections)}"
-        for failure in verification.failures
+    return StepError(code="OUTPUT_CONTRACT", message=_lacks(verification))
+
+
+def _lacks(verification: Verification) -> str:
+    """Each file that failed its check, with what it lacks."""
+    return "; ".join(
+        f"{one.path}: {lack_of(one.io_error, one.missing_sections)}"
+        for one in verification.failures
     )
-    return StepError(code="OUTPUT_CONTRACT", message=told)
 
 
 def _tell_leftovers(session: Session, step: Step, outcome: Outcome) -> None:

@@ -59,6 +59,7 @@ def _told(
         ),
         steps=tuple(_step(step, state) for step in plan.steps),
         dry_run=dry_run,
+        output_failures=answer.output_failures,
     )
 
 

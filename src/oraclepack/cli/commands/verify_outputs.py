@@ -49,10 +49,7 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
 
 
 def _text(pack: Verified) -> str:
-    lines = [
-        f"{pack.path}: step {one.step_id}: {one.path}: {_lack(one.io_error, one.missing_sections)}"
-        for one in pack.failures
-    ]
+    lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
         f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"
         for one in pack.doubts
@@ -62,10 +59,6 @@ def _text(pack: Verified) -> str:
         for one in pack.unresolved
     ]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _lack(io_error: str | None, missing: tuple[str, ...]) -> str:
-    return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing)}"
 
 
 def _totals(totals: Totals) -> str:
