@@ -241,3 +241,59 @@ def test_several_packs_are_told_together(tmp_path: Path) -> None:
         ("pack.md", False),
     ]
     assert ran.data["totals"]["steps"] == 3
+
+
+STEP = "# 01) ask\noracle --write-output a.md -p 'Why?'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        pytest.param("# Notes\n\nNothing here.\n", "it has no bash block", id="prose"),
+        pytest.param("", "it has no bash block", id="an empty file"),
+        pytest.param(
+            f"x\n\n```sh\n{STEP}```\n",
+            "the block on line 3 is marked `sh`",
+            id="another fence",
+        ),
+        pytest.param(f"```\n{STEP}```\n", "the block on line 1 is not marked", id="a bare fence"),
+        pytest.param("```bash\necho hi\n```\n", "has no steps", id="a script without steps"),
+        pytest.param(
+            "```bash\n# 1) ask\noracle --write-output a.md -p x\n```\n",
+            "has no steps",
+            id="headers that are none",
+        ),
+    ],
+)
+def test_what_is_not_a_pack_is_not_verified(tmp_path: Path, text: str, word: str) -> None:
+    (tmp_path / "note.md").write_text(text)
+
+    ran = oraclepack(tmp_path, "verify-outputs", "note.md")
+
+    assert ran.code == 2
+    assert "note.md is not a pack: " in ran.err
+    assert word in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "variables", "code"),
+    [
+        pytest.param(["--output-verify"], {}, 4, id="the flag"),
+        pytest.param(["--output-verify=true"], {}, 4, id="the flag with a value"),
+        pytest.param([], {"ORACLEPACK_OUTPUT_VERIFY": "0"}, 4, id="the variable changes nothing"),
+        pytest.param(
+            *(["--output-verify"], {"ORACLEPACK_OUTPUT_VERIFY": "0"}, 4), id="flag and variable"
+        ),
+        pytest.param(["--output-verify=false"], {}, 2, id="a contradiction"),
+        pytest.param(["--no-output-verify"], {}, 2, id="the same in other words"),
+    ],
+)
+def test_this_command_always_verifies(
+    tmp_path: Path, args: list[str], variables: dict[str, str], code: int
+) -> None:
+    (tmp_path / "pack.md").write_text(f"```bash\n{STEP}```\n")
+
+    ran = oraclepack(tmp_path, "verify-outputs", "pack.md", *args, **variables)
+
+    assert ran.code == code, ran.err

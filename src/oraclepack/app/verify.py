@@ -17,7 +17,7 @@ from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.manifest import RunManifest
 from oraclepack.core.outpath import RUNS
-from oraclepack.core.pack import Pack
+from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.settings import CWD, STRICT, Settings
@@ -69,7 +69,7 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verifi
     root = _project_of(directory.resolve())
     path = Path(paths[0]) if paths else root / manifest.pack_path
     shown = paths[0] if paths else manifest.pack_path
-    pack = parse_pack(read_pack_text(path), shown)
+    pack = _read(path, shown)
     found = _checked(pack, root, RunDir(root, directory.resolve().name), settings)
     if pack.pack_hash == manifest.pack_hash:
         return found
@@ -88,9 +88,31 @@ def _project_of(run_dir: Path) -> Path:
 
 
 def _of_pack(path: Path, settings: Settings) -> Verified:
-    pack = parse_pack(read_pack_text(path), path.as_posix())
+    pack = _read(path, path.as_posix())
     root = project_root(path.as_posix(), settings[CWD])
     return _checked(pack, root, _newest_run(root, pack.pack_hash), settings)
+
+
+def _read(path: Path, shown: str) -> Pack:
+    """A pack; what has no steps promises no outputs, and must not pass for verified."""
+    pack = parse_pack(read_pack_text(path), shown)
+    if pack.block is None:
+        others = [one for one in pack.fences if one.marker]
+        named = f"; the block on line {others[0].span.line} is {_mark(others[0])}" if others else ""
+        raise InputError(
+            f"{shown} is not a pack: it has no bash block{named}",
+            hint="mark the block of the steps with ```bash",
+        )
+    if not pack.steps:
+        raise InputError(
+            f"{shown} is not a pack: its bash block has no steps",
+            hint="a step begins with a comment such as `# 01) title`; see `oraclepack validate`",
+        )
+    return pack
+
+
+def _mark(fence: Fence) -> str:
+    return f"marked `{fence.language}`" if fence.language else "not marked"
 
 
 def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> Verified:

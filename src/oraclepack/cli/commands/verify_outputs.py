@@ -7,7 +7,9 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
+from oraclepack.core.errors import UsageError
 from oraclepack.core.exit_codes import ExitCode
+from oraclepack.core.setting import Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.verified import Totals, Verified
 
@@ -16,6 +18,7 @@ from oraclepack.core.verified import Totals, Verified
     "verify-outputs",
     data="verified",
     settings=(
+        rs.OUTPUT_VERIFY,
         rs.OUTPUT_CONTRACT,
         rs.OUTPUT_CHUNK_MODE,
         rs.OUTPUT_REQUIRE_HEADINGS,
@@ -36,7 +39,12 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     Each declared output must exist and must not be empty; which sections it must have follows
     from the step's own words (`oraclepack list --contracts` shows what was understood).
     Signs of a cut or empty answer are warnings; with --strict they count as failures.
+
+    A file that is not a pack (no bash block, no steps) is exit code 2. This command always
+    verifies: --output-verify is accepted, the variable ORACLEPACK_OUTPUT_VERIFY and the setting
+    are for runs and change nothing here, and --output-verify=false is refused.
     """
+    _refuse_nothing_to_do(settings)
     found = verify_outputs(packs, settings, run_dir)
     listed = (found,) if isinstance(found, Verified) else found.packs
     ok = all(pack.ok for pack in listed)
@@ -46,6 +54,15 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     warnings = tuple(warning for pack in listed for warning in pack.warnings)
     text = "".join(map(_text, listed)) + _totals(totals)
     return Reply(found, text, code, warnings=warnings, error=error)
+
+
+def _refuse_nothing_to_do(settings: Settings) -> None:
+    given = settings.origin(rs.OUTPUT_VERIFY).source is Source.FLAG
+    if given and not settings[rs.OUTPUT_VERIFY]:
+        raise UsageError(
+            "verify-outputs only verifies: --output-verify=false leaves it nothing to do",
+            hint="leave the flag out; it is `run` that can go without verification",
+        )
 
 
 def _text(pack: Verified) -> str:
