@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from oraclepack.core.sections import (
     ALL_SECTIONS,
+    SPELLINGS,
     Section,
+    Spelling,
     headings,
     missing_sections,
     normalise,
@@ -49,6 +51,26 @@ def test_punctuation_and_case_do_not_count(text: str, folded: str) -> None:
         pytest.param("If evidence is insufficient, attach x", {MISSING}, id="the prompt's words"),
         pytest.param("Missing evidence", {MISSING}, id="the heading's words"),
         pytest.param("direct\nanswer", {DIRECT}, id="over a line end"),
+        pytest.param("## Risks and open questions", {RISKS}, id="another name in a heading"),
+        pytest.param("## 2) Risks / open questions", {RISKS}, id="joined by a slash"),
+        pytest.param("**Unknowns & risks**", {RISKS}, id="the other way round, in bold"),
+        pytest.param("Open questions (3)\n\n- who?", {RISKS}, id="a line of its own, counted"),
+        pytest.param("Open questions remain.", set(), id="another name in a sentence"),
+        pytest.param("## Open questions of the last review", set(), id="a heading that goes on"),
+        pytest.param("These are\nOpen questions\nto us", set(), id="a wrapped sentence"),
+        pytest.param("open questions", set(), id="another name in lower case"),
+        pytest.param("## Risks", {RISKS}, id="risks as a heading"),
+        pytest.param("Risks", set(), id="one word without a mark"),
+        pytest.param("3. Next step/experiment", {NEXT}, id="next step/experiment"),
+        pytest.param("## Next steps:", {NEXT}, id="next steps as a heading"),
+        pytest.param("The next step is to ask", set(), id="the next step in a sentence"),
+        pytest.param("Next smallest step: run it", {NEXT}, id="a label"),
+        pytest.param("Next steps: run it", set(), id="a vague label"),
+        pytest.param("### Evidence gaps", {MISSING}, id="evidence gaps"),
+        pytest.param("There are evidence gaps: two", set(), id="a label within a line"),
+        pytest.param("Files to attach next: `a.py`", {MISSING}, id="files to attach next"),
+        pytest.param("```\n## Open questions\n```", set(), id="another name in code"),
+        pytest.param("## Direkte Antwort", set(), id="another language than the prompt's"),
     ],
 )
 def test_a_section_is_present_when_it_is_named(text: str, present: set[Section]) -> None:
@@ -72,6 +94,19 @@ def test_a_section_is_present_when_it_is_named(text: str, present: set[Section])
         pytest.param("1) Direct answer (short)", ["direct answer short"], id="a numbered line"),
         pytest.param("1) There is no direct answer", [], id="a numbered line about something else"),
         pytest.param("The direct answer is yes", [], id="a sentence"),
+        pytest.param(
+            "Direct answer (1–4 bullets)", ["direct answer 1 4 bullets"], id="a bare line"
+        ),
+        pytest.param("Direct answer: yes", [], id="a bare line that goes on"),
+        pytest.param("so\nDirect answer\nand", [], id="a bare line inside a paragraph"),
+        pytest.param("Direct answer\n- yes", ["direct answer"], id="a bare line above a list"),
+        pytest.param("Direct answer\nyes", [], id="a bare line that a paragraph follows"),
+        pytest.param("2. Risks", ["risks"], id="a numbered word"),
+        pytest.param(
+            "If evidence is insufficient, attach x.",
+            ["if evidence is insufficient attach x"],
+            id="the prompt's own words",
+        ),
         pytest.param("```\n# Direct answer\n```", [], id="code"),
         pytest.param("~~~ md\n```\n# a\n~~~ x\n# b\n~~~\n# c", ["c"], id="a fence in a fence"),
         pytest.param("```\n# Direct answer", [], id="a fence that never ends"),
@@ -103,3 +138,25 @@ def test_our_own_heading_is_recognised(section: Section) -> None:
 @given(st.text(alphabet="Direct answer#*_=-`~1).\n\r\u2028", max_size=80))
 def test_headings_are_a_stricter_demand(text: str) -> None:
     assert sections_present(text, require_headings=True) <= sections_present(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "section"),
+    [
+        (words, section)
+        for section, one in SPELLINGS.items()
+        for words in (*one.anywhere, *one.label, *one.alone)
+    ],
+)
+def test_every_spelling_of_the_table_counts_as_a_heading(words: str, section: Section) -> None:
+    for heading in (f"## {words}", f"1) **{words.title()}** (short)", f"{words}\n---"):
+        assert sections_present(heading, require_headings=True) == {section}
+
+
+def test_no_spelling_names_two_sections() -> None:
+    spelled = [words for one in SPELLINGS.values() for group in _groups(one) for words in group]
+    assert len(spelled) == len(set(spelled))
+
+
+def _groups(one: Spelling) -> tuple[tuple[str, ...], ...]:
+    return one.anywhere, one.label, one.alone, one.translated, one.translated_alone

@@ -20,6 +20,7 @@ import oraclepack
 from oraclepack.core.event import Event
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS
+from oraclepack.core.sections import SPELLINGS
 from oraclepack.core.setting import Setting
 from oraclepack.core.step import DIRECTIVES
 from oraclepack.lint.rule import Rule
@@ -73,6 +74,12 @@ def directives() -> set[str]:
     return set(DIRECTIVES)
 
 
+def spellings() -> set[str]:
+    """The names of sections that meet the contract."""
+    every = SPELLINGS.values()
+    return {words for one in every for words in (*one.anywhere, *one.label, *one.alone)}
+
+
 def schemas() -> set[str]:
     return set(SCHEMAS)
 
@@ -100,6 +107,7 @@ KINDS = {
     "event": Told(events, "formats.md", r"^\| `NAME` \|.*$"),
     "schema": Told(schemas, "cli.md", r"^\| `oraclepack schema NAME` \|.*$"),
     "directive": Told(directives, "writing-packs.md", r"^\| `NAME` \|.*$"),
+    "spelling": Told(spellings, "writing-packs.md", r'"NAME"'),
     "variable": Told(variables, "settings.md", r"`NAME`"),
 }
 

@@ -8,52 +8,15 @@ from msgspec.structs import replace
 
 from oraclepack.actionize.evidence import commands_in
 from oraclepack.actionize.markdown import Block, Kind
-from oraclepack.core.sections import Section, mentions, normalise
-
-FOREIGN = {
-    Section.DIRECT_ANSWER: (
-        "direkte antwort|antwort|réponse directe|réponse|respuesta directa|respuesta|"
-        "resposta direta|resposta|risposta diretta|直接回答|回答|直接的な回答|answer|findings"
-    ),
-    Section.RISKS_UNKNOWNS: (
-        "risks|unknowns|open questions|risiken|unbekannte|risiken und unbekanntes|risques|"
-        "inconnues|"
-        "riesgos|incógnitas|riscos|rischi|incognite|风险|未知|リスク|不明点"
-    ),
-    Section.NEXT_EXPERIMENT: (
-        "next smallest experiment|smallest next experiment|next step|nächstes experiment|"
-        "nächster schritt|nächstes kleinstes experiment|prochaine expérience|"
-        "plus petite expérience|prochaine étape|próximo experimento|siguiente experimento|"
-        "siguiente paso|próximo passo|prossimo esperimento|prossimo passo|下一步|下一个实验|"
-        "次の実験|次の一歩"
-    ),
-    Section.MISSING_EVIDENCE: (
-        "missing files|missing inputs|evidence needed|needed evidence|fehlende belege|"
-        "fehlende dateien|fehlende nachweise|wenn belege fehlen|preuves manquantes|"
-        "fichiers manquants|éléments manquants|evidencia faltante|evidencias faltantes|"
-        "archivos faltantes|evidência ausente|evidências em falta|arquivos ausentes|"
-        "prove mancanti|file mancanti|缺失的证据|缺少的证据|缺失证据|不足している証拠"
-    ),
-}
-"""How the sections are called besides the contract's own wordings."""
-
-_WORDINGS = {
-    section: (*section.wordings, *sorted(FOREIGN[section].split("|"), key=lambda w: (-len(w), w)))
-    for section in Section
-}
-# fmt: off
-_VAGUE = frozenset({
-    "answer", "findings", "antwort", "réponse", "respuesta", "resposta", "回答", "risks",
-    "unknowns", "open questions", "risiken", "risques", "riesgos", "riscos", "rischi",
-    "next step", "nächster schritt", "prochaine étape", "siguiente paso", "próximo passo",
-    "prossimo passo", "missing files", "missing inputs", "下一步", "风险", "未知",
-})
-# fmt: on
-"""Wordings that open a section only when they stand alone: they begin many a sentence."""
-_NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")
-_AFTER = re.compile(
-    r"\s*(?:\([^)]{0,120}\)|\[[^\]]{0,120}\])?(?:\s*[:：]|\s*[—–]|\s+-(?=\s)|(?<=insufficient),|\s*$)\s*"
+from oraclepack.core.sections import (
+    Section,
+    begins_section,
+    mentions,
+    normalise,
+    opening_of,
 )
+
+_NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")
 _ECHO = re.compile(
     r"(?:name|list|give) the exact missing file/?path pattern\(?s?\)? to attach next[.:]?\s*"
     r"|exactly one action[.:)]?\s*",
@@ -99,36 +62,14 @@ def _numbered(blocks: Iterable[Block]) -> bool:
 def _named(heading: str) -> Section | None:
     """The section a heading is for: the one that its words begin with, else name."""
     folded = normalise(_NUMBER.sub("", heading, count=1))
-    for section, wordings in _WORDINGS.items():
-        if any(
-            folded == word or folded.startswith(f"{word} ") for word in map(normalise, wordings)
-        ):
-            return section
-    return next((section for section in Section if mentions(folded, section.wordings)), None)
+    named = (section for section in Section if mentions(folded, section.wordings))
+    return begins_section(folded) or next(named, None)
 
 
 def _opening(text: str) -> tuple[Section, str] | None:
     """The section that a line of text opens, and what it says after that."""
-    start = _NUMBER.match(text)
-    rest = text[start.end() :] if start is not None else text
-    for section, pattern in _PATTERNS:
-        match = pattern.match(rest)
-        after = _AFTER.match(rest, match.end()) if match is not None else None
-        if match is None or after is None:
-            continue
-        said = _ECHO.sub("", rest[after.end() :], count=1)
-        if not said or normalise(match[0]) not in _VAGUE:
-            return section, said
-    return None
-
-
-def _pattern(wordings: Iterable[str]) -> re.Pattern[str]:
-    # Words of one letter script may be joined by any punctuation: `Risks / unknowns`.
-    loose = (r"[\W_]+".join(map(re.escape, word.split())) for word in wordings)
-    return re.compile(rf"(?:{'|'.join(loose)})(?!\w)", re.IGNORECASE)
-
-
-_PATTERNS = tuple((section, _pattern(wordings)) for section, wordings in _WORDINGS.items())
+    opened = opening_of(text, any_language=True)
+    return None if opened is None else (opened.section, _ECHO.sub("", opened.rest, count=1))
 
 
 class _Reader:

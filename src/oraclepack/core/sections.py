@@ -1,8 +1,12 @@
-"""The four parts of an answer, and how to see whether a text has them."""
+"""The four parts of an answer, how they may be spelled, and whether a text has them."""
 
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import cache
+
+import msgspec
 
 from oraclepack.core.regex import regex
 
@@ -22,8 +26,8 @@ class Section(StrEnum):
 
     @property
     def wordings(self) -> tuple[str, ...]:
-        """What counts as this section, after `normalise`."""
-        return _WORDINGS[self]
+        """What counts as this section wherever it stands, after `normalise`."""
+        return SPELLINGS[self].anywhere
 
 
 _HEADINGS = {
@@ -32,12 +36,102 @@ _HEADINGS = {
     Section.NEXT_EXPERIMENT: "Next smallest concrete experiment",
     Section.MISSING_EVIDENCE: "Missing evidence",
 }
-_WORDINGS = {
-    Section.DIRECT_ANSWER: ("direct answer",),
-    Section.RISKS_UNKNOWNS: ("risks unknowns", "risks and unknowns"),
-    Section.NEXT_EXPERIMENT: ("next smallest concrete experiment", "next experiment"),
-    Section.MISSING_EVIDENCE: ("if evidence is insufficient", "missing evidence"),
+
+
+class Spelling(msgspec.Struct, frozen=True):
+    """How a section may be spelled, in lower case; where "and" or "or" stands, `/` or `&` may."""
+
+    anywhere: tuple[str, ...]
+    """Counts wherever it stands."""
+    label: tuple[str, ...]
+    """Counts as a heading, or at the beginning of a line and followed by a colon or a dash."""
+    alone: tuple[str, ...]
+    """Counts as a heading and nothing else: it begins many a sentence."""
+    translated: tuple[str, ...]
+    """Labels that `actionize` reads and the contract does not accept: the prompt named the headings
+    in English, and an answer in another language is doubtful."""
+    translated_alone: tuple[str, ...] = ()
+    """The same, of those that begin many a sentence."""
+
+
+SPELLINGS = {
+    Section.DIRECT_ANSWER: Spelling(
+        anywhere=("direct answer",),
+        label=(*("direct response", "short answer", "answer in short"),),
+        alone=("answer", "the answer", "findings", "direct findings"),
+        translated=(
+            *("direkte antwort", "réponse directe", "respuesta directa", "resposta direta"),
+            *("risposta diretta", "直接回答", "直接的な回答"),
+        ),
+        translated_alone=("antwort", "réponse", "respuesta", "resposta", "回答"),
+    ),
+    Section.RISKS_UNKNOWNS: Spelling(
+        anywhere=("risks unknowns", "risks and unknowns"),
+        label=(
+            *("risks or unknowns", "unknowns and risks", "risk and unknowns"),
+            *("risks and open questions", "open questions and risks", "risks and questions"),
+            *("risks and uncertainties", "risks and uncertainty", "uncertainties and risks"),
+            *("risks and caveats", "risks and limitations", "risks and assumptions"),
+            *("unknowns and open questions", "open questions and unknowns"),
+            *("key risks and open questions", "remaining risks and open questions"),
+        ),
+        alone=("risks", "key risks", "open risks", "unknowns", "open questions", "uncertainties"),
+        translated=(
+            *("risiken und unbekanntes", "unbekannte", "inconnues", "incógnitas", "incognite"),
+            *("リスク", "不明点"),
+        ),
+        translated_alone=("risiken", "risques", "riesgos", "riscos", "rischi", "风险", "未知"),
+    ),
+    Section.NEXT_EXPERIMENT: Spelling(
+        anywhere=("next smallest concrete experiment", "next experiment"),
+        label=(
+            *("next smallest experiment", "smallest next experiment", "next concrete experiment"),
+            *("smallest concrete experiment", "smallest concrete next experiment"),
+            *("smallest experiment", "next step or experiment", "next step and experiment"),
+            *("next action or experiment", "next steps or experiment", "next steps and experiment"),
+            *("next smallest step", "smallest next step", "next smallest concrete step"),
+            *("smallest concrete next step", "next concrete step", "next smallest action"),
+        ),
+        alone=(
+            *("next step", "next steps", "next action", "experiment", "proposed experiment"),
+            *("suggested experiment", "recommended experiment"),
+            *("recommended next step", "suggested next step", "proposed next step"),
+        ),
+        translated=(
+            *("nächstes experiment", "nächstes kleinstes experiment", "prochaine expérience"),
+            *("plus petite expérience", "próximo experimento", "siguiente experimento"),
+            *("prossimo esperimento", "下一个实验", "次の実験", "次の一歩"),
+        ),
+        translated_alone=(
+            *("nächster schritt", "prochaine étape", "siguiente paso", "próximo passo"),
+            *("prossimo passo", "下一步"),
+        ),
+    ),
+    Section.MISSING_EVIDENCE: Spelling(
+        anywhere=("if evidence is insufficient", "missing evidence"),
+        label=(
+            *("if the evidence is insufficient", "evidence needed", "needed evidence"),
+            *("evidence still needed", "additional evidence needed", "further evidence needed"),
+            *("evidence gaps", "gaps in evidence", "gaps in the evidence"),
+            *("missing file and path patterns", "missing file and path pattern"),
+            *("missing files and evidence", "missing files or evidence"),
+            *("files to attach next", "what to attach next", "evidence to attach next"),
+        ),
+        alone=(
+            *("missing files", "missing inputs", "missing information", "missing context"),
+            *("missing attachments", "insufficient evidence", "evidence missing", "attach next"),
+        ),
+        translated=(
+            *("fehlende belege", "fehlende dateien", "fehlende nachweise", "wenn belege fehlen"),
+            *("preuves manquantes", "fichiers manquants", "éléments manquants"),
+            *("evidencia faltante", "evidencias faltantes", "archivos faltantes"),
+            *("evidência ausente", "evidências em falta", "arquivos ausentes", "prove mancanti"),
+            *("file mancanti", "缺失的证据", "缺少的证据", "缺失证据", "不足している証拠"),
+        ),
+    ),
 }
+"""The one table of spellings: `verify` demands them, `actionize` reads them, the docs show them."""
+
 ALL_SECTIONS = tuple(Section)
 
 _FOLDED = regex(r"[\W_]+")
@@ -46,7 +140,16 @@ FENCE = regex(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 _ATX = regex(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
 _UNDERLINE = regex(r" {0,3}(?:=+|-{2,})[ \t]*$")
 _BOLD = regex(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
+_LIST = regex(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _NUMBERED = regex(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
+_NUMBER = regex(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
+_ASIDE = regex(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
+_LONGEST_HEADING = 300
+"""Characters; a longer line is a paragraph."""
+_AFTER = regex(
+    r"[*_]{0,2}\s*(?:\([^)]{0,120}\)|\[[^\]]{0,120}\])?[*_]{0,2}"
+    r"(?:\s*[:：]|\s*[—–]|\s+-(?=\s)|(?<=insufficient),|\s*$)[*_]{0,2}\s*"
+)
 
 
 def normalise(text: str) -> str:
@@ -68,11 +171,63 @@ def sections_named(folded: str) -> frozenset[Section]:
     return frozenset(section for section in Section if mentions(folded, section.wordings))
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """A line that opens a section."""
+
+    section: Section
+    spelling: str
+    """The words that name it, normalised."""
+    rest: str
+    """What the line says after them."""
+
+
+def opening_of(line: str, *, any_language: bool = False) -> Opening | None:
+    """The section that a line opens: its number, the section's name, then a mark or nothing.
+
+    A spelling that begins many a sentence opens a section only if nothing follows it.
+    """
+    start = _NUMBER.match(line)
+    rest = line[start.end() :] if start is not None else line.lstrip(" \t*_")
+    for section, pattern in _openings(any_language=any_language):
+        match = pattern.match(rest)
+        after = _AFTER.match(rest, match.end()) if match is not None else None
+        if match is None or after is None:
+            continue
+        words, said = normalise(match[0]), rest[after.end() :]
+        if not said or words not in _alone():
+            return Opening(section, words, said)
+    return None
+
+
+def section_of_heading(text: str) -> Section | None:
+    """The section that the whole of a heading names, whatever its number and its aside in brackets.
+
+    `2) Risks and open questions (bullets):` is one; `Open questions of the last review` is none.
+    """
+    if len(text) > _LONGEST_HEADING:
+        return None
+    number = _NUMBER.match(text)
+    plain = _ASIDE.sub("", text[number.end() :] if number is not None else text)
+    return _titles(any_language=False).get(normalise(plain))
+
+
+def begins_section(folded: str) -> Section | None:
+    """The section whose name, in whatever language, a normalised heading begins with."""
+    padded, titles = f"{folded} ", _titles(any_language=True).items()
+    return next((section for title, section in titles if padded.startswith(f"{title} ")), None)
+
+
 def sections_present(text: str, *, require_headings: bool = False) -> frozenset[Section]:
     """The sections a text has: named anywhere, or in a heading of their own."""
-    if not require_headings:
-        return sections_named(normalise(text))
-    return frozenset(section for line in headings(text) for section in sections_named(line))
+    titled = {
+        section
+        for heading in _headings(text)
+        for section in (*sections_named(normalise(heading)), section_of_heading(heading))
+        if section is not None
+    }
+    if require_headings:
+        return frozenset(titled)
+    return sections_named(normalise(text)) | titled | _labelled(text)
 
 
 def missing_sections(
@@ -84,23 +239,61 @@ def missing_sections(
 
 
 def headings(text: str) -> Iterator[str]:
-    """The headings of an answer, normalised: ATX, underlined, a bold start, a numbered line.
+    """The headings of an answer, normalised.
 
+    ATX, underlined, a bold start, a numbered line, a line that names a section and nothing else.
     Lines inside code fences are none. A numbered line counts only when it begins with a section,
     since the items of any list look the same.
     """
+    return map(normalise, _headings(text))
+
+
+def _headings(text: str) -> Iterator[str]:
     lines = ["" if block else line for _, line, block in numbered(text.splitlines())]
     for position, line in enumerate(lines):
         following = lines[position + 1] if position + 1 < len(lines) else ""
-        folded = normalise(line)
         if (marked := _ATX.match(line) or _BOLD.match(line)) is not None:
-            yield normalise(marked["text"] or "")
-        elif folded and _UNDERLINE.match(following):
-            yield folded
+            yield marked["text"] or ""
+        elif normalise(line) and _UNDERLINE.match(following):
+            yield line
         elif (item := _NUMBERED.match(line)) is not None:
             words = normalise(item["text"])
-            if any(words.startswith(wording) for part in Section for wording in part.wordings):
-                yield words
+            begins = any(words.startswith(w) for part in Section for w in part.wordings)
+            if begins or section_of_heading(item["text"]) is not None:
+                yield item["text"]
+        elif _stands_apart(lines, position) and is_bare_heading(line):
+            yield line
+
+
+def _stands_apart(lines: Sequence[str], position: int) -> bool:
+    """An empty line, or none, before and after it; a list may follow at once."""
+    before = lines[position - 1] if position else ""
+    after = lines[position + 1] if position + 1 < len(lines) else ""
+    return not before.strip() and (not after.strip() or _LIST.match(after) is not None)
+
+
+def is_bare_heading(line: str) -> bool:
+    """A line without any mark that names a section, as a page of a chat shows headings.
+
+    A single word needs a mark: too many lines are one.
+    """
+    text = line.strip()
+    if not text or text[0].islower() or not text[0].isalnum():
+        return False
+    opened = opening_of(text)
+    if opened is None:
+        return False
+    asks = opened.spelling.endswith("evidence is insufficient")
+    return " " in opened.spelling and (asks or not opened.rest)
+
+
+def _labelled(text: str) -> frozenset[Section]:
+    """Sections whose name stands at the beginning of a line, followed by what they say."""
+    return frozenset(
+        opened.section
+        for _, line, block in numbered(text.splitlines())
+        if not block and (opened := opening_of(line)) is not None and opened.rest
+    )
 
 
 def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str, int]]:
@@ -115,3 +308,48 @@ def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str, int]]:
         yield number, line, opened
         if mark is not None and mark["mark"].startswith(fence) and not mark["info"].strip():
             opened = 0
+
+
+def _variants(words: str) -> Iterator[str]:
+    """A spelling, and the same with a mark where a word joins two names."""
+    yield words
+    for joint in (" and ", " or "):
+        if joint in words:
+            yield words.replace(joint, " ", 1)
+
+
+@cache
+def _titles(*, any_language: bool) -> dict[str, Section]:
+    """Every spelling, normalised and longest first, with its section."""
+    pairs = {
+        normalise(variant): section
+        for section, one in SPELLINGS.items()
+        for words in (
+            *(*one.anywhere, *one.label, *one.alone),
+            *((*one.translated, *one.translated_alone) if any_language else ()),
+        )
+        for variant in _variants(words)
+    }
+    return dict(sorted(pairs.items(), key=lambda pair: (-len(pair[0]), pair[0])))
+
+
+@cache
+def _alone() -> frozenset[str]:
+    every = SPELLINGS.values()
+    return frozenset(normalise(w) for one in every for w in (*one.alone, *one.translated_alone))
+
+
+@cache
+def _openings(*, any_language: bool) -> tuple[tuple[Section, re.Pattern[str]], ...]:
+    """For each section the beginning of a line that may open it, the longest spelling first."""
+    titles = _titles(any_language=any_language)
+    return tuple(
+        (section, _pattern(title for title, of in titles.items() if of is section))
+        for section in Section
+    )
+
+
+def _pattern(spelled: Iterable[str]) -> re.Pattern[str]:
+    # Words may be joined by any punctuation: `Risks / unknowns`.
+    loose = (r"[\W_]+".join(map(re.escape, title.split())) for title in spelled)
+    return re.compile(rf"(?:{'|'.join(loose)})(?!\w)", re.IGNORECASE)

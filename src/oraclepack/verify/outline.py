@@ -5,12 +5,17 @@ from collections.abc import Sequence
 import msgspec
 
 from oraclepack.core.regex import regex
-from oraclepack.core.sections import Section, normalise, numbered
+from oraclepack.core.sections import (
+    Section,
+    is_bare_heading,
+    normalise,
+    numbered,
+    section_of_heading,
+    sections_named,
+)
 
 _ATX = regex(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
 _UNDERLINE = regex(r"^ {0,3}(?:={3,}|-{3,})\s*$")
-_NUMBER = regex(r"^\d{1,2} ")
-_NAMES = frozenset(wording for section in Section for wording in section.wordings)
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -20,6 +25,8 @@ class Part(msgspec.Struct, frozen=True):
     line: int
     body: tuple[tuple[int, str], ...]
     """The lines that are not blank, with their numbers."""
+    sections: frozenset[Section] = frozenset()
+    """Those that the heading names."""
 
 
 class _Open(msgspec.Struct):
@@ -28,7 +35,9 @@ class _Open(msgspec.Struct):
     body: list[tuple[int, str]] = msgspec.field(default_factory=list)
 
     def closed(self) -> Part:
-        return Part(self.heading, self.line, tuple(self.body))
+        folded, titled = normalise(self.heading), section_of_heading(self.heading)
+        named = sections_named(folded) | ({titled} if titled is not None else set())
+        return Part(folded, self.line, tuple(self.body), named)
 
 
 def parts_of(lines: Sequence[str]) -> tuple[Part, ...]:
@@ -54,7 +63,13 @@ def parts_of(lines: Sequence[str]) -> tuple[Part, ...]:
 def _heading(line: str, following: str) -> str | None:
     atx = _ATX.match(line)
     if atx is not None:
-        return normalise(atx["text"] or "")
-    words = normalise(line)
-    named = _NUMBER.sub("", words) in _NAMES
-    return words if named or (words and _UNDERLINE.match(following)) else None
+        return atx["text"] or ""
+    is_named = section_of_heading(line) is not None and _is_plain(line)
+    underlined = normalise(line) and _UNDERLINE.match(following)
+    return line if is_named or underlined else None
+
+
+def _is_plain(line: str) -> bool:
+    """A single word names a section only where a mark makes it a heading."""
+    text = line.strip()
+    return text.startswith(("**", "__")) or text[:1].isdigit() or is_bare_heading(line)

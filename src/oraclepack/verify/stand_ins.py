@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from oraclepack.core.regex import regex
-from oraclepack.core.sections import normalise, sections_named
+from oraclepack.core.sections import normalise
 from oraclepack.verify.outline import Part
 from oraclepack.verify.suspicion import Suspicion
 
@@ -64,11 +64,11 @@ def stand_ins(parts: Sequence[Part]) -> Iterator[Suspicion]:
 
 def _empty(parts: Sequence[Part]) -> Iterator[Suspicion]:
     last = parts[-1]
-    told = {section for part in parts if part.body for section in sections_named(part.heading)}
+    told = {section for part in parts if part.body for section in part.sections}
     for part, following in pairwise(parts):
-        named = sections_named(part.heading)
+        named = part.sections
         # A section may begin with a heading of its own, and be listed before it is told.
-        ends = not part.body and sections_named(following.heading)
+        ends = not part.body and following.sections - named
         if ends and named and not named & told:
             yield Suspicion("empty_section", "a section without any text", part.line)
     if last.line and not last.body:
