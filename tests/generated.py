@@ -68,6 +68,12 @@ def _shared_by_all() -> list[Setting[Any]]:
     return list(set.intersection(*every))
 
 
+def _meaning(setting: Setting[Any]) -> str:
+    if not setting.inverse:
+        return setting.help
+    return f"{setting.help} The earlier key `{setting.inverse}`, the opposite, is understood too."
+
+
 def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set[str]) -> str:
     places = {
         Source.FLAG: f"`{setting.flag}`",
@@ -80,7 +86,7 @@ def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set
     default = setting.default if setting.default not in ("", ()) else "-"
     shown = str(default).lower() if isinstance(default, bool) else default
     kind = " \\| ".join(getattr(setting.kind, "choices", (setting.kind.name,)))
-    cells = (f"`{setting.name}`", kind, f"{shown}", told, used, setting.help)
+    cells = (f"`{setting.name}`", kind, f"{shown}", told, used, _meaning(setting))
     return f"| {' | '.join(cells)} |"
 
 

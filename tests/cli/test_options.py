@@ -3,6 +3,7 @@ import pytest
 
 from oraclepack.cli.options import asks_for_json, option_for, settle_booleans
 from oraclepack.core.errors import UsageError
+from oraclepack.core.run_settings import INTERACTIVE, TUI
 from oraclepack.core.settings import STRICT
 
 PARAMS: list[click.Parameter] = [
@@ -48,6 +49,35 @@ def test_spellings_of_booleans(
     args: list[str], expected: tuple[bool | None, list[str], str | None]
 ) -> None:
     assert parsed(*args) == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "tui", "interactive"),
+    [
+        pytest.param([], None, None, id="not given"),
+        pytest.param(["--tui", "--interactive"], True, True, id="the positive names"),
+        pytest.param(["--no-tui", "--non-interactive"], False, False, id="the negative names"),
+        pytest.param(
+            ["--no-no-tui", "--no-non-interactive"], True, True, id="denied twice, as once spelled"
+        ),
+        pytest.param(
+            ["--no-tui=false", "--non-interactive=no"], True, True, id="negative names said false"
+        ),
+        pytest.param(
+            ["--no-no-tui=false", "--no-non-interactive=false"], False, False, id="denied thrice"
+        ),
+        pytest.param(["--tui=false", "--interactive=0"], False, False, id="as the Go tool spells"),
+        pytest.param(["--", "--no-no-tui"], None, None, id="after --"),
+    ],
+)
+def test_flags_that_were_named_by_their_opposite(
+    args: list[str], tui: bool | None, interactive: bool | None
+) -> None:
+    params: list[click.Parameter] = [option_for(TUI), option_for(INTERACTIVE)]
+    command = click.Command("x", params=[*params, click.Argument(["words"], nargs=-1)])
+    context = command.make_context("x", settle_booleans(params, args))
+
+    assert (context.params["tui"], context.params["interactive"]) == (tui, interactive)
 
 
 @pytest.mark.parametrize(

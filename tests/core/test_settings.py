@@ -71,6 +71,18 @@ def test_what_nobody_gives_is_the_default() -> None:
             id="bad value that is hidden by a stronger one",
         ),
         pytest.param(
+            [layer(Source.USER, no_tui=True, tui=False)],
+            "USER:no_tui: contradicts or repeats USER:tui",
+            "keep tui",
+            id="an earlier key beside the new one",
+        ),
+        pytest.param(
+            [layer(Source.USER, no_tui="perhaps")],
+            "USER:no_tui: must be",
+            "",
+            id="bad value of an earlier key",
+        ),
+        pytest.param(
             [layer(Source.USER, strct=True)],
             "USER:strct: unknown setting",
             "did you mean strict",
@@ -133,6 +145,45 @@ def test_a_repository_may_not_name_programs(
             resolve(layers)
     else:
         assert resolve(layers)[0]["oracle_bin"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("layers", "tui", "where"),
+    [
+        pytest.param([layer(Source.USER, no_tui=True)], False, "USER:no_tui", id="the earlier key"),
+        pytest.param([layer(Source.DOTENV, no_tui="false")], True, "DOTENV:no_tui", id="denied"),
+        pytest.param(
+            [layer(Source.USER, no_tui=True), layer(Source.FLAG, tui=True)],
+            True,
+            "FLAG:tui",
+            id="a stronger source with the new key",
+        ),
+        pytest.param(
+            [layer(Source.USER, tui=True), layer(Source.ENVIRONMENT, no_tui="1")],
+            False,
+            "ENVIRONMENT:no_tui",
+            id="a stronger source with the earlier key",
+        ),
+    ],
+)
+def test_an_earlier_key_means_the_opposite(layers: list[Layer], tui: bool, where: str) -> None:
+    values, origins = resolve(layers)
+
+    assert (values["tui"], origins["tui"].where) == (tui, where)
+    assert "no_tui" not in values
+
+
+def test_earlier_variables_are_understood() -> None:
+    given, warnings = from_variables({"ORACLEPACK_NO_TUI": "1", "ORACLEPACK_NON_INTERACTIVE": "0"})
+
+    assert resolve([Layer(Source.ENVIRONMENT, given)])[0] == {"tui": False, "interactive": True}
+    assert warnings == ()
+
+
+def test_no_flag_is_denied_twice() -> None:
+    flags = [setting.off_flag for setting in SETTINGS if setting.default in (True, False)]
+
+    assert not [flag for flag in flags if flag.startswith(("--no-no", "--no-non"))]
 
 
 def test_toml_tables_become_dotted_names() -> None:

@@ -45,7 +45,7 @@ def display(settings: Settings) -> Display:
         return Plain(JsonLog())
     if settings[rs.QUIET]:
         return Plain()
-    plain = settings[rs.NO_TUI] or settings[OUTPUT] == "json" or not is_terminal()
+    plain = not settings[rs.TUI] or settings[OUTPUT] == "json" or not is_terminal()
     return Plain(Lines()) if plain else Table(settings)
 
 
@@ -110,7 +110,7 @@ class Table:
 
 def asking(settings: Settings, shown: Display, *, yes: bool) -> Ask | None:
     """Who asks the person at the terminal; None where nobody is to be asked."""
-    silent = yes or settings[rs.NON_INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] == "json"
+    silent = yes or not settings[rs.INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] == "json"
     if silent or not can_ask():
         return None
     one_at_a_time = threading.Lock()

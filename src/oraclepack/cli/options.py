@@ -21,7 +21,7 @@ def option_for(setting: Setting[Any]) -> click.Option:
     names = [setting.flag, setting.parameter]
     match setting.kind:
         case Bool():
-            names[0] = f"{setting.flag}/--no-{setting.flag.removeprefix('--')}"
+            names[0] = f"{setting.flag}/{setting.off_flag}"
             return click.Option(names, default=None, help=setting.help)
         case Choice(choices=choices):
             return click.Option(names, type=click.Choice(choices), help=_with_default(setting))
@@ -48,7 +48,8 @@ def given_flags(params: dict[str, Any], settings: Iterable[Setting[Any]]) -> dic
     for setting in settings:
         value = params.pop(setting.parameter, None)
         if value is not None and value != ():
-            given[setting.name] = Given(value, setting.flag)
+            flag = setting.off_flag if value is False else setting.flag
+            given[setting.name] = Given(value, flag)
     if params.pop("json", False):
         if given.get(OUTPUT.name, Given("json", "")).value != "json":
             raise UsageError("--json and --output text contradict each other")
@@ -62,7 +63,7 @@ def settle_booleans(params: Sequence[click.Parameter], args: Sequence[str]) -> l
     Click knows `--flag` and `--no-flag`; with a value it would either refuse or
     swallow the next word.
     """
-    switches, takers = _switches(params), _takers(params)
+    switches, takers, doubled = _switches(params), _takers(params), _doubled(params)
     settled: list[str] = []
     rest = iter(args)
     for word in rest:
@@ -70,10 +71,11 @@ def settle_booleans(params: Sequence[click.Parameter], args: Sequence[str]) -> l
             settled += [word, *rest]
             break
         name, equals, value = word.partition("=")
+        name = doubled.get(name, name)
         if equals and name in switches:
             settled.append(_switch(name, value, switches[name]))
             continue
-        settled.append(word)
+        settled.append(f"{name}{equals}{value}")
         if word in takers:
             settled += [value for value in [next(rest, None)] if value is not None]
     return settled
@@ -108,6 +110,16 @@ def _switches(params: Sequence[click.Parameter]) -> dict[str, str]:
             found |= dict.fromkeys(param.opts, opposite)
             found |= dict.fromkeys(param.secondary_opts, param.opts[0])
     return found
+
+
+def _doubled(params: Sequence[click.Parameter]) -> dict[str, str]:
+    """`--no-no-tui`, as some flags were once spelled, and the flag that says the same."""
+    return {
+        f"--no-{negative.removeprefix('--')}": param.opts[0]
+        for param in params
+        if isinstance(param, click.Option)
+        for negative in param.secondary_opts
+    }
 
 
 def _takers(params: Sequence[click.Parameter]) -> set[str]:

@@ -90,14 +90,25 @@ CI = Setting(
     default=False,
     help="Ask nothing, log events as JSON lines, and let the policy decide about the exit code.",
 )
-NON_INTERACTIVE = Setting(
-    "non_interactive", Bool(), default=False, help="Never ask; take the careful answer."
+INTERACTIVE = Setting(
+    "interactive",
+    Bool(),
+    default=True,
+    help="Ask at the terminal; --non-interactive takes the careful answer instead.",
+    inverse="non_interactive",
+    negated="--non-interactive",
 )
 JSON_LOG = Setting(
     "json_log", Bool(), default=False, help="Write every event as a JSON line on stderr."
 )
 QUIET = Setting("quiet", Bool(), default=False, help="Only the last word, no progress.")
-NO_TUI = Setting("no_tui", Bool(), default=False, help="Plain lines also on a terminal.")
+TUI = Setting(
+    "tui",
+    Bool(),
+    default=True,
+    help="Show a live table on a terminal; --no-tui prints plain lines there too.",
+    inverse="no_tui",
+)
 MIN_COMPLETION = Setting(
     "min_completion",
     Float(0, 1),

@@ -28,6 +28,11 @@ OWN = frozenset({Source.DEFAULT, Source.USER, Source.ENVIRONMENT, Source.FLAG})
 """The sources that belong to the person who runs the command, not to the repository."""
 
 
+def variable_of(name: str) -> str:
+    """The environment variable of a setting's name."""
+    return PREFIX + name.upper().replace(".", "_")
+
+
 class Setting(msgspec.Struct, Generic[T], frozen=True):
     """One thing a user may set, and everything there is to know about it."""
 
@@ -41,14 +46,23 @@ class Setting(msgspec.Struct, Generic[T], frozen=True):
     sources: frozenset[Source] = EVERYWHERE
     trusted_only: bool = False
     """It names a program: a repository may set it only if the user allows that."""
+    inverse: str = ""
+    """The earlier key of a boolean, which meant the opposite; it is still understood."""
+    negated: str = ""
+    """The flag that switches a boolean off, where it is not `--no-…`."""
 
     @property
     def flag(self) -> str:
         return self.spelled or "--" + self.name.replace("_", "-").replace(".", "-")
 
     @property
+    def off_flag(self) -> str:
+        """The flag that switches a boolean off."""
+        return self.negated or f"--no-{self.flag.removeprefix('--')}"
+
+    @property
     def variable(self) -> str:
-        return PREFIX + self.name.upper().replace(".", "_")
+        return variable_of(self.name)
 
     @property
     def parameter(self) -> str:

@@ -15,7 +15,7 @@ from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.core.setting import OWN, PREFIX, Setting, Source, T
+from oraclepack.core.setting import OWN, PREFIX, Setting, Source, T, variable_of
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
@@ -72,6 +72,8 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
     )
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}
+BY_INVERSE = {setting.inverse: setting for setting in SETTINGS if setting.inverse}
+"""Settings by their earlier key, which meant the opposite."""
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -121,7 +123,7 @@ def resolve(layers: Iterable[Layer]) -> tuple[dict[str, object], dict[str, Origi
     Every layer is checked, also where a stronger one hides it: a mistake must not
     wait for the day on which the stronger value goes away.
     """
-    ordered = sorted(layers, key=lambda layer: layer.source)
+    ordered = sorted(map(_with_current_names, layers), key=lambda layer: layer.source)
     values: dict[str, object] = {}
     origins: dict[str, Origin] = {}
     for layer in ordered:
@@ -156,6 +158,7 @@ def from_variables(
 ) -> tuple[dict[str, Given], tuple[str, ...]]:
     """The settings among `ORACLEPACK_*` variables, and a warning for each one we do not know."""
     known = {setting.variable: setting.name for setting in SETTINGS}
+    known |= {variable_of(name): name for name in BY_INVERSE}
     given: dict[str, Given] = {}
     warnings: list[str] = []
     for name in sorted(variables):
@@ -167,6 +170,20 @@ def from_variables(
             hint = did_you_mean(name, known)
             warnings.append(f"unknown variable {name}{place}" + (f"; {hint}" if hint else ""))
     return given, tuple(warnings)
+
+
+def _with_current_names(layer: Layer) -> Layer:
+    """The layer with every earlier key replaced by the setting that means its opposite."""
+    values = dict(layer.values)
+    for name in sorted(values.keys() & BY_INVERSE.keys()):
+        setting, given = BY_INVERSE[name], values.pop(name)
+        if setting.name in values:
+            raise UsageError(
+                f"{given.where}: contradicts or repeats {values[setting.name].where}",
+                hint=f"keep {setting.name}; {name} is its earlier name and means the opposite",
+            )
+        values[setting.name] = Given(not _read(setting, given), given.where)
+    return Layer(layer.source, values)
 
 
 def _known(name: str, given: Given) -> Setting[Any]:

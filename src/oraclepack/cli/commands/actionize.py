@@ -32,7 +32,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
     settings=(
         rs.ROLLBACK_ON_FAILURE,
         rs.CI,
-        rs.NON_INTERACTIVE,
+        rs.INTERACTIVE,
         rs.JSON_LOG,
         rs.MIN_YIELD,
     ),
