@@ -3,11 +3,11 @@
 import pytest
 
 from oraclepack.core.flags import parse_argv, table_of
+from oraclepack.core.rehearsal import NOTICE
 from oraclepack.core.sections import ALL_SECTIONS, Section, missing_sections, sections_present
 from oraclepack.intercept.classify import FailureClass, classify
 from oraclepack.intercept.question import Question, read_question
 from oraclepack.intercept.rehearse import (
-    NOTICE,
     AttachedText,
     Refusal,
     missing_file,

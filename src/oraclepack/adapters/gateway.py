@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Gateway:
     """Receives calls while it is open, and answers each in a thread of its own."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but four by name
         self,
         answer: "Answer",
         stop: Stop,
@@ -35,14 +35,19 @@ class Gateway:
         spools: Path | None = None,
         programs: Mapping[str, str] | None = None,
         grace: Grace | None = None,
+        every_tool: bool = False,
     ) -> None:
         """Lay out the shim directory. Raises WorldError.
 
         `folder` is a directory of ours alone, `env` oraclepack's own environment, `spools` a
         directory on disk for what tools say while they run (`folder`, if none is given),
-        `programs` are tools the user named by a path. Calls are taken once it is entered.
+        `programs` are tools the user named by a path. With `every_tool`, no tool we know starts
+        and no package is run that we do not know. Calls are taken once it is entered.
         """
-        self.shims = ShimDir.make(folder, env.get("PATH", os.defpath), env.get("BASH_ENV"))
+        self.shims = ShimDir.make(
+            folder, env.get("PATH", os.defpath), env.get("BASH_ENV"), every_tool=every_tool
+        )
+        self._every_tool = every_tool
         self._answer = answer
         self._stop = stop
         self._spools = spools or folder
@@ -115,6 +120,13 @@ class Gateway:
         tools = Toolbox(self.shims.path, dict(self._env), self._programs)
         world = World(tools, self._stop, self._grace, self._spools)
         door = self._door.fileno()
-        made = Reception(door, self._answer, self._attempts, world, self.faults)
+        made = Reception(
+            door,
+            self._answer,
+            self._attempts,
+            world,
+            self.faults,
+            no_other_packages=self._every_tool,
+        )
         self._door.detach()  # last: until there is somebody at the door, it is ours to close
         return made

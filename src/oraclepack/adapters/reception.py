@@ -14,13 +14,15 @@ from oraclepack.adapters.shim_call import ShimCall, World
 from oraclepack.core.call import SPELLINGS
 from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
-from oraclepack.core.wrappers import unwrap
+from oraclepack.core.wrappers import runs_a_package, unwrap
 
 Answer = Callable[[LiveCall, Shim], int]
 """What to do with a call: the exit code it ends with. Called in a thread per call."""
 
 REFUSED = 125
 """The exit code of a call that could not even be looked at."""
+
+_NOT_STARTED = 126
 
 _MOST_AT_ONCE = 256
 """Calls beyond that wait their turn."""
@@ -38,8 +40,12 @@ class Reception:
         attempts: Attempts,
         world: World,
         faults: list[BaseException],
+        *,
+        no_other_packages: bool = False,
     ) -> None:
         """`door` is the descriptor of a listening socket, `faults` is told what goes wrong.
+
+        With `no_other_packages` a package runner is refused what is no tool of ours.
 
         The door is closed with the reception; where none can be made, it stays the caller's.
         """
@@ -47,6 +53,7 @@ class Reception:
         self._attempts = attempts
         self._world = world
         self._faults = faults
+        self._no_other_packages = no_other_packages
         self._lock = threading.Lock()
         self._calls: set[socket.socket] = set()
         # Those of them that no thread has taken yet: only such a one can still be turned away.
@@ -142,6 +149,10 @@ class Reception:
 
     def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
         """Npx runs more than our tools; the shim becomes the real one for those."""
+        if self._no_other_packages and runs_a_package((message.name, *message.argv)):
+            said = f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
+            caller.say(caller.stderr, os.fsencode(said))
+            return _exit(_NOT_STARTED)
         found = self._world.tools.find(message.name, message.env.get("PATH", ""))
         if found is None:
             caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))

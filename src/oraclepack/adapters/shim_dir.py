@@ -12,6 +12,7 @@ from oraclepack.adapters import disk
 from oraclepack.adapters.files import cannot
 from oraclepack.core.call import ORACLE, SPELLINGS
 from oraclepack.core.errors import WorldError
+from oraclepack.core.wrappers import PACKAGE_RUNNERS
 
 NAMES = (*SPELLINGS, "npx")
 """What a step may call that we want to know of."""
@@ -31,8 +32,14 @@ class ShimDir:
     profile bring one along, bash makes its stand-in on the way.
     """
 
-    def __init__(self, path: Path, search: str) -> None:
-        """`search` is a PATH: what is found there gets a stand-in."""
+    def __init__(self, path: Path, search: str, *, every_tool: bool = False) -> None:
+        """`search` is a PATH: what is found there gets a stand-in.
+
+        With `every_tool` nothing we know may start: all tools get one, whether they are found or
+        not, and so do the package runners that could fetch them.
+        """
+        self._every_tool = every_tool
+        self._names = (*NAMES, *sorted(PACKAGE_RUNNERS - {*NAMES})) if every_tool else NAMES
         self.path = path
         self.socket = path / _SOCKET
         self.bash_env = path / "bash_env"
@@ -40,7 +47,9 @@ class ShimDir:
         self.cover(search)
 
     @classmethod
-    def make(cls, parent: Path, search: str, bash_env: str | None) -> "ShimDir":
+    def make(
+        cls, parent: Path, search: str, bash_env: str | None, *, every_tool: bool = False
+    ) -> "ShimDir":
         """A new one in a private directory, with the user's own BASH_ENV honoured.
 
         Raises WorldError.
@@ -48,7 +57,7 @@ class ShimDir:
         path = parent / "bin"
         try:
             disk.make_directory(path, 0o700)
-            made = cls(path, search)
+            made = cls(path, search, every_tool=every_tool)
             _write(made.bash_env, made._bash_env_text(bash_env))
         except OSError as trouble:
             raise cannot("prepare", path, trouble) from trouble
@@ -66,9 +75,10 @@ class ShimDir:
 
     def cover(self, search: str) -> None:
         """Make the missing stand-ins for what another PATH holds."""
-        for name in NAMES:
+        for name in self._names:
             stand_in = self.path / name
-            if name == ORACLE or find_beyond(self.path, name, search):
+            always = name == ORACLE or (self._every_tool and name in NAMES)
+            if always or find_beyond(self.path, name, search):
                 with suppress(FileExistsError):
                     disk.symlink(_CLIENT, stand_in)
 
@@ -99,11 +109,13 @@ class ShimDir:
         missing = [
             f"  if [[ ! -e {here}/{name} ]] && builtin type -P {name}; then "
             f"command ln -s {_CLIENT} {here}/{name} || :; fi"
-            for name in NAMES
+            for name in self._names
             if not (self.path / name).exists()
         ]
+        # A step may put another directory first on its PATH; bash finds a function all the same.
+        own = [f'{name}() {{ {here}/{name} "$@"; }}' for name in NAMES if self._every_tool]
         # Redirected once: every shell reads this.
-        lines += [first, *(("{", *missing, "} >/dev/null 2>&1") if missing else ())]
+        lines += [first, *own, *(("{", *missing, "} >/dev/null 2>&1") if missing else ())]
         return os.fsencode("\n".join(lines) + "\n")
 
 

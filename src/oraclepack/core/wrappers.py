@@ -92,6 +92,13 @@ PACKAGE_RUNNERS = frozenset((*_RUNNERS, *_RUN_WORDS))
 """Programs that fetch the tool themselves: it need not be installed."""
 
 
+def runs_a_package(words: Sequence[str]) -> bool:
+    """Whether a call of a package runner starts some package's program (`npx x`, `pnpm dlx x`)."""
+    name, *rest = words
+    first = next((word for word in rest if not word.startswith("-")), "")
+    return name in _RUNNERS or first in _RUN_WORDS.get(name, ())
+
+
 def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
     """The tool or script text that a simple command runs, or None if it is neither.
 

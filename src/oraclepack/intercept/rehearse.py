@@ -7,9 +7,11 @@ import msgspec
 
 from oraclepack.core.argv import ArgvProblem
 from oraclepack.core.call import FlagFault
+from oraclepack.core.digest import canonical_line
 from oraclepack.core.flag_tables import FlagSpec, FlagTable
 from oraclepack.core.flags import ParsedArgv
 from oraclepack.core.regex import regex
+from oraclepack.core.rehearsal import NOTICE
 from oraclepack.core.sections import Section
 from oraclepack.intercept.question import Question
 
@@ -20,8 +22,7 @@ _SLUG_WORDS = (3, 5)
 _TELLING = regex(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
 )
-
-NOTICE = "This is a rehearsal: no model was asked, and nothing here is an answer."
+_JSON_FORMATS = frozenset({"json", "stream-json"})
 
 
 class AttachedText(msgspec.Struct, frozen=True):
@@ -102,6 +103,26 @@ def rehearsed_answer(
     }
     parts = [f"## {section.heading}\n\n{bodies[section]}" for section in sections]
     return opening + "\n" + "\n".join(parts)
+
+
+def rehearsed_file(path: str, answer: str) -> str:
+    """What a tool other than oracle would leave at a path: the answer, or JSON that says so."""
+    return _json_line({"rehearsal": NOTICE, "tasks": []}) if path.endswith(".json") else answer
+
+
+def rehearsed_words(parsed: ParsedArgv, answer: str) -> str:
+    """What a tool other than oracle would print: the answer, in JSON where that was asked for."""
+    formatted = parsed.last("--output-format") or parsed.last("--format")
+    if formatted is not None and formatted.value in _JSON_FORMATS:
+        return _json_line({"rehearsal": NOTICE, "response": answer, "tasks": []})
+    if parsed.last("--json") is not None:
+        message = {"type": "agent_message", "text": answer}
+        return _json_line({"rehearsal": NOTICE, "type": "item.completed", "item": message})
+    return answer
+
+
+def _json_line(document: dict[str, object]) -> str:
+    return canonical_line(document).decode() + "\n"
 
 
 def _direct(cited: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from oraclepack.core.runstate import RunState
 from oraclepack.core.script import Place
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
+from oraclepack.core.wrappers import unwrap
 from oraclepack.run.edges import Edges, edges_of, is_barrier
 from oraclepack.run.selection import Chosen, Rerun, Selection, choose
 
@@ -39,6 +40,8 @@ class Seen(msgspec.Struct, frozen=True):
     missing_tools: frozenset[str] = frozenset()
     """Tools that cannot be called here, by the names of `core/call.py`. Oracle is not one of
     them while oraclepack itself answers for it."""
+    answered: frozenset[str] = frozenset()
+    """Tools that oraclepack itself answers for, so that none of them may really start."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -80,7 +83,7 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
     return Plan(
         steps=tuple(_with_neighbours(step, planned, state) for step in planned),
         warnings=tuple(_warnings(pack, state, planned)),
-        refusal=_without_oracle(pack, planned, seen),
+        refusal=_without_oracle(pack, planned, seen) or _escaping_prelude(pack, seen),
     )
 
 
@@ -124,6 +127,9 @@ def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
         names = listed(missing)
         verb = "is" if len(missing) == 1 else "are"
         return f"{names} {verb} not on PATH", Decision.SKIPPED, f"{TOOL_MISSING}: {names}"
+    escape = _escape(case)
+    if escape is not None:
+        return escape, Decision.SKIPPED, f"rehearsal: {escape}"
     return reason, Decision.RUN, None
 
 
@@ -220,6 +226,27 @@ def _missing_tools(case: _Case) -> list[str]:
         if call.tool != ORACLE and not call.guarded and Place.CONDITION not in call.places
     }
     return sorted(sure & case.seen.missing_tools)
+
+
+def _escape(case: _Case) -> str | None:
+    """Why a tool that we answer for would really start, if one would."""
+    for call in case.step.calls:
+        if call.tool in case.seen.answered and call.escapes is not None:
+            return f"{call.tool} would really start: {call.escapes}"
+    return None
+
+
+def _escaping_prelude(pack: Pack, seen: Seen) -> Refusal | None:
+    """The prelude runs before every step: what it would really start cannot be skipped."""
+    commands = pack.prelude.script.commands if pack.prelude and seen.answered else ()
+    for command in commands:
+        found = unwrap([word.value for word in command.words])
+        if found is not None and found.tool in seen.answered and found.escapes is not None:
+            return Refusal(
+                f"the prelude would really start {found.tool}: {found.escapes}",
+                hint=f"call it as {found.tool}, so that the rehearsal can answer for it",
+            )
+    return None
 
 
 def _with_neighbours(step: PlannedStep, planned: list[PlannedStep], state: RunState) -> PlannedStep:

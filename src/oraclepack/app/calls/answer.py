@@ -13,7 +13,7 @@ from oraclepack.app.calls.prepared import (
     promised,
     surroundings_of,
 )
-from oraclepack.app.calls.rehearsal import rehearse
+from oraclepack.app.calls.rehearsal import rehearse, rehearse_other
 from oraclepack.app.calls.store import find_stored
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
@@ -74,6 +74,8 @@ class _Answering:
         if isinstance(paths, Refused):
             return self._refuse(paths, provider)
         keep_older(world, call, paths)
+        if world.options.rehearsal:
+            return rehearse_other(world, call, shim, parsed, paths)
         notes.intend_other(world, call, provider, parsed)
         slot = wait_for_slot(world, call, shim, provider or call.tool)
         if slot is None:

@@ -10,11 +10,13 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
 from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.errors import InputError
-from oraclepack.core.flags import parse_argv, table_of
+from oraclepack.core.expected import contracts_of
+from oraclepack.core.flags import Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.result import StepError
+from oraclepack.core.sections import Section
 from oraclepack.intercept.attachments import is_plain, only_plain
 from oraclepack.intercept.classify import classify
 from oraclepack.intercept.globs import base_of, choose
@@ -28,8 +30,14 @@ from oraclepack.intercept.rehearse import (
     refused_argv,
     refused_files,
     rehearsed_answer,
+    rehearsed_file,
+    rehearsed_words,
     tokens,
 )
+
+_WRITTEN = frozenset({Role.OUTPUT, Role.SIDE_FILE})
+_READ_STDIN = frozenset({"codex", "gemini"})
+"""Tools that read what is piped to them: who writes there must not meet a closed pipe."""
 
 
 def rehearse(
@@ -71,8 +79,64 @@ def _answer(
         answer_files.publish(output, world.redactor.clean(answer).encode("utf-8", "replace"))
         shim.show(f"Saved assistant output to {output.path}\n")
     if not prepared.outputs:
-        answer = rehearsed_answer(question, texts, ())
+        answer = rehearsed_answer(question, texts, _printed_sections(world, prepared.call))
         shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
+
+
+def rehearse_other(
+    world: CallWorld, call: LiveCall, shim: Shim, parsed: ParsedArgv, paths: Sequence[Allowed]
+) -> int:
+    """Answer a call of another tool ourselves: the files it declares, and words on stdout.
+
+    `paths` are those of the flags that name files, already allowed, in the order of the flags.
+    """
+    notes.intend_other(world, call, REHEARSAL, parsed)
+    if any(use.spec.effect is Effect.INSPECT for use in parsed.flags):
+        shim.tell(f"oraclepack: [rehearsal] {call.tool} is not called for this\n")
+        notes.conclude_other(world, call, REHEARSAL, None, 0)
+        return 0
+    if call.tool in _READ_STDIN:
+        shim.read_stdin()
+    question = Question(_asked(parsed, call.argv))
+    named = (use for use in parsed.flags if use.spec.role in _WRITTEN and use.value is not None)
+    uses = zip(named, paths, strict=True)
+    made = [path for use, path in uses if use.spec.role is Role.OUTPUT]
+    for path in made:
+        answer = rehearsed_answer(question, (), _file_sections(world, call, path.relative))
+        text = world.redactor.clean(rehearsed_file(path.relative, answer))
+        answer_files.publish(path, text.encode("utf-8", "replace"))
+    answer = rehearsed_answer(question, (), _printed_sections(world, call))
+    shim.show(world.redactor.clean(rehearsed_words(parsed, answer)))
+    shim.tell(f"oraclepack: [rehearsal] {call.tool} was not started\n")
+    written = made[0].relative if made else None
+    notes.conclude_other(world, call, REHEARSAL, None, 0, written)
+    return 0
+
+
+def _asked(parsed: ParsedArgv, argv: Sequence[str]) -> str:
+    """What another tool is asked, for the answer to name; the last word where no flag has it."""
+    given = [use.value for use in parsed.with_role(Role.PROMPT) if use.value]
+    words = given or [argv[at] for at in parsed.operands]
+    return words[-1] if words else ""
+
+
+def _file_sections(world: CallWorld, call: LiveCall, path: str) -> tuple[Section, ...]:
+    """The sections that the step wants in a file."""
+    return _sections(world, call).get(path, ())
+
+
+def _printed_sections(world: CallWorld, call: LiveCall) -> tuple[Section, ...]:
+    """The sections of everything the step promises: what is printed may become any of it."""
+    wanted = {one for sections in _sections(world, call).values() for one in sections}
+    return tuple(section for section in Section if section in wanted)
+
+
+def _sections(world: CallWorld, call: LiveCall) -> dict[str, tuple[Section, ...]]:
+    step, options = world.pack.step(call.step), world.options
+    if step is None:
+        return {}
+    contracts = contracts_of(step, chunks=options.chunks, mode=options.contracts)
+    return {contract.path: contract.sections for contract in contracts}
 
 
 def _refused(world: CallWorld, prepared: Prepared, shim: Shim, refusal: Refusal) -> int:

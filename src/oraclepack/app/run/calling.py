@@ -59,6 +59,7 @@ def standing_between(session: Session) -> Iterator[None]:
         spools=session.run.logs,
         programs=programs,
         grace=options.grace,
+        every_tool=bool(options.answered),
     )
     with gateway:
         session.gateway = gateway

@@ -16,7 +16,7 @@ from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
-from oraclepack.core.call import ORACLE
+from oraclepack.core.call import TOOLS
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError
 from oraclepack.core.pack import Pack
@@ -113,7 +113,7 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         out_dir=settings[rs.OUT_DIR],
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
-        answered=frozenset({ORACLE} if is_rehearsal(settings[cs.ENGINE]) else ()),
+        answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
         calls=_calls(settings, pack, can_ask=ask is not None),
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,

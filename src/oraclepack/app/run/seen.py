@@ -22,6 +22,7 @@ def look(root: Path, run: RunDir, pack: Pack, state: RunState, *, answered: froz
         declared=hashes_of(root, asked.declared),
         attached=hashes_of(root, asked.attached),
         missing_tools=missing_tools(pack) - answered,
+        answered=answered,
     )
 
 
