@@ -1,22 +1,8 @@
-"""The way in. `--version` and the root help are static: answered before anything is imported."""
+"""The entry point. `--version` and the root help are static: printed before other imports."""
 
-import os
 import sys
 
 from oraclepack import __version__
-
-
-def enter() -> None:
-    """The installed program."""
-    code = main()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):
-        sys.exit(code)
-    # All is written and no thread of ours is left; taking the interpreter apart would cost a short
-    # command a tenth of its time.
-    os._exit(code)
 
 
 def main() -> int:
@@ -24,33 +10,13 @@ def main() -> int:
     args = sys.argv[1:]
     if len(args) == 1 and args[0] in {"--version", "-h", "--help"} and sys.stdout:
         return _static(args[0])
-    import gc  # noqa: PLC0415 - the static answers need none
-
-    # Loading modules makes many objects and no garbage: looking for some would cost a tenth.
-    gc.set_threshold(100_000, 20, 20)
     try:
-        from contextlib import suppress  # noqa: PLC0415
+        from oraclepack.cli.main import main as answer  # noqa: PLC0415 - static answers need none of it
 
-        from oraclepack.kept_code import KeptCode  # noqa: PLC0415
-
-        kept = KeptCode(sys.modules["oraclepack"])
-        sys.meta_path.insert(0, kept)
-        from oraclepack.cli.libraries import load_libraries  # noqa: PLC0415 - the point of this module
-
-        load_libraries()
-        from oraclepack.cli.main import main as answer  # noqa: PLC0415
-
-        code = answer(args)
+        return answer(args)
     except KeyboardInterrupt:
-        # Only while modules load; from then on the boundary stands.
+        # Only while modules are imported; afterwards the error boundary handles it.
         return 130
-    finally:
-        # Nothing is left to find, and the interpreter's last look for it would cost a tenth more.
-        gc.freeze()
-    # All is said and done: whatever goes wrong now must change nothing for anybody.
-    with suppress(Exception, KeyboardInterrupt):
-        kept.keep()
-    return code
 
 
 def _static(asked: str) -> int:

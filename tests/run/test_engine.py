@@ -1,15 +1,14 @@
-"""The loop that runs a plan, in one thread or in several."""
+"""The executor of a plan, with one step at a time or several."""
 
 import threading
 
 import pytest
 
-from oraclepack.adapters.crew import Crew
 from oraclepack.core.attempt import StopLevel
 from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.core.result import Status
 from oraclepack.core.step import StepId
-from oraclepack.run.engine import drive, drive_in_order
+from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure, Progress
 
 
@@ -60,10 +59,7 @@ class Work:
 
 
 def driven(plan: Plan, work: Work, limit: int, policy: OnFailure, stop: Switch) -> Progress:
-    if limit == 1:
-        return drive_in_order(plan, work, stop, policy=policy)
-    with Crew(limit, work) as crew:
-        return drive(plan, crew, stop, limit=limit, policy=policy)
+    return drive(plan, work, stop, limit=limit, policy=policy)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -91,7 +87,7 @@ def test_a_plan_runs_as_far_as_it_goes(
 def test_a_failed_step_stops_the_ones_after_it() -> None:
     work = Work(fails="02")
 
-    drive_in_order(a_plan(4), work, Switch(), policy=OnFailure.STOP)
+    driven(a_plan(4), work, 1, OnFailure.STOP, Switch())
 
     assert work.ran == ["01", "02"]
 
@@ -124,8 +120,8 @@ def test_trouble_between_steps_stops_the_run() -> None:
         if work.ran:
             raise OSError("no space")
 
-    with Crew(2, work) as crew, pytest.raises(OSError, match="no space"):
-        drive(a_plan(9), crew, stop, limit=2, policy=OnFailure.STOP, between=full)
+    with pytest.raises(OSError, match="no space"):
+        drive(a_plan(9), work, stop, limit=2, policy=OnFailure.STOP, between=full)
 
     assert stop.level is StopLevel.POLITE
     assert len(work.ran) < 9

@@ -4,9 +4,9 @@ Only the door is made at once. Who stands behind it is loaded when somebody knoc
 milliseconds, for which the first step would wait, and most steps of some packs call nothing.
 """
 
-import _socket  # the C half of `socket`, which takes milliseconds to import
 import os
 import select
+import socket
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +57,7 @@ class Gateway:
         self._attempts = Attempts(stop)
         self.faults: list[BaseException] = []
         """What went wrong inside of us while a call was answered."""
-        self._door = _socket.socket(_socket.AF_UNIX)
+        self._door = socket.socket(socket.AF_UNIX)
         self._wake = os.pipe()
         self._thread = threading.Thread(target=self._open, name="gateway", daemon=True)
         self._reception: Reception | None = None

@@ -6,6 +6,7 @@ that did all of it (new session, cleaned environment, parent gone) cannot be tol
 stranger and is left alone.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -72,13 +73,10 @@ def become_subreaper() -> bool:
     if not processes.has_proc():
         return False
     try:
-        # What `ctypes` does for this one call, without the milliseconds that its import costs.
-        from _ctypes import call_function, dlopen, dlsym  # noqa: PLC0415
-
-        prctl = dlsym(dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
-        return bool(call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0)
-    except (ImportError, OSError, AttributeError, TypeError, ValueError):
-        return False  # `_ctypes` is Python's own business: another one may call things differently
+        library = ctypes.CDLL(None)  # the C library of this process
+        return bool(library.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False  # a C library without prctl
 
 
 def may_have_left(started: Started) -> bool:

@@ -1,5 +1,6 @@
 """Every command, described from its own declaration: for programs and for the documentation."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,6 @@ import click
 from oraclepack import __version__
 from oraclepack.cli.frame import Command, Group
 from oraclepack.core.described import CommandFacts, Described, ExitMeaning, Parameter
-from oraclepack.core.docstring import cleaned
 from oraclepack.core.envelope import SCHEMA_VERSION
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.setting import Setting, Source
@@ -45,7 +45,7 @@ def help_of(name: str, command: click.Command) -> str:
 def _facts(name: str, command: Command) -> CommandFacts:
     facts = command.facts
     settings = {setting.parameter: setting for setting in facts.settings}
-    summary, _, rest = cleaned(command.help or "").partition("\n")
+    summary, _, rest = inspect.cleandoc(command.help or "").partition("\n")
     return CommandFacts(
         name=name,
         summary=summary,

@@ -1,32 +1,22 @@
 """Canonical JSON and SHA-256: the only hashing in the tree."""
 
-import msgspec
+import hashlib
 
-# hashlib loads OpenSSL, which takes as long as reading a short pack. These are its own built-in
-# halves, by the names they have had: slower by the megabyte, so they are for what is short.
-try:
-    from _sha2 import sha256 as _short  # type: ignore[import-not-found, unused-ignore]
-except ImportError:
-    try:
-        from _sha256 import sha256 as _short  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        from hashlib import sha256 as _short
+import msgspec
 
 
 def sha256_text(text: str) -> str:
-    """Lower-case hex digest of the UTF-8 bytes of a text that somebody wrote."""
-    return str(_short(text.encode("utf-8", "surrogatepass")).hexdigest())
+    """Lower-case hex digest of the UTF-8 bytes of a text."""
+    return sha256_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def sha256_value(value: object) -> str:
     """Lower-case hex digest of the canonical line of a value."""
-    return str(_short(canonical_line(value)).hexdigest())
+    return sha256_bytes(canonical_line(value))
 
 
 def sha256_bytes(data: bytes) -> str:
-    """Lower-case hex digest of a file, however long."""
-    import hashlib  # noqa: PLC0415 - see above
-
+    """Lower-case hex digest of some bytes."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -1,16 +1,11 @@
 """What pure code may ask of the world, without knowing who answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-import msgspec
-
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.plan import PlannedStep
-from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step import StepId
 
 
 class Clock(Protocol):
@@ -34,21 +29,3 @@ class Journal(Protocol):
 
 Ask = Callable[[str, Callable[[float], bool]], bool]
 """Asks the person at the terminal; the second argument pauses, and tells when to give up."""
-
-
-class Ended(msgspec.Struct, frozen=True):
-    """A step that a thread has run to its end, or the trouble that ended it."""
-
-    step_id: StepId
-    status: Status
-    trouble: BaseException | None = None
-
-
-class Crew(Protocol):
-    """Those who run steps side by side."""
-
-    def begin(self, step: PlannedStep) -> None:
-        """Begin a step; does not wait for it."""
-
-    def await_ended(self) -> Sequence[Ended]:
-        """Wait until one has ended at least, and tell which have."""

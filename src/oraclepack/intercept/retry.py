@@ -58,12 +58,7 @@ def next_try(
 
 def _window(tries: int, policy: RetryPolicy) -> float:
     """The longest wait after the n-th try."""
-    # Only a call that failed pays for the import.
-    from tenacity import RetryCallState, Retrying, wait_exponential  # noqa: PLC0415
-
-    state = RetryCallState(Retrying(), None, (), {})
-    state.attempt_number = tries
-    return float(wait_exponential(multiplier=policy.base, max=policy.cap)(state))
+    return min(policy.cap, policy.base * 2.0 ** (tries - 1))
 
 
 def waiting_note(failure: Failure, wait: RetryAfter, tries: int, policy: RetryPolicy) -> str:

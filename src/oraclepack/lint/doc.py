@@ -1,9 +1,9 @@
 """The docstring of a rule as documentation: `explain` and `docs/rules.md` are made from it."""
 
+import inspect
 import re
 from collections.abc import Iterable, Sequence
 
-from oraclepack.core.docstring import cleaned
 from oraclepack.core.explained import ExampleKind, RuleDoc
 from oraclepack.core.regex import regex
 from oraclepack.lint.rule import Rule
@@ -14,7 +14,7 @@ _PART = regex(r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?
 
 def doc_of(rule: Rule) -> RuleDoc:
     """The documentation of a rule, taken from the docstring of its check."""
-    text = cleaned(rule.check.__doc__ or "")
+    text = inspect.cleandoc(rule.check.__doc__ or "")
     marks = list(_PART.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     parts = {
@@ -41,7 +41,7 @@ def doc_of(rule: Rule) -> RuleDoc:
 def _part(mark: re.Match[str], text: str) -> str:
     if mark["mark"] == ":":
         return _flowing(text)
-    return cleaned(text).rstrip() + "\n"
+    return inspect.cleandoc(text).rstrip() + "\n"
 
 
 def _flowing(text: str) -> str:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from oraclepack.core.late_import import imported_late, late_function
-
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
 
@@ -14,12 +12,7 @@ if TYPE_CHECKING:
 def _parser() -> "Parser":
     # Imported here: commands that read no pack must not pay for it.
     import tree_sitter  # noqa: PLC0415
-
-    # Only the queries of the grammar are read with it, and it costs as much as the grammar.
-    with imported_late(
-        {"importlib.resources": {"files": late_function("importlib.resources", "files")}}
-    ):
-        import tree_sitter_bash  # noqa: PLC0415
+    import tree_sitter_bash  # noqa: PLC0415
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 

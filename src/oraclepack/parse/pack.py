@@ -15,11 +15,10 @@ from oraclepack.core.step import Directive, Step
 from oraclepack.parse.bash import read_script
 from oraclepack.parse.calls import Scope, calls_in
 from oraclepack.parse.effects import outputs_of, reads_of, writes_of
-from oraclepack.parse.fences import read_markdown
+from oraclepack.parse.fences import Markdown, read_markdown
 from oraclepack.parse.header import read_directives, read_header, with_old_fields
 from oraclepack.parse.heredocs import readable
 from oraclepack.parse.locate import Locator
-from oraclepack.parse.plain_markdown import Markdown
 from oraclepack.parse.prompt import meta_of
 from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
 from oraclepack.parse.variables import Variables

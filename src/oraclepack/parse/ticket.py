@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oraclepack.core.regex import regex
 from oraclepack.core.ticket import ActionKind, Item, Mention, Ticket
+from oraclepack.parse.fences import block_parser
 from oraclepack.parse.front_matter import FrontMatter, read_front_matter
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ _UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2
 
 def parse_ticket(raw: str, path: str, sha256: str) -> Ticket:
     """Read a ticket. Content never raises: a file of any text is a ticket of some kind."""
-    from oraclepack.parse.commonmark import block_parser  # noqa: PLC0415 - see there
-
     text = raw.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = _UNSEEN.sub("", text).split("\n")
     front = read_front_matter(lines)

@@ -9,29 +9,27 @@ as descriptors. While the call lasts, each byte sent is the number of a signal t
 reply is `x` and an exit code, or `e` and the path of a program to become.
 """
 
-# A call pays for every import, so these are the built-in halves of os, signal and socket: with
-# the whole modules the client takes twice as long to start.
-import _signal  # type: ignore[import-not-found]
-import _socket
-import posix
+import os
+import signal
+import socket
 import sys
 
 PROTOCOL = b"1"
 GONE = 125
 """The exit code when oraclepack is not there to answer; `timeout` and `env` use it likewise."""
-FORWARDED = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
+FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
 def main() -> int:
-    if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         # Until there is someone to pass it on to, an interrupt simply ends us.
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.argv[0].endswith("/client.py"):
         del sys.argv[0]  # started by a line of sh, because the interpreter's path fits no shebang
     folder, _, name = sys.argv[0].rpartition("/")
     keep_standard_descriptors()
     words = [encode(word) for word in sys.argv[1:]]
-    gateway = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    gateway = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         gateway.connect(f"{folder}/gateway")
         send_call(gateway, encode(name), words)
@@ -51,25 +49,25 @@ def main() -> int:
 
 def keep_standard_descriptors() -> None:
     """Have nothing else take the numbers 0 to 2, should the caller have closed one of them."""
-    while (descriptor := posix.open("/dev/null", posix.O_RDWR)) <= len(("in", "out")):
+    while (descriptor := os.open("/dev/null", os.O_RDWR)) <= len(("in", "out")):
         pass
-    posix.close(descriptor)
+    os.close(descriptor)
 
 
-def send_call(gateway: _socket.socket, name: bytes, words: list[bytes]) -> None:
-    mask = posix.umask(0o077)
-    posix.umask(mask)
+def send_call(gateway: socket.socket, name: bytes, words: list[bytes]) -> None:
+    mask = os.umask(0o077)
+    os.umask(mask)
     fields = [PROTOCOL, name, working_directory(), b"%o" % mask, b"%d" % len(words), *words]
     call = b"\0".join([*fields, environment()])
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
-    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)
     gateway.sendmsg([len(call).to_bytes(4, "big")], [rights])
     gateway.sendall(call)
 
 
 def working_directory() -> bytes:
     try:
-        return posix.getcwdb()
+        return os.getcwdb()  # noqa: PTH109 - bytes: a name may not be text
     except OSError:
         return b""  # removed under the caller's feet; the gateway says so
 
@@ -80,17 +78,17 @@ def environment() -> bytes:
     Python adds LC_CTYPE to its own when the locale is C, so the kernel is asked first.
     """
     try:
-        descriptor = posix.open("/proc/self/environ", posix.O_RDONLY)
+        descriptor = os.open("/proc/self/environ", os.O_RDONLY)
     except OSError:
-        return b"".join(b"%b=%b\0" % pair for pair in posix.environ.items())
+        return b"".join(b"%b=%b\0" % pair for pair in os.environb.items())
     parts = []
-    while part := posix.read(descriptor, 1 << 16):
+    while part := os.read(descriptor, 1 << 16):
         parts.append(part)
-    posix.close(descriptor)
+    os.close(descriptor)
     return b"".join(parts)
 
 
-def forward_signals(gateway: _socket.socket) -> None:
+def forward_signals(gateway: socket.socket) -> None:
     """Pass on what reaches us; what the caller ignores (`nohup`, a background job) stays so."""
 
     def forward(number: int, _frame: object) -> None:
@@ -101,11 +99,11 @@ def forward_signals(gateway: _socket.socket) -> None:
             return
 
     for number in FORWARDED:
-        if _signal.getsignal(number) is not _signal.SIG_IGN:
-            _signal.signal(number, forward)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, forward)
 
 
-def receive(gateway: _socket.socket) -> bytes:
+def receive(gateway: socket.socket) -> bytes:
     parts = []
     while part := gateway.recv(4096):
         parts.append(part)
@@ -115,17 +113,17 @@ def receive(gateway: _socket.socket) -> bytes:
 def become(program: bytes, argv: list[bytes]) -> int:
     """Let another program take our place."""
     for number in FORWARDED:
-        if _signal.getsignal(number) is not _signal.SIG_IGN:
-            _signal.signal(number, _signal.SIG_DFL)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     pairs = (pair.partition(b"=") for pair in environment().split(b"\0") if pair)
     try:
-        posix.execve(program, argv, {name: value for name, _, value in pairs})
+        os.execve(program, argv, {name: value for name, _, value in pairs})  # noqa: S606 - the point
     except OSError as trouble:
         return fail(decode(argv[0]), f"cannot start {decode(program)}: {trouble.strerror}")
 
 
 def fail(name: str, what: str) -> int:
-    posix.write(2, encode(f"{name}: oraclepack, which stands in its place here, {what}\n"))
+    os.write(2, encode(f"{name}: oraclepack, which stands in its place here, {what}\n"))
     return GONE
 
 
@@ -138,5 +136,4 @@ def decode(data: bytes) -> str:
 
 
 if __name__ == "__main__":
-    # Nothing is buffered, so the interpreter need not tidy up.
-    posix._exit(main())  # noqa: SLF001  public as os._exit
+    sys.exit(main())

@@ -8,9 +8,8 @@ before that, the socket ends early and so do we: the tool was never there, and c
 What cannot be started is told by the number of the error; a tool that has begun says nothing.
 """
 
-# Every call waits for us: only modules that are part of the interpreter.
-import _signal  # type: ignore[import-not-found]
-import posix
+import os
+import signal
 import sys
 
 NOT_TOLD = 125
@@ -19,7 +18,7 @@ NOT_TOLD = 125
 
 def main() -> int:
     socket = int(sys.argv[1])
-    posix.set_inheritable(socket, False)  # noqa: FBT003  the kernel closes it as the tool begins
+    os.set_inheritable(socket, False)  # noqa: FBT003  the kernel closes it as the tool begins
     size = int.from_bytes(receive(socket, 8), "big")
     order = receive(socket, size)
     if not size or len(order) < size:
@@ -27,24 +26,23 @@ def main() -> int:
     program, count, *rest = order.split(b"\0")
     words, variables = rest[: int(count)], rest[int(count) :]
     pairs = (pair.partition(b"=") for pair in variables if pair[:1] != b"=")
-    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
-        _signal.signal(number, _signal.SIG_DFL)  # Python ignores them, and a tool would inherit it
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and a tool would inherit it
     try:
-        posix.execve(program, words, {name: value for name, _, value in pairs})
+        os.execve(program, words, {name: value for name, _, value in pairs})  # noqa: S606 - the point
     except OSError as trouble:
-        posix.write(socket, str(trouble.errno).encode())
+        os.write(socket, str(trouble.errno).encode())
     return NOT_TOLD
 
 
 def receive(socket: int, size: int) -> bytes:
     """As many bytes, or fewer if nobody sends more."""
     parts = []
-    while size and (part := posix.read(socket, min(size, 1 << 20))):
+    while size and (part := os.read(socket, min(size, 1 << 20))):
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
 
 
 if __name__ == "__main__":
-    # Nothing is buffered, so the interpreter need not tidy up.
-    posix._exit(main())  # noqa: SLF001  public as os._exit
+    sys.exit(main())

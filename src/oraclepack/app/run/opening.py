@@ -55,8 +55,6 @@ class Wish(msgspec.Struct, frozen=True):
     """Whether it is to be a rehearsal; None takes what there is."""
     legacy_files: bool = True
     observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
-    meanwhile: Callable[[], object] = bool
-    """What to do while the steps are at work: load what is needed after them."""
 
 
 def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
@@ -137,9 +135,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
                 hint="give the command again",
             )
         legacy = wish.legacy_files
-        recorder = Recorder(
-            file, found.run, pack, legacy=legacy, observers=wish.observers, meanwhile=wish.meanwhile
-        )
+        recorder = Recorder(file, found.run, pack, legacy=legacy, observers=wish.observers)
         try:
             with recorder:
                 yield recorder

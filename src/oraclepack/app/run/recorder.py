@@ -54,14 +54,12 @@ class Recorder:
         *,
         legacy: bool,
         observers: Sequence[Observer] = (),
-        meanwhile: Callable[[], object] = bool,
     ) -> None:
         self._journal = journal
         self._run = run
         self._pack = pack
         self._legacy = legacy
         self._observers = observers
-        self._meanwhile = meanwhile
         self._wake = threading.Event()
         self._over = threading.Event()
         self._trouble: Exception | None = None
@@ -133,8 +131,6 @@ class Recorder:
                 self._trouble = trouble
             else:
                 self._trouble = None
-            with suppress(Exception):  # whoever needs it will be told
-                self._meanwhile()
 
 
 def _can_wait(event: KnownEvent) -> bool:

@@ -57,8 +57,6 @@ def request_for(
     asked: Picked,
     observers: Sequence[Observer] = (),
     ask: Ask | None = None,
-    *,
-    meanwhile: Callable[[], object] = bool,
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
     root = Path(settings.root)
@@ -81,7 +79,6 @@ def request_for(
             rehearsal=is_rehearsal(settings[cs.ENGINE]),
             legacy_files=settings[rs.LEGACY_FILES],
             observers=observers,
-            meanwhile=meanwhile,
         ),
         argv=tuple(redactor.clean(word) for word in asked.argv),
         settings=_recorded(settings),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from oraclepack.adapters import git, head
 from oraclepack.adapters.contents import read_content
-from oraclepack.adapters.crew import Crew
 from oraclepack.app.run.calling import standing_between
 from oraclepack.app.run.prelude import prepare, tidy_up
 from oraclepack.app.run.session import Session
@@ -15,7 +14,7 @@ from oraclepack.core.attempt import StopLevel
 from oraclepack.core.pack import plain_text
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.result import Status
-from oraclepack.run.engine import drive, drive_in_order
+from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure
 
 
@@ -26,19 +25,17 @@ def carry_out(session: Session, planned: Plan) -> None:
     with standing_between(session):
         if prepare(session) is not None:
             return
-        _drive(session, planned, policy)
+        drive(
+            planned,
+            partial(_work, session),
+            session.stop,
+            limit=session.options.max_parallel,
+            policy=policy,
+            between=session.record.sync,
+        )
         if session.stop.level is not StopLevel.AT_ONCE:
             tidy_up(session)
     _see_pack(session)
-
-
-def _drive(session: Session, planned: Plan, policy: OnFailure) -> None:
-    work, limit = partial(_work, session), session.options.max_parallel
-    if limit == 1:
-        drive_in_order(planned, work, session.stop, policy=policy)
-        return
-    with Crew(limit, work) as crew:
-        drive(planned, crew, session.stop, limit=limit, policy=policy, between=session.record.sync)
 
 
 def _work(session: Session, step: PlannedStep) -> Status:

@@ -1,8 +1,6 @@
 """`run`: execute a pack, or continue its run."""
 
 from contextlib import ExitStack
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -14,6 +12,7 @@ from oraclepack.cli.display import asking, display
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, picking
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_reply import plan_reply, run_reply
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.exit_codes import ExitCode
@@ -54,8 +53,6 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
     wanted = asked(flags)
     if dry_run:
         found, plan = look_up(request_for(read_pack(Path(pack)), settings, wanted))
-        from oraclepack.cli.run_reply import plan_reply  # noqa: PLC0415 - as below
-
         return plan_reply(found, plan)
     with ExitStack() as stack:
         shown = stack.enter_context(display(settings))
@@ -66,10 +63,7 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
             wanted,
             shown.observers,
             person,
-            meanwhile=partial(import_module, "oraclepack.cli.run_reply"),
         )
         shown.expect(request)
         result = run_pack(request)
-    from oraclepack.cli.run_reply import run_reply  # noqa: PLC0415 - loaded beside the steps
-
     return run_reply(request, result)
