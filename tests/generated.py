@@ -78,7 +78,6 @@ def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set
     places = {
         Source.FLAG: f"`{setting.flag}`",
         Source.ENVIRONMENT: f"`{setting.variable}`",
-        Source.PROJECT: "project",
         Source.USER: "user",
     }
     told = ", ".join(word for source, word in places.items() if source in setting.sources)
@@ -86,7 +85,8 @@ def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set
     default = setting.default if setting.default not in ("", ()) else "-"
     shown = str(default).lower() if isinstance(default, bool) else default
     kind = " \\| ".join(getattr(setting.kind, "choices", (setting.kind.name,)))
-    cells = (f"`{setting.name}`", kind, f"{shown}", told, used, _meaning(setting))
+    rule = ": ".join(word for word in (setting.project.scope, setting.project.limit) if word)
+    cells = (f"`{setting.name}`", kind, f"{shown}", told, rule, used, _meaning(setting))
     return f"| {' | '.join(cells)} |"
 
 
@@ -153,14 +153,24 @@ A setting may be given in several places. The first of these wins:
 6. the default.
 
 A bad value is an error that names its source, also where a stronger source hides it. An unknown
-key is an error; an unknown `ORACLEPACK_*` variable is a warning. A repository's own files may not
-name programs to execute, unless you set `allow_project_programs = true` in your own config file.
-`oraclepack config show` tells each value and its origin. Two variables are not settings:
-`ORACLEPACK_ATTEMPT` marks the processes of a step, `_ORACLEPACK_COMPLETE` is how a shell asks for
-completions.
+key is an error; an unknown `ORACLEPACK_*` variable is a warning.
 
-| key | kind | default | where | commands | meaning |
-|---|---|---|---|---|---|
+A project's own files (3 and 4) are not yours, so each setting says what they may do with it:
+
+- **free**: a project may set it, within what the column says;
+- **tighten-only**: a project may only be stricter than your own config file, or than the default;
+- **user-only**: a project may not set it. With `allow_project_programs = true` in your own config
+  file it may name programs.
+
+What a project may not set is ignored, with a warning that names its place. See
+[security](security.md).
+
+`oraclepack config show` tells each value, its kind and its origin, and what was ignored. Two
+variables are not settings: `ORACLEPACK_ATTEMPT` marks the processes of a step,
+`_ORACLEPACK_COMPLETE` is how a shell asks for completions.
+
+| key | value | default | where | project | commands | meaning |
+|---|---|---|---|---|---|---|
 """
 
 FILES: list[tuple[str, Callable[[], str]]] = [

@@ -1,5 +1,6 @@
 """Who decides whether outputs are checked and asked for again: every combination of sources."""
 
+from collections.abc import Callable
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ def told(sources: tuple[Source, ...]) -> str:
     return " and ".join(source.name.lower() for source in sources) or "nobody"
 
 
+def strongest_of(given: tuple[Source, ...], takes_project: Callable[[Source], bool]) -> Source:
+    """Who decides: the strongest source, but a project only where it is stricter than the user."""
+    own = {Source.USER, Source.ENVIRONMENT, Source.FLAG}
+    return max(
+        (source for source in given if source in own or takes_project(source)),
+        default=Source.DEFAULT,
+    )
+
+
 @pytest.mark.parametrize("given", EVERY, ids=told)
 def test_the_strongest_source_tells_how_often_to_ask_again(
     given: tuple[Source, ...], home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -62,7 +72,8 @@ def test_the_strongest_source_tells_how_often_to_ask_again(
 
     settings = load_settings(give(OUTPUT_RETRIES, values, home, project, monkeypatch))
 
-    strongest = max(given, default=Source.DEFAULT)
+    # Every project's value here is higher than the user's, or than the default of 0.
+    strongest = strongest_of(given, lambda _: False)
     assert settings[OUTPUT_RETRIES] == int(strongest)
     assert settings.origin(OUTPUT_RETRIES).source is strongest
 
@@ -76,12 +87,16 @@ def test_the_strongest_source_tells_whether_to_check(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    strongest = max(given, default=Source.DEFAULT)
-    values = {source: str((source is strongest) is wanted).lower() for source in given}
+    last = max(given, default=Source.DEFAULT)
+    checks = {source: (source is last) is wanted for source in given}
+    values = {source: str(check).lower() for source, check in checks.items()}
 
     settings = load_settings(give(OUTPUT_VERIFY, values, home, project, monkeypatch))
 
-    assert settings[OUTPUT_VERIFY] is (wanted if given else True)
+    # To check is stricter than not to check.
+    bound = checks.get(Source.USER, True)
+    strongest = strongest_of(given, lambda source: checks[source] >= bound)
+    assert settings[OUTPUT_VERIFY] is checks.get(strongest, True)
     assert settings.origin(OUTPUT_VERIFY).source is strongest
 
 
@@ -90,7 +105,9 @@ def test_the_strongest_source_tells_whether_to_check(
 def test_a_truth_value_is_spelled_in_many_ways(
     word: str, source: Source, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flags = give(OUTPUT_VERIFY, {source: word}, home, project, monkeypatch)
+    # The user does not check, so that a project may say either.
+    own = {Source.USER: "false"} if source is Source.DOTENV else {}
+    flags = give(OUTPUT_VERIFY, {source: word, **own}, home, project, monkeypatch)
 
     assert load_settings(flags)[OUTPUT_VERIFY] is BOOLEANS[word.strip().lower()]
 

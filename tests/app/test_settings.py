@@ -68,7 +68,6 @@ def test_each_layer_in_turn_is_the_strongest(
         pytest.param("oraclepack.toml", "[providers.x]\na=1", "providers", id="later table"),
         pytest.param("pyproject.toml", "[tool.oraclepack]\nx=1", "pyproject.toml: x", id="shared"),
         pytest.param(".env", "ORACLEPACK_STRICT=3", ".env: ORACLEPACK_STRICT", id="bad variable"),
-        pytest.param(".env", "ORACLEPACK_CWD=x", "cannot be set here", id="wrong place"),
     ],
 )
 def test_trouble_in_a_file_names_the_place(project: Path, name: str, text: str, told: str) -> None:
@@ -78,6 +77,23 @@ def test_trouble_in_a_file_names_the_place(project: Path, name: str, text: str, 
         load_settings({})
 
     assert told in raised.value.message
+
+
+def test_a_project_that_sets_what_it_may_not_stops_nothing(project: Path) -> None:
+    write(project / "oraclepack.toml", 'oracle_bin = "./theirs"\nmin_completion = 0\nci = true\n')
+    write(project / ".env", "ORACLEPACK_CWD=/\nORACLEPACK_VALIDATE=0\n")
+
+    settings = load_settings({})
+
+    assert settings.root == str(project)
+    assert settings.values == {}
+    assert [(one.where, one.reason) for one in settings.ignored] == [
+        ("oraclepack.toml: ci", "true is less strict than your false (false is stricter)"),
+        ("oraclepack.toml: min_completion", "0 is less strict than your 1 (higher is stricter)"),
+        ("oraclepack.toml: oracle_bin", "a project may not set this"),
+        (".env: ORACLEPACK_CWD", "a project may not set this"),
+        (".env: ORACLEPACK_VALIDATE", "false is less strict than your true (true is stricter)"),
+    ]
 
 
 def test_a_config_that_is_no_utf8_is_told(project: Path) -> None:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import jsonschema
 import pytest
 
@@ -83,9 +85,54 @@ def test_config_show_tells_value_and_origin(
 
     assert got.code == 0
     rows = {line.split()[0]: line.split()[1:] for line in got.out.splitlines() if line}
-    assert rows["strict"] == ["true", "ORACLEPACK_STRICT"]
-    assert rows["color"] == ["auto", "default"]
+    assert rows["strict"] == ["true", "tighten-only", "ORACLEPACK_STRICT"]
+    assert rows["color"] == ["auto", "free", "default"]
     assert "did you mean ORACLEPACK_STRICT?" in got.err
+
+
+def test_config_show_tells_what_a_project_may_not_set(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "oraclepack.toml").write_text('oracle_bin = "./theirs"\nmax_parallel = 9\n')
+
+    data = answer(capsys, "config", "show", "--json").envelope["data"]
+    text = answer(capsys, "config", "show").out
+
+    rows = {row["name"]: row for row in data["settings"]}
+    assert (rows["oracle_bin"]["scope"], rows["oracle_bin"]["value"]) == ("user-only", "")
+    assert (rows["max_parallel"]["scope"], rows["max_parallel"]["limit"]) == (
+        "tighten-only",
+        "lower is stricter",
+    )
+    assert [one["where"] for one in data["ignored"]] == [
+        "oraclepack.toml: max_parallel",
+        "oraclepack.toml: oracle_bin",
+    ]
+    assert "  oraclepack.toml: oracle_bin: a project may not set this\n" in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "warned"),
+    [
+        pytest.param('oracle_bin = "./theirs"', True, id="a program, whatever the command"),
+        pytest.param("max_parallel = 9", False, id="a limit that the command does not know"),
+        pytest.param("strict = false", False, id="no more than the default"),
+    ],
+)
+def test_a_command_warns_once_of_what_a_project_may_not_set(
+    setting: str,
+    warned: bool,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "oraclepack.toml").write_text(f"{setting}\n")
+
+    got = answer(capsys, "runs", "list")
+
+    assert got.err.count("oraclepack.toml") == int(warned)
 
 
 def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,7 @@
-from typing import Any
-
 import pytest
 
-from oraclepack.core import settings as declared
 from oraclepack.core.errors import UsageError
-from oraclepack.core.kinds import Text
-from oraclepack.core.setting import Setting, Source
+from oraclepack.core.setting import Source
 from oraclepack.core.settings import (
     BY_NAME,
     COLOR,
@@ -40,11 +36,11 @@ STRONGER_FIRST = sorted((source for source in Source if source is not Source.DEF
     ],
 )
 def test_precedence(stronger: Source, weaker: Source) -> None:
-    values, origins = resolve([layer(weaker, color="always"), layer(stronger, color="never")])
+    found = resolve([layer(weaker, color="always"), layer(stronger, color="never")])
 
-    assert values["color"] == "never"
-    assert origins["color"].source is stronger
-    assert origins["color"].where == f"{stronger.name}:color"
+    assert found.values["color"] == "never"
+    assert found.origins["color"].source is stronger
+    assert found.origins["color"].where == f"{stronger.name}:color"
 
 
 def test_what_nobody_gives_is_the_default() -> None:
@@ -92,16 +88,16 @@ def test_what_nobody_gives_is_the_default() -> None:
             [layer(Source.USER, zzz=True)], "USER:zzz: unknown", "config show", id="nothing near"
         ),
         pytest.param(
-            [layer(Source.PROJECT, cwd="x")],
-            "PROJECT:cwd: cwd cannot be set here",
+            [layer(Source.USER, cwd="x")],
+            "USER:cwd: cwd cannot be set here",
             "use --cwd or ORACLEPACK_CWD",
             id="wrong place",
         ),
         pytest.param(
-            [layer(Source.PROJECT, allow_project_programs=True)],
+            [layer(Source.FLAG, allow_project_programs=True)],
             "cannot be set here",
             "your own config file",
-            id="a repository cannot trust itself",
+            id="a flag cannot trust a repository",
         ),
     ],
 )
@@ -111,40 +107,6 @@ def test_bad_settings_name_their_source(layers: list[Layer], message: str, hint:
 
     assert message in raised.value.message
     assert hint in raised.value.hint
-
-
-PROGRAM = Setting("oracle_bin", Text(), "oracle", "The oracle to call.", trusted_only=True)
-
-
-@pytest.mark.parametrize(
-    ("layers", "refused"),
-    [
-        pytest.param([layer(Source.PROJECT, oracle_bin="x")], True, id="project"),
-        pytest.param([layer(Source.DOTENV, oracle_bin="x")], True, id=".env"),
-        pytest.param([layer(Source.USER, oracle_bin="x")], False, id="user"),
-        pytest.param([layer(Source.ENVIRONMENT, oracle_bin="x")], False, id="variable"),
-        pytest.param([layer(Source.FLAG, oracle_bin="x")], False, id="flag"),
-        pytest.param(
-            [
-                layer(Source.PROJECT, oracle_bin="x"),
-                layer(Source.USER, allow_project_programs=True),
-            ],
-            False,
-            id="project, allowed by the user",
-        ),
-    ],
-)
-def test_a_repository_may_not_name_programs(
-    monkeypatch: pytest.MonkeyPatch, layers: list[Layer], refused: bool
-) -> None:
-    known: dict[str, Setting[Any]] = {**BY_NAME, PROGRAM.name: PROGRAM}
-    monkeypatch.setattr(declared, "BY_NAME", known)
-
-    if refused:
-        with pytest.raises(UsageError, match="may not name programs"):
-            resolve(layers)
-    else:
-        assert resolve(layers)[0]["oracle_bin"] == "x"
 
 
 @pytest.mark.parametrize(
@@ -167,16 +129,16 @@ def test_a_repository_may_not_name_programs(
     ],
 )
 def test_an_earlier_key_means_the_opposite(layers: list[Layer], tui: bool, where: str) -> None:
-    values, origins = resolve(layers)
+    found = resolve(layers)
 
-    assert (values["tui"], origins["tui"].where) == (tui, where)
-    assert "no_tui" not in values
+    assert (found.values["tui"], found.origins["tui"].where) == (tui, where)
+    assert "no_tui" not in found.values
 
 
 def test_earlier_variables_are_understood() -> None:
     given, warnings = from_variables({"ORACLEPACK_NO_TUI": "1", "ORACLEPACK_NON_INTERACTIVE": "0"})
 
-    assert resolve([Layer(Source.ENVIRONMENT, given)])[0] == {"tui": False, "interactive": True}
+    assert resolve([Layer(Source.ENVIRONMENT, given)]).values == {"tui": False, "interactive": True}
     assert warnings == ()
 
 
@@ -235,9 +197,9 @@ def test_names_flags_and_variables_are_unique() -> None:
 
 
 def test_every_setting_is_shown_with_its_origin() -> None:
-    values, origins = resolve([layer(Source.ENVIRONMENT, strict="yes")])
+    found = resolve([layer(Source.ENVIRONMENT, strict="yes")])
 
-    rows = {row.name: row for row in shown(Settings(values, origins)).settings}
+    rows = {row.name: row for row in shown(Settings(found.values, found.origins)).settings}
 
     assert set(rows) == set(BY_NAME)
     assert (rows["strict"].value, rows["strict"].source) == (True, "environment")

@@ -76,17 +76,24 @@ def test_pre_commit_accepts_the_hook(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", blocks("toml"))
 def test_settings_are_ours(text: str) -> None:
-    resolve([Layer(Source.PROJECT, flatten(tomllib.loads(text), "a.toml"))])
+    resolve([Layer(Source.USER, flatten(tomllib.loads(text), "a.toml"))])
+
+
+def test_settings_of_a_project_may_stand_there() -> None:
+    every = [fence for page in WRITTEN for fence in fences(page)]
+    shown = [fence.content for fence in every if fence.info == "toml oraclepack.toml"]
+
+    assert shown
+    for text in shown:
+        assert not resolve([Layer(Source.PROJECT, flatten(tomllib.loads(text), "a.toml"))]).ignored
 
 
 def test_variables_are_ours() -> None:
     (text,) = [f.content for f in fences("docs/writing-packs.md") if f.info == "bash .env"]
     given, warnings = from_variables(dict(line.split("=") for line in text.split()))
 
-    assert (resolve([Layer(Source.DOTENV, given)])[0], warnings) == (
-        {"output_retries": 2, "output_verify": True},
-        (),
-    )
+    found = resolve([Layer(Source.DOTENV, given)])
+    assert (found.values, found.ignored, warnings) == ({"output_contract": "all-sections"}, (), ())
 
 
 def a_named(fence: Token) -> str:

@@ -25,16 +25,16 @@ def load_settings(
     if variables.get(config.NO_COLOR) and COLOR.name not in given:
         given[COLOR.name] = Given("never", config.NO_COLOR)
     own = [Layer(Source.FLAG, flags), Layer(Source.ENVIRONMENT, given)]
-    values, origins = resolve(own)
+    resolved = resolve(own)
     if not reads_config:
-        return Settings(values, origins, warnings)
+        return Settings(resolved.values, resolved.origins, warnings)
     # Commands that only describe the program start without these.
     from oraclepack.adapters.project import project_root  # noqa: PLC0415
 
-    root = str(project_root(pack_path, str(values.get(CWD.name, ""))))
+    root = str(project_root(pack_path, str(resolved.values.get(CWD.name, ""))))
     found, more = _files(root)
-    values, origins = resolve([*own, *found])
-    return Settings(values, origins, warnings + more, root)
+    resolved = resolve([*own, *found])
+    return Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
 
 
 def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:

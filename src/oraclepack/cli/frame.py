@@ -10,10 +10,12 @@ import msgspec
 from oraclepack.app.settings import load_settings
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
+from oraclepack.core.call_settings import ENGINE, PROVIDER_SETTINGS
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.project_rules import Scope
 from oraclepack.core.setting import Setting
-from oraclepack.core.settings import COLOR, OUTPUT, Settings
+from oraclepack.core.settings import BY_NAME, COLOR, OUTPUT, Settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -209,7 +211,7 @@ def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Re
         request.phase = "settings"
         flags = given_flags(params, facts.settings)
         settings = load_settings(flags, _pack_path(params), reads_config=facts.reads_config)
-        _adopt(request, settings)
+        _adopt(request, settings, facts)
         request.phase = "work"
         return function(**(params | {"settings": settings} if wanted else params))
 
@@ -221,10 +223,19 @@ def words_of_this_command() -> tuple[str, ...]:
     return click.get_current_context().ensure_object(Request).argv
 
 
-def _adopt(request: Request, settings: Settings) -> None:
+def _adopt(request: Request, settings: Settings, facts: Facts) -> None:
     request.wants_json = settings[OUTPUT] == "json"
     request.color = settings[COLOR]
-    request.warnings = settings.warnings
+    ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
+    request.warnings = (*settings.warnings, *ignored)
+
+
+def _concerns(facts: Facts, setting: Setting[Any]) -> bool:
+    """An ignored value of a project is worth a warning: it counts here, or it was no honest one."""
+    if setting.project.scope is Scope.USER_ONLY:
+        return True
+    makes_calls = ENGINE in facts.settings
+    return setting in facts.settings or (makes_calls and setting in PROVIDER_SETTINGS)
 
 
 def _pack_path(params: Mapping[str, Any]) -> str | None:

@@ -3,6 +3,17 @@
 from typing import Any
 
 from oraclepack.core.kinds import Bool, Choice, Duration, Int, Path, Texts
+from oraclepack.core.project_rules import (
+    FALSE,
+    HIGHER,
+    LISTED_FLAGS,
+    LISTED_STEP_FLAGS,
+    LOWER,
+    LOWER_OF_LIMITED,
+    PROGRAM,
+    TRUE,
+    ranked,
+)
 from oraclepack.core.setting import Setting
 
 REHEARSAL = "rehearsal"
@@ -14,41 +25,66 @@ ENGINE = Setting(
     "pack",
     "Who answers oracle: what the pack says, oracle's api or browser engine, or a rehearsal "
     "inside oraclepack that costs nothing.",
+    project=ranked(("pack", "api", "browser"), (REHEARSAL,)),
 )
 ORACLE_BIN = Setting(
     "oracle_bin",
     Path(),
     "",
     "The oracle program to call instead of the one on PATH.",
-    trusted_only=True,
+    project=PROGRAM,
 )
 ORACLE_FLAG = Setting(
-    "oracle_flag", Texts(), (), "A flag for every oracle call, such as --model=gpt-5.2."
+    "oracle_flag",
+    Texts(),
+    (),
+    "A flag for every oracle call, such as --model=gpt-5.2.",
+    project=LISTED_FLAGS,
 )
 OVERRIDE = Setting(
-    "override", Texts(), (), "A flag for the oracle calls of some steps: 03,07:--engine=api."
+    "override",
+    Texts(),
+    (),
+    "A flag for the oracle calls of some steps: 03,07:--engine=api.",
+    project=LISTED_STEP_FLAGS,
 )
-CACHE = Setting("cache", Bool(), default=True, help="Answer unchanged questions from the cache.")
+CACHE = Setting(
+    "cache", Bool(), default=True, help="Answer unchanged questions from the cache.", project=TRUE
+)
 REFRESH = Setting(
-    "refresh", Bool(), default=False, help="Ask again, whatever the cache has, and keep the answer."
+    "refresh",
+    Bool(),
+    default=False,
+    help="Ask again, whatever the cache has, and keep the answer.",
+    project=FALSE,
 )
-CALL_TIMEOUT = Setting("call_timeout", Duration(), 7200.0, "Stop a call that takes longer.")
+CALL_TIMEOUT = Setting(
+    "call_timeout", Duration(), 7200.0, "Stop a call that takes longer.", project=LOWER_OF_LIMITED
+)
 ON_UNKNOWN = Setting(
     "on_unknown",
     Choice(("ask", "retry", "fail")),
     "ask",
     "What to do when a crash leaves open whether a call was paid for; without a terminal, ask "
     "means fail.",
+    project=ranked(("retry",), ("ask",), ("fail",)),
 )
-RETRY_BUDGET = Setting("retry_budget", Int(0), 40, "How many repeated calls a run may make.")
+RETRY_BUDGET = Setting(
+    "retry_budget", Int(0), 40, "How many repeated calls a run may make.", project=LOWER
+)
 RETRY_BASE_SECONDS = Setting(
-    "retry_base_seconds", Duration(), 2.0, "The first pause before a repeated call; it doubles."
+    "retry_base_seconds",
+    Duration(),
+    2.0,
+    "The first pause before a repeated call; it doubles.",
+    project=HIGHER,
 )
 OUTPUT_RETRIES = Setting(
     "output_retries",
     Int(0, 10),
     0,
     "How often a complete answer that misses its contract is asked for again.",
+    project=LOWER,
 )
 
 CALL_SETTINGS: tuple[Setting[Any], ...] = tuple(
@@ -62,6 +98,7 @@ MAX_CONCURRENT = {
         Int(0),
         1 if name == "browser" else 0,
         f"How many calls to {name} may be under way at once; 0 means no limit.",
+        project=LOWER_OF_LIMITED,
     )
     for name in PROVIDERS
 }
@@ -71,6 +108,7 @@ REQUESTS_PER_MINUTE = {
         Int(0),
         0,
         f"How many calls to {name} may begin in a minute; 0 means no limit.",
+        project=LOWER_OF_LIMITED,
     )
     for name in PROVIDERS
 }

@@ -50,6 +50,9 @@ class FlagSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: Role | None = None
     secret: bool = False
     effect: Effect = Effect.ANSWER
+    project: bool = False
+    """A project's own settings may give it to every call: it names no host, program, key or file,
+    attaches nothing, and leaves what is asked, checked and paid for as it is."""
 
     @property
     def spellings(self) -> tuple[str, ...]:

@@ -3,92 +3,135 @@
 from typing import Any
 
 from oraclepack.core.kinds import Bool, Choice, Duration, Float, Int, Path
+from oraclepack.core.project_rules import (
+    FALSE,
+    FREE,
+    HIGHER,
+    INSIDE_PROJECT,
+    LOWER,
+    LOWER_OF_LIMITED,
+    TRUE,
+    ranked,
+)
 from oraclepack.core.setting import Setting
 
-MAX_PARALLEL = Setting("max_parallel", Int(1, 64), 1, "How many steps may run at once.")
+MAX_PARALLEL = Setting(
+    "max_parallel", Int(1, 64), 1, "How many steps may run at once.", project=LOWER
+)
 KEEP_GOING = Setting(
     "keep_going",
     Bool(),
     default=False,
     help="After a failed step, finish everything that does not need it.",
+    project=FREE,
 )
 STOP_ON_FAIL = Setting(
     "stop_on_fail",
     Bool(),
     default=True,
     help="Stop at the first failed step; the opposite of --keep-going.",
+    project=FREE,
 )
 STEP_TIMEOUT = Setting(
-    "step_timeout", Duration(), 0.0, "Stop a step that takes longer; 0 means no limit."
+    "step_timeout",
+    Duration(),
+    0.0,
+    "Stop a step that takes longer; 0 means no limit.",
+    project=LOWER_OF_LIMITED,
 )
 IDLE_TIMEOUT = Setting(
-    "idle_timeout", Duration(), 0.0, "Say so when a step prints nothing for this long; 0 is never."
+    "idle_timeout",
+    Duration(),
+    0.0,
+    "Say so when a step prints nothing for this long; 0 is never.",
+    project=FREE,
 )
 LOGIN = Setting(
     "login",
     Choice(("each", "once")),
     "each",
     "Source the login profile for each step, or once per command and hand its result on.",
+    project=FREE,
 )
 ROI_THRESHOLD = Setting(
-    "roi_threshold", Float(), 0.0, "Only steps on one side of this ROI; 0 means all."
+    "roi_threshold", Float(), 0.0, "Only steps on one side of this ROI; 0 means all.", project=FREE
 )
 ROI_MODE = Setting(
     "roi_mode",
     Choice(("over", "under")),
     "over",
     "Which side of --roi-threshold is kept; a step without ROI always is.",
+    project=FREE,
 )
 OUTPUT_VERIFY = Setting(
-    "output_verify", Bool(), default=True, help="Check the outputs of each step as it ends."
+    "output_verify",
+    Bool(),
+    default=True,
+    help="Check the outputs of each step as it ends.",
+    project=TRUE,
 )
 OUTPUT_REQUIRE_HEADINGS = Setting(
     "output_require_headings",
     Bool(),
     default=False,
     help="A section counts only where its name stands as a heading.",
+    project=TRUE,
 )
 OUTPUT_CHUNK_MODE = Setting(
     "output_chunk_mode",
     Choice(("auto", "single", "multi")),
     "auto",
     "Whether several outputs of a step are chunks of one answer.",
+    project=ranked(("multi",), ("auto",), ("single",)),
 )
 OUTPUT_CONTRACT = Setting(
     "output_contract",
     Choice(("auto", "all-sections")),
     "auto",
     'Follow the step\'s own words, or demand every section wherever it says "Answer format".',
+    project=ranked(("auto",), ("all-sections",)),
 )
 OUT_DIR = Setting(
-    "out_dir", Path(), "", "Where answers go: handed to the pack as the variable out_dir."
+    "out_dir",
+    Path(),
+    "",
+    "Where answers go: handed to the pack as the variable out_dir.",
+    project=INSIDE_PROJECT,
 )
 ROLLBACK_ON_FAILURE = Setting(
     "rollback_on_failure",
     Bool(),
     default=False,
     help="When a step fails, bring files back to how this command found them.",
+    project=TRUE,
 )
 ALLOW_DIRTY_RERUN = Setting(
     "allow_dirty_rerun",
     Bool(),
     default=False,
     help="Run a step although its failed attempt's changes are still in the work tree.",
+    project=FALSE,
 )
 LEGACY_FILES = Setting(
     "legacy_files",
     Bool(),
     default=True,
     help="Write <pack>.state.json and <pack>.report.json in the project root.",
+    project=FREE,
 )
 VALIDATE = Setting(
-    "validate", Bool(), default=True, help="Check the pack first; errors stop the command."
+    "validate",
+    Bool(),
+    default=True,
+    help="Check the pack first; errors stop the command.",
+    project=TRUE,
 )
 CI = Setting(
     "ci",
     Bool(),
     default=False,
     help="Ask nothing, log events as JSON lines, and let the policy decide about the exit code.",
+    project=FALSE,
 )
 INTERACTIVE = Setting(
     "interactive",
@@ -97,23 +140,32 @@ INTERACTIVE = Setting(
     help="Ask at the terminal; --non-interactive takes the careful answer instead.",
     inverse="non_interactive",
     negated="--non-interactive",
+    project=FALSE,
 )
 JSON_LOG = Setting(
-    "json_log", Bool(), default=False, help="Write every event as a JSON line on stderr."
+    "json_log",
+    Bool(),
+    default=False,
+    help="Write every event as a JSON line on stderr.",
+    project=FREE,
 )
-QUIET = Setting("quiet", Bool(), default=False, help="Only the last word, no progress.")
+QUIET = Setting(
+    "quiet", Bool(), default=False, help="Only the last word, no progress.", project=FREE
+)
 TUI = Setting(
     "tui",
     Bool(),
     default=True,
     help="Show a live table on a terminal; --no-tui prints plain lines there too.",
     inverse="no_tui",
+    project=FREE,
 )
 MIN_COMPLETION = Setting(
     "min_completion",
     Float(0, 1),
     1.0,
     "With --ci: the share of steps that must be ok.",
+    project=HIGHER,
 )
 
 RUN_SETTINGS: tuple[Setting[Any], ...] = tuple(
@@ -125,6 +177,7 @@ MIN_YIELD = Setting(
     Float(0),
     0.0,
     "With --ci: how many actionable tasks an answered step must come to, on average.",
+    project=HIGHER,
 )
 
 PIPELINE_SETTINGS: tuple[Setting[Any], ...] = (MIN_YIELD,)

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from oraclepack.core.kinds import Kind
+from oraclepack.core.project_rules import ProjectRule
 
 T = TypeVar("T")
 
@@ -33,7 +34,12 @@ def variable_of(name: str) -> str:
     return PREFIX + name.upper().replace(".", "_")
 
 
-class Setting(msgspec.Struct, Generic[T], frozen=True):
+class _Ruled(msgspec.Struct, frozen=True, kw_only=True):
+    project: ProjectRule
+    """What a project may do with it. There is no default: each declaration decides."""
+
+
+class Setting(_Ruled, Generic[T], frozen=True):
     """One thing a user may set, and everything there is to know about it."""
 
     name: str
@@ -44,8 +50,6 @@ class Setting(msgspec.Struct, Generic[T], frozen=True):
     spelled: str = ""
     """The flag where it differs from the name."""
     sources: frozenset[Source] = EVERYWHERE
-    trusted_only: bool = False
-    """It names a program: a repository may set it only if the user allows that."""
     inverse: str = ""
     """The earlier key of a boolean, which meant the opposite; it is still understood."""
     negated: str = ""

@@ -14,6 +14,7 @@ from oraclepack.core.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
+from oraclepack.core.project_rules import FREE, TRUE, USER_ONLY, Scope, Verdict
 from oraclepack.core.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
 from oraclepack.core.setting import OWN, PREFIX, Setting, Source, T, variable_of
 
@@ -24,13 +25,18 @@ _NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE})
 
 
 OUTPUT = Setting(
-    "output", Choice(("text", "json")), "text", "How to answer: for people or for programs."
+    "output",
+    Choice(("text", "json")),
+    "text",
+    "How to answer: for people or for programs.",
+    project=FREE,
 )
 COLOR = Setting(
     "color",
     Choice(("auto", "always", "never")),
     "auto",
     "When to use colour; auto means on a terminal, unless NO_COLOR is set.",
+    project=FREE,
 )
 CWD = Setting(
     "cwd",
@@ -38,18 +44,30 @@ CWD = Setting(
     "",
     "The project root; by default the git top level of the pack, else the current directory.",
     sources=frozenset({Source.DEFAULT, Source.ENVIRONMENT, Source.FLAG}),
+    project=USER_ONLY,
 )
 STRICT = Setting(
     "strict",
     Bool(),
     default=False,
     help="Demand more: the full schema of 20 questions, no doubtful answer, no touched file.",
+    project=TRUE,
 )
 LINT_SELECT = Setting(
-    "lint.select", Names(), (), "Check only these rules (ids or prefixes, as OP2).", "--select"
+    "lint.select",
+    Names(),
+    (),
+    "Check only these rules (ids or prefixes, as OP2).",
+    "--select",
+    project=FREE,
 )
 LINT_IGNORE = Setting(
-    "lint.ignore", Names(), (), "Leave these rules out (ids or prefixes, as OP2).", "--ignore"
+    "lint.ignore",
+    Names(),
+    (),
+    "Leave these rules out (ids or prefixes, as OP2).",
+    "--ignore",
+    project=FREE,
 )
 ALLOW_PROJECT_PROGRAMS = Setting(
     "allow_project_programs",
@@ -57,6 +75,7 @@ ALLOW_PROJECT_PROGRAMS = Setting(
     default=False,
     help="Let a repository's own config name programs to execute.",
     sources=frozenset({Source.DEFAULT, Source.USER}),
+    project=USER_ONLY,
 )
 
 SETTINGS: tuple[Setting[Any], ...] = tuple(
@@ -105,6 +124,8 @@ class Settings(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     root: str = "."
     """The project root, as an absolute path."""
+    ignored: tuple["Ignored", ...] = ()
+    """What the project set and may not set."""
 
     def __getitem__(self, setting: Setting[T]) -> T:
         return cast("T", self.values.get(setting.name, setting.default))
@@ -117,23 +138,70 @@ class Settings(msgspec.Struct, frozen=True):
         return self.origins.get(setting.name, Origin(Source.DEFAULT, "default"))
 
 
-def resolve(layers: Iterable[Layer]) -> tuple[dict[str, object], dict[str, Origin]]:
+class Ignored(msgspec.Struct, frozen=True):
+    """A project's value that was not taken, or not as a whole."""
+
+    name: str
+    where: str
+    """The file and key, or the variable in `.env`."""
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.where}: ignored: {self.reason}; {_places(BY_NAME[self.name])}"
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """What the layers come to."""
+
+    values: dict[str, object]
+    origins: dict[str, Origin]
+    ignored: tuple[Ignored, ...] = ()
+
+
+def resolve(layers: Iterable[Layer]) -> Resolved:
     """The value of each setting by precedence. A bad value is an error that names its source.
 
     Every layer is checked, also where a stronger one hides it: a mistake must not
     wait for the day on which the stronger value goes away.
+
+    A project's value counts as far as the setting's rule allows, measured by the user's own
+    config file or the default. One that goes further is ignored, not an error: a repository
+    must not be able to stop its user's commands.
     """
-    ordered = sorted(map(_with_current_names, layers), key=lambda layer: layer.source)
     values: dict[str, object] = {}
     origins: dict[str, Origin] = {}
-    for layer in ordered:
+    ignored: list[Ignored] = []
+    own: Settings | None = None
+    for layer in sorted(map(_with_current_names, layers), key=lambda layer: layer.source):
+        if layer.source not in OWN and own is None:
+            own = Settings(dict(values))
         for name in sorted(layer.values):
             given = layer.values[name]
             setting = _known(name, given)
-            _refuse_wrong_place(setting, layer.source, given, values)
-            values[name] = _read(setting, given)
+            if layer.source in OWN or own is None:
+                _refuse_wrong_place(setting, layer.source, given)
+                value = _read(setting, given)
+                # Hidden by a value of the user's, it is of no consequence.
+                ignored = [one for one in ignored if one.name != name]
+            else:
+                verdict = _judge(setting, given, own)
+                ignored += [Ignored(name, given.where, reason) for reason in verdict.reasons]
+                if not verdict.taken:
+                    continue
+                value = verdict.value
+            values[name] = value
             origins[name] = Origin(layer.source, given.where)
-    return values, origins
+    return Resolved(values, origins, tuple(ignored))
+
+
+def _judge(setting: Setting[Any], given: Given, own: "Settings") -> Verdict:
+    rule = setting.project
+    if rule.unless_allowed and own[ALLOW_PROJECT_PROGRAMS]:
+        return Verdict(_read(setting, given))
+    if rule.scope is Scope.USER_ONLY:
+        return rule.judge(given.value, own[setting])
+    return rule.judge(_read(setting, given), own[setting])
 
 
 def flatten(table: Mapping[str, object], where: str, above: str = "") -> dict[str, Given]:
@@ -194,17 +262,9 @@ def _known(name: str, given: Given) -> Setting[Any]:
     return setting
 
 
-def _refuse_wrong_place(
-    setting: Setting[Any], source: Source, given: Given, values: Mapping[str, object]
-) -> None:
+def _refuse_wrong_place(setting: Setting[Any], source: Source, given: Given) -> None:
     if source not in setting.sources:
         raise UsageError(f"{given.where}: {setting.name} cannot be set here", hint=_places(setting))
-    allowed = values.get(ALLOW_PROJECT_PROGRAMS.name, ALLOW_PROJECT_PROGRAMS.default)
-    if setting.trusted_only and source not in OWN and not allowed:
-        raise UsageError(
-            f"{given.where}: a repository may not name programs to execute",
-            hint=f"set it yourself, or {ALLOW_PROJECT_PROGRAMS.name} in your own config",
-        )
 
 
 def _places(setting: Setting[Any]) -> str:
@@ -235,6 +295,10 @@ class SettingShown(msgspec.Struct, frozen=True):
     flag: str | None
     variable: str | None
     help: str
+    scope: str = Scope.FREE
+    """What a project may do with it: free, tighten-only or user-only."""
+    limit: str = ""
+    """What holds for a project's value: what is stricter, or what is accepted."""
 
 
 class ConfigShown(msgspec.Struct, frozen=True):
@@ -242,6 +306,8 @@ class ConfigShown(msgspec.Struct, frozen=True):
 
     root: str
     settings: tuple[SettingShown, ...]
+    ignored: tuple[Ignored, ...] = ()
+    """What the project set and may not set."""
 
 
 def shown(settings: Settings) -> ConfigShown:
@@ -254,7 +320,9 @@ def shown(settings: Settings) -> ConfigShown:
             flag=setting.flag if Source.FLAG in setting.sources else None,
             variable=setting.variable if Source.ENVIRONMENT in setting.sources else None,
             help=setting.help,
+            scope=setting.project.scope,
+            limit=setting.project.limit,
         )
         for setting in SETTINGS
     )
-    return ConfigShown(settings.root, rows)
+    return ConfigShown(settings.root, rows, settings.ignored)

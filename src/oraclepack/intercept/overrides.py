@@ -1,6 +1,5 @@
 """Overrides: flags that the person who runs a pack puts over those the pack gives."""
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from oraclepack.core.errors import UsageError
 from oraclepack.core.flag_tables import FlagTable
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv
+from oraclepack.core.project_flags import flag_words
 from oraclepack.core.readable import readable
 from oraclepack.core.secrets import BLOT
 
@@ -74,11 +74,8 @@ def _words(table: FlagTable, option: str, text: str) -> tuple[str, ...]:
 
 
 def _split(option: str, text: str) -> tuple[str, ...]:
-    head = text.strip().partition("=")[0]
-    if head.startswith("--") and " " not in head and "=" in text and " --" not in text:
-        return (text.strip(),)
     try:
-        return tuple(shlex.split(text))
+        return flag_words(text)
     except ValueError as problem:
         raise UsageError(f"{option} {text}: {problem}") from None
 

@@ -21,11 +21,16 @@ def show(settings: Settings) -> Reply:
     """Show every setting, its value and its origin.
 
     Stronger first: flag, ORACLEPACK_* variable, .env, oraclepack.toml or [tool.oraclepack],
-    your own config file, default.
+    your own config file, default. A project may set what is free; of what is tighten-only it may
+    only choose a stricter value than yours; what is user-only is yours alone. What a project set
+    and may not set is ignored, and listed below the table.
     """
     config = shown(settings)
-    rows = [(row.name, _spelled(row.value), row.where) for row in config.settings]
-    text = f"project root: {config.root}\n\n" + columns(("setting", "value", "origin"), rows)
+    rows = [(row.name, _spelled(row.value), row.scope, row.where) for row in config.settings]
+    text = f"project root: {config.root}\n\n"
+    text += columns(("setting", "value", "project", "origin"), rows)
+    notes = [f"{one.where}: {one.reason}" for one in config.ignored]
+    text += "".join(("\nignored:\n", *(f"  {note}\n" for note in notes))) if notes else ""
     return Reply(data=config, text=text)
 
 

@@ -1,0 +1,127 @@
+"""What a project may set: three kinds of settings, and how a project's value is judged.
+
+A project is a repository: its `oraclepack.toml`, its `pyproject.toml`, its `.env`. Whoever cloned
+it did not write them, so they may not reach further than the user's own settings allow.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from oraclepack.core.outpath import guarded_place, inside
+
+
+class Scope(StrEnum):
+    """Who may set a setting."""
+
+    FREE = "free"
+    """A project may set it."""
+    TIGHTEN_ONLY = "tighten-only"
+    """A project may only be stricter than the user, or than the default."""
+    USER_ONLY = "user-only"
+    """A project may not set it."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What becomes of a project's value."""
+
+    value: Any = None
+    taken: bool = True
+    """Otherwise the user's value, or the default, stays."""
+    reasons: tuple[str, ...] = ()
+    """Why the value, or part of it, is ignored."""
+
+
+Judge = Callable[[Any, Any], Verdict]
+"""Judges a project's value, given the user's own value or the default."""
+
+
+class ProjectRule(msgspec.Struct, frozen=True):
+    """What a project may do with a setting."""
+
+    scope: Scope
+    judge: Judge
+    limit: str = ""
+    """What holds for a project's value, in words: what is stricter, or what is accepted."""
+    unless_allowed: bool = False
+    """User-only, unless the user lets projects name programs."""
+
+
+def _accept(value: object, _own: object) -> Verdict:
+    return Verdict(value)
+
+
+def _refuse(_value: object, _own: object) -> Verdict:
+    return Verdict(taken=False, reasons=("a project may not set this",))
+
+
+def _tighten(limit: str, strictness: Callable[[Any], float]) -> ProjectRule:
+    def judge(value: object, own: object) -> Verdict:
+        if strictness(value) >= strictness(own):
+            return Verdict(value)
+        said = f"{_spelled(value)} is less strict than your {_spelled(own)} ({limit})"
+        return Verdict(taken=False, reasons=(said,))
+
+    return ProjectRule(Scope.TIGHTEN_ONLY, judge, limit)
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+FREE = ProjectRule(Scope.FREE, _accept)
+USER_ONLY = ProjectRule(Scope.USER_ONLY, _refuse)
+PROGRAM = ProjectRule(
+    Scope.USER_ONLY, _refuse, "unless you set allow_project_programs", unless_allowed=True
+)
+LOWER = _tighten("lower is stricter", lambda value: -value)
+LOWER_OF_LIMITED = _tighten(
+    "lower is stricter, 0 means no limit", lambda value: -value if value else float("-inf")
+)
+HIGHER = _tighten("higher is stricter", lambda value: value)
+TRUE = _tighten("true is stricter", int)
+FALSE = _tighten("false is stricter", lambda value: -int(value))
+
+
+def ranked(*weakest_first: tuple[str, ...]) -> ProjectRule:
+    """Choices in groups; a project may choose within the user's group or a later one."""
+    ranks = {choice: rank for rank, group in enumerate(weakest_first) for choice in group}
+    limit = " is stricter than ".join(" and ".join(group) for group in reversed(weakest_first))
+    return _tighten(limit, lambda value: ranks[value])
+
+
+def _inside_project(value: str, _own: object) -> Verdict:
+    relative = inside("/project", value)
+    if relative is None or value.startswith("~") or not value.isprintable():
+        return Verdict(taken=False, reasons=("the path leads out of the project",))
+    place = guarded_place(relative)
+    if place is not None:
+        return Verdict(taken=False, reasons=(f"the path lies in {place}",))
+    return Verdict(value)
+
+
+INSIDE_PROJECT = ProjectRule(Scope.FREE, _inside_project, "only a path inside the project")
+
+
+def _listed_flags(*, per_step: bool) -> ProjectRule:
+    def judge(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
+        # The table of flags is data that few commands need.
+        from oraclepack.core.project_flags import refused_flag  # noqa: PLC0415
+
+        refusals = {text: refused_flag(text, per_step=per_step) for text in values}
+        kept = tuple(text for text in values if refusals[text] is None)
+        reasons = dict.fromkeys(
+            f"a project may not set {flag}" for flag in refusals.values() if flag is not None
+        )
+        # The user's own flags stay: a project that adds one must not take a `--base-url` away.
+        return Verdict((*own, *kept), taken=bool(kept), reasons=tuple(reasons))
+
+    return ProjectRule(Scope.FREE, judge, "only flags that name no host, program, key or file")
+
+
+LISTED_FLAGS = _listed_flags(per_step=False)
+LISTED_STEP_FLAGS = _listed_flags(per_step=True)

@@ -1,0 +1,39 @@
+"""docs/security.md says of every setting what a project may do with it."""
+
+import re
+
+import pytest
+
+from oraclepack.core.project_rules import Scope
+from oraclepack.core.settings import SETTINGS
+from tests.keep.pages import ROOT
+
+PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+
+
+def part(heading: str) -> str:
+    """What stands below a heading of the third level."""
+    return re.split(
+        r"^##", PAGE.partition(f"\n### {heading}\n")[2], maxsplit=1, flags=re.MULTILINE
+    )[0]
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_each_setting_is_listed_under_its_kind(scope: Scope) -> None:
+    shown = part(scope)
+    names = {
+        re.sub(r"^(providers)\.\w+", r"\1.*", s.name) for s in SETTINGS if s.project.scope is scope
+    }
+
+    assert {name for name in names if f"`{name}`" not in shown} == set()
+
+
+def test_the_direction_of_each_limit_is_told() -> None:
+    rows = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", part(Scope.TIGHTEN_ONLY), re.MULTILINE))
+    limits = {
+        re.sub(r"^(providers)\.\w+", r"\1.*", s.name): s.project.limit
+        for s in SETTINGS
+        if s.project.scope is Scope.TIGHTEN_ONLY
+    }
+
+    assert rows == limits
