@@ -115,6 +115,8 @@ def _finished(event: j.StepFinished, state: RunState) -> str:
             return f"{event.step}  ok{how} [{settled}/{total}]"
         case Status.SKIPPED:
             return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
+        case Status.PENDING:
+            return f"{event.step}  interrupted{took}"
         case _:
             told = f" {event.error.code}: {event.error.message}" if event.error else ""
             return f"{event.step}  {event.status}{took}{told}"

@@ -90,8 +90,8 @@ def shown(run: RunListed, run_dir: str, state: RunState, pack: Pack | None) -> R
 
 def step_word(state: RunState, step_id: str, *, held: bool) -> str:
     """How a step stands: one that never ended, in a run nobody works on, was interrupted."""
-    status = state.step(step_id).status
-    return "interrupted" if status is Status.RUNNING and not held else status.value
+    step = state.step(step_id)
+    return "interrupted" if step.status is Status.RUNNING and not held else step.word
 
 
 def worked_ms(state: RunState) -> int:

@@ -59,6 +59,9 @@ class Cache(StrEnum):
     OFF = "off"
 
 
+INTERRUPTED = "INTERRUPTED"
+"""The code of a step or a call that was stopped before its end, because its command was."""
+
 DETACHED = "DETACHED"
 """The code of a call whose tool ended and left its question to a worker, which goes on."""
 

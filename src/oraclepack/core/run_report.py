@@ -65,6 +65,8 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     completion: CompletionTold
     steps: tuple[StepTold, ...]
     dry_run: bool = False
+    interrupted_steps: tuple[str, ...] = ()
+    """Those that a signal stopped before their end."""
     output_failures: tuple[Failed, ...] = ()
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
 
@@ -76,6 +78,7 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
             (len(self.done_steps), "done before"),
             (len(self.skipped_steps), "skipped"),
             (len(self.failed_steps), "failed"),
+            (len(self.interrupted_steps), "interrupted"),
         ]
         nothing = "no step ran" if self.failed_step else "nothing to do"
         return ", ".join(f"{count} {word}" for count, word in counts if count) or nothing

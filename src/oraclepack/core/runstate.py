@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import AnyEvent, Unknown
-from oraclepack.core.result import Process, RollbackStatus, Status, StepError, Usage
+from oraclepack.core.result import INTERRUPTED, Process, RollbackStatus, Status, StepError, Usage
 from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
 
 FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
@@ -92,7 +92,8 @@ class RunState(msgspec.Struct, frozen=True):
         states = [self.step(step_id).status for step_id in self.step_ids]
         if self.is_open and self.finished_at is None:
             return "running"
-        if Status.FAILED in states or self.prelude_error is not None:
+        error = self.prelude_error
+        if Status.FAILED in states or (error is not None and error.code != INTERRUPTED):
             return "failed"
         return "ok" if states and all(s.is_settled for s in states) else "incomplete"
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core import journal as j
-from oraclepack.core.result import DETACHED, Process, Status, StepError, Verification
+from oraclepack.core.result import DETACHED, INTERRUPTED, Process, Status, StepError, Verification
 
 StepEvent: TypeAlias = (
     j.StepStarted
@@ -71,6 +71,22 @@ class StepState(msgspec.Struct, frozen=True):
     """What its attempts changed in the work tree and nobody took back, the last one last."""
     rolled_back: bool = False
     """It ran, and its outputs were taken back."""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """A signal stopped its last attempt: it is pending, and nothing is wrong with it."""
+        stopped = self.error is not None and self.error.code == INTERRUPTED
+        return self.status is Status.PENDING and stopped and not self.rolled_back
+
+    @property
+    def has_bad_attempt(self) -> bool:
+        """Its last attempt failed or never came to its end: what it left is no result."""
+        return self.status in {Status.FAILED, Status.RUNNING} or self.is_interrupted
+
+    @property
+    def word(self) -> str:
+        """Its status as people read it."""
+        return "interrupted" if self.is_interrupted else self.status.value
 
     @property
     def change(self) -> j.TreeChanged | None:

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 
 from oraclepack.core.run_report import RunTold, StepTold
 
-_SIGNS = {"ok": "✅", "failed": "❌", "skipped": "⏭️", "pending": "⏳", "running": "⏳"}
+_SIGNS = {
+    "ok": "✅",
+    "failed": "❌",
+    "skipped": "⏭️",
+    "pending": "⏳",
+    "interrupted": "⏹️",
+    "running": "⏳",
+}
 _HEAD = "| step | title | status | time | attempts | what happened |\n|---|---|---|---|---|---|\n"
 _LONGEST = 200
 _SPECIAL = "\\`*_[]<>#|~$@:"

@@ -136,7 +136,7 @@ def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
 def _not_rerun(case: _Case, chosen: Chosen) -> str | None:
     """Why `--rerun failed` or `--rerun changed` passes a step over."""
     status = case.state.status
-    if chosen.rerun is Rerun.FAILED and status not in {Status.FAILED, Status.RUNNING}:
+    if chosen.rerun is Rerun.FAILED and not case.state.has_bad_attempt:
         return f"--rerun failed passes over it: it is {status}"
     if chosen.rerun is Rerun.CHANGED:
         if status is not Status.OK:
@@ -173,7 +173,13 @@ def _due(case: _Case) -> str | None:
                 return "a tool was missing when it was skipped, and none is now"
             return "it skipped itself last time, and may not now"
         case _:
-            return "its last run was taken back" if state.rolled_back else "it has not run yet"
+            return _still_to_do(state)
+
+
+def _still_to_do(state: StepState) -> str:
+    if state.is_interrupted:
+        return "it was interrupted: stopped before its end"
+    return "its last run was taken back" if state.rolled_back else "it has not run yet"
 
 
 def _changed(case: _Case) -> Iterable[str]:

@@ -7,7 +7,7 @@ import msgspec
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.policy import falls_short, weigh
-from oraclepack.core.result import RollbackStatus, Status
+from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import PRELUDE, StepId
 from oraclepack.core.verified import Failed
@@ -49,6 +49,13 @@ class RunReply(msgspec.Struct, frozen=True):
     rollback_error: str | None
     output_failures: tuple[Failed, ...] = ()
     """What the outputs of the failed steps lack."""
+    interrupted_steps: tuple[StepId, ...] = ()
+    """Those that a signal stopped; the next command runs them again."""
+
+    @property
+    def unfinished_steps(self) -> tuple[StepId, ...]:
+        """Those that came to no good end, for whatever reason: what a rollback is asked for."""
+        return (*self.failed_steps, *self.interrupted_steps)
 
 
 def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
@@ -76,13 +83,15 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
     rollback = now.rollback if now is not state else None
     failed = _with(ran, Status.FAILED)
     skipped = {step.step_id for step in plan.of(Decision.SKIPPED)}
-    prelude = PRELUDE if state.prelude_error is not None else None
+    error = state.prelude_error
+    prelude = PRELUDE if error is not None and error.code != INTERRUPTED else None
     return RunReply(
         completed_steps=_with(ran, Status.OK),
         done_steps=tuple(step.step_id for step in plan.of(Decision.DONE)),
         skipped_steps=tuple(sorted({*skipped, *_with(ran, Status.SKIPPED)})),
         failed_step=prelude or (failed[0] if failed else None),
         failed_steps=failed,
+        interrupted_steps=tuple(one for one in ran if state.step(one).is_interrupted),
         resume_from=next((one for one in ran if not now.step(one).status.is_settled), None),
         rollback_status=rollback.status if rollback else RollbackStatus.NOT_ATTEMPTED,
         rollback_error=rollback.error if rollback else None,

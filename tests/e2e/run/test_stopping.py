@@ -39,8 +39,13 @@ def test_interrupted_after_eight_of_twenty_twelve_calls_are_left(
 
     assert (before, stopped.code) == (8, 130)
     assert stopped.envelope["error"]["code"] == "INTERRUPTED"
-    assert project.statuses() == ["ok"] * 8 + ["failed"] + ["pending"] * 11
+    assert project.statuses() == ["ok"] * 8 + ["pending"] * 12
     assert project.steps()["09"]["last_error"]["code"] == "INTERRUPTED"
+    assert stopped.envelope["data"]["interrupted_steps"] == ["09"]
+    assert (stopped.envelope["data"]["failed_steps"], project.manifest()["status"]) == (
+        [],
+        "incomplete",
+    )
     (project.root / "go").touch()
     assert project.run().code == 0
     assert len(project.oracle.calls) == 8 + 12
@@ -66,8 +71,35 @@ def test_no_process_is_left(
 
     assert program.wait().code == code
     assert alive(token) == []
-    assert project.statuses() == ["failed", "pending"]
+    assert project.statuses() == ["pending", "pending"]
     assert not (project.root / "later").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        pytest.param(("list", "pack.md"), "interrupted", id="list"),
+        pytest.param(("why", "pack.md", "01"), "it was interrupted: stopped before", id="why"),
+        pytest.param(("run", "pack.md", "--dry-run"), "interrupted", id="the plan"),
+        pytest.param(("runs", "list"), "incomplete", id="the run itself"),
+    ],
+)
+def test_a_stopped_step_is_interrupted_wherever_it_is_shown(
+    tmp_path: Path, zygote: Zygote, command: tuple[str, ...], told: str
+) -> None:
+    project = a_project(tmp_path, zygote, f"# 01) waits\n{HOLD}")
+    program = begun(project)
+    program.signal(signal.SIGTERM)
+    stopped = program.wait()
+
+    shown = project.start(*command).wait()
+
+    assert (stopped.code, shown.code) == (143, 0)
+    assert told in shown.out
+    assert "failed" not in stopped.err + shown.out
+    (project.root / "go").touch()
+    assert project.run("--rerun", "failed").code == 0
+    assert project.statuses() == ["ok"]
 
 
 def test_a_second_signal_stops_at_once(tmp_path: Path, zygote: Zygote) -> None:

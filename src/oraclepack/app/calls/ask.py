@@ -15,13 +15,13 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import DETACHED, Cache, StepError, Wait
+from oraclepack.core.result import DETACHED, INTERRUPTED, Cache, StepError, Wait
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, waiting_note
 from oraclepack.intercept.truth import COMPLETED, WRITE_FALLBACK
 
-STOPPED = StepError(code="INTERRUPTED", message="stopped before its end", transient=True)
+STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
 STOPPED_EXIT = int(ExitCode.INTERRUPTED)
 
 

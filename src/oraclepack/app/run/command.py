@@ -225,13 +225,13 @@ def _end(
     figures = completion(planned, before, request.min_completion)
     told = reply(planned, before)
     code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
-    after = After(code, failed=told.failed_step is not None)
+    after = After(code, failed=told.failed_step is not None or bool(told.interrupted_steps))
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code))
     if after.failed and request.options.rollback_on_failure:
         from oraclepack.app.run.rollback import roll_back  # noqa: PLC0415 - seldom
 
-        roll_back(session.root, session.run, record, session.failed, told.failed_steps)
+        roll_back(session.root, session.run, record, session.failed, told.unfinished_steps)
         told = reply(planned, before, record.state)
     settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
     if all(settled) and record.state.finished_at is None:

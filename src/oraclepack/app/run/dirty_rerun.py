@@ -18,7 +18,6 @@ from oraclepack.core.legacy import file_names
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
 from oraclepack.core.readable import readable
-from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
@@ -99,7 +98,7 @@ def refuse_dirty_rerun(
     """A step must not run over what its failed attempt left in the tree."""
     for one in planned.to_run:
         state, step = record.state.step(one.step_id), pack.step(one.step_id)
-        failed = state.status in {Status.FAILED, Status.RUNNING} or state.rolled_back
+        failed = state.has_bad_attempt or state.rolled_back
         if step is None or state.change is None or not failed:
             continue
         tree = work_tree(root, run, one.step_id, record.state)

@@ -79,7 +79,7 @@ def quarantine_earlier(session: Session, step: Step) -> None:
     A file that still is what the attempt found there is not its output.
     """
     before = session.record.state.step(step.id)
-    if before.status not in {Status.FAILED, Status.RUNNING}:
+    if not before.has_bad_attempt:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
     kept = backup_folder(session, step.id, before.attempts)

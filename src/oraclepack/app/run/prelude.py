@@ -7,9 +7,9 @@ from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import Attempt, Outcome, Watch
+from oraclepack.core.attempt import Attempt, Ending, Outcome, Watch
 from oraclepack.core.pack import Prelude
-from oraclepack.core.result import Process, StepError
+from oraclepack.core.result import INTERRUPTED, Process, StepError
 from oraclepack.core.step import PRELUDE
 
 
@@ -104,6 +104,8 @@ def _attempt(session: Session, name: str, number: int, code: str, capture: str |
 def _error(session: Session, outcome: Outcome, stderr: str) -> StepError | None:
     if outcome.ok:
         return None
+    if outcome.reason is Ending.STOPPED:
+        return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
     last = last_lines(session.run.path / stderr, 1)
     told = outcome.message or f"exit code {outcome.exit_code}"
     if last and last[0].strip():

@@ -23,16 +23,18 @@ from oraclepack.app.run.outputs import (
 )
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, Watch
+from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, StopLevel, Watch
 from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.plan import PlannedStep
-from oraclepack.core.result import Process, Status, StepError, Verification
+from oraclepack.core.result import INTERRUPTED, Process, Status, StepError, Verification
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.core.verified import lack_of
 from oraclepack.intercept.classify import last_words
 
 _SKIP = b"SKIP"
+_UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
+"""What an attempt may come to that leaves the step to be done."""
 _REASON_LINES = 400
 """The end of a log in which the reason of a failure is looked for: a stack trace is long."""
 _UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
@@ -75,7 +77,7 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
     judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
     _tell_leftovers(session, step, outcome)
-    if judged.status is Status.FAILED:
+    if judged.status in _UNFINISHED:
         put_back(session, step, attempt.number)
     session.record.append(
         j.StepFinished(
@@ -105,7 +107,7 @@ def _watched(session: Session, step: Step, attempt: int) -> AbstractContextManag
 def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgement:
     """A step that touched what is not its own has failed, where its policy is strict."""
     strict = session.options.strict or watched.policy is TreePolicy.OWNED
-    if judged.status is Status.FAILED or not watched.strange or not strict:
+    if judged.status in _UNFINISHED or not watched.strange or not strict:
         return judged
     return Judgement(
         Status.FAILED,
@@ -167,7 +169,10 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
         seen = verify_outputs(session, step, attempt.number) if unmet else None
         if seen is not None and failure.code == "CONTRACT" and seen.failures:
             failure = msgspec.structs.replace(failure, message=_lacks(seen))
-        return Judgement(Status.FAILED, failure, verification=seen)
+        # Stopped, not failed: the next command runs it as one that is still to be done.
+        stopped = failure.code == INTERRUPTED and session.stop.level is not StopLevel.NONE
+        status = Status.PENDING if stopped else Status.FAILED
+        return Judgement(status, failure, verification=seen)
     if not _left_something(session, step, attempt.number):
         said = line_that_begins(attempt.stdout_log, _SKIP)
         if said is not None:
@@ -187,7 +192,7 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
 def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError | None:
     match outcome.reason:
         case Ending.STOPPED:
-            return StepError(code="INTERRUPTED", message="stopped before its end", transient=True)
+            return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
         case Ending.TIMEOUT:
             limit = attempt.step_timeout or 0.0
             message = f"stopped after {limit:g} s, its --step-timeout"

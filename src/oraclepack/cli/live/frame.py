@@ -22,6 +22,7 @@ class Look(StrEnum):
     """A call failed for a passing reason and is tried again later."""
     OK = "ok"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"
     SKIPPED = "skipped"
     DONE = "done before"
     LEFT = "not selected"
@@ -183,7 +184,7 @@ def _look(step: Planned, now: StepState, seen: Seen) -> Look:
         case Status.RUNNING:
             return Look.WAITING if step.step_id in seen.waiting else Look.RUNNING
         case Status.PENDING:
-            return Look.QUEUED
+            return Look.INTERRUPTED if now.is_interrupted else Look.QUEUED
         case status:
             return Look(status.value)
 

@@ -16,6 +16,7 @@ _COLOURS = {
     Look.WAITING: "yellow",
     Look.OK: "green",
     Look.FAILED: "bold red",
+    Look.INTERRUPTED: "yellow",
     Look.SKIPPED: "yellow",
     Look.QUEUED: "dim",
     Look.DONE: "dim green",
@@ -114,6 +115,7 @@ def _total(frame: Frame) -> Text:
         (frame.count(Look.RUNNING), "running"),
         (frame.count(Look.WAITING), "waiting"),
         (frame.count(Look.FAILED), "failed"),
+        (frame.count(Look.INTERRUPTED), "interrupted"),
         (frame.count(Look.QUEUED), "queued"),
         (frame.count(Look.NOT_STARTED), "not started"),
     ]
