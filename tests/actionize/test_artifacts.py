@@ -1,9 +1,12 @@
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from markdown_it import MarkdownIt
 
 from oraclepack.actionize.engine import actionize
 from oraclepack.actionize.kept import read_kept
@@ -14,8 +17,9 @@ from oraclepack.actionize.trackers import (
     number_of,
     taskmaster,
 )
-from oraclepack.core.backlog import Record, WorkStatus
+from oraclepack.core.backlog import Export, Record, WorkStatus
 from oraclepack.core.errors import InputError
+from oraclepack.core.markdown_text import code_pieces
 from oraclepack.core.schemas import schema_of
 from tests.actionize.answers import a_pack, a_step, direct, records_of, work_of
 from tests.actionize.golden import CASES, expected, work
@@ -202,3 +206,65 @@ def test_a_rehearsal_says_so() -> None:
 
 def test_counts_are_told() -> None:
     assert {status.value for status in WorkStatus} == {"actionable", "blocked", "conflict", "noop"}
+
+
+HOSTILE_LINES = {
+    "a live image": "Add a lock ![x](https://evil.example/p.png) to `src/cache.py:3`.",
+    "a raw image": "Add a lock <img src=https://evil.example/p.png> to `src/cache.py:3`.",
+    "a raw comment": "Add a lock, see &lt;!-- oraclepack-task: OP3-ab12cd34-09-01 -->.",
+    "code that ends elsewhere": "Add ``a ` <img src=x> ` b`` to `src/cache.py:3`.",
+    "a mention": "Add a lock and ask @ada, @org/team or ada@example.org.",
+    "closing words": "Add a lock; this fixes #13, closes octo/repo#14 and resolves GH-15.",
+    "an address": "Add what https://github.com/octo/repo/issues/16 and www.example.org say.",
+    "escapes and entities": r"Set foo\_bar where x &gt; 5 \* 3 \`y\` holds.",
+    "a heading": r"Add a lock \# 1 \[a\](b) \<b> to the cache.",
+}
+OURS = re.compile(r"OP3-[0-9a-f]{8}-\d\d-\d\d")
+LIVE = re.compile(r"@\w|#\d|\bGH-\d|://|\bwww\.|:[\w+-]+:|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+
+
+def pieces_of(markdown: str) -> Iterator[tuple[str, str]]:
+    """Every inline piece of a rendered text: its kind and its content."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    for token in parser.parse(markdown):
+        assert token.type not in {"html_block", "fence", "code_block"} or (
+            token.content.startswith(("<!-- keep: ", "<!-- /keep", "<!-- oraclepack-task: "))
+        )
+        yield from ((child.type, child.content) for child in token.children or ())
+
+
+@pytest.mark.parametrize("line", HOSTILE_LINES.values(), ids=HOSTILE_LINES)
+def test_text_of_an_answer_stays_text(line: str) -> None:
+    work = actionize(a_pack(a_step("01", direct(line))), tuple(Export))
+    files = {artifact.path: artifact.text for artifact in work.artifacts}
+    issues = json.loads(files["github-issues.json"])
+    tasks = json.loads(files["taskmaster.json"])["master"]["tasks"]
+    (action,) = work.records[0].actions
+
+    for text in (
+        files["backlog.md"],
+        files["change-plan.md"],
+        *(issue["body"] for issue in issues),
+        *(task[field] for task in tasks for field in ("details", "testStrategy")),
+    ):
+        pieces = list(pieces_of(text))
+        assert {kind for kind, _ in pieces} <= {"text", "code_inline", "softbreak"}
+        plain = "".join(content for kind, content in pieces if kind == "text")
+        assert not LIVE.search(OURS.sub("", plain))
+    shown = "".join(content for _, content in pieces_of(files["backlog.md"]))
+    assert "".join(part for _, part in code_pieces(action)) in shown
+    for issue in issues:
+        assert issue["body"].count("<!--") == 1
+        assert all(code or not LIVE.search(part) for code, part in code_pieces(issue["title"]))
+
+
+def test_escapes_and_entities_of_an_answer_are_characters() -> None:
+    (task,) = records_of(s01=direct(r"Set foo\_bar where x &gt; 5 \* 3 holds for `a\_b`."))
+
+    assert task.actions == (r"Set foo_bar where x > 5 * 3 holds for `a\_b`.",)
+
+
+def test_tags_and_code_with_backquotes_are_not_lost() -> None:
+    (task,) = records_of(s01=direct("Return Map<String, Foo> from ``a`b`` in <List> order."))
+
+    assert task.actions == ("Return Map<String, Foo> from ``a`b`` in <List> order.",)

@@ -1,8 +1,9 @@
 import pytest
 
-from oraclepack.cli.render import as_text, visible
+from oraclepack.cli.render import as_text
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.envelope import Failure, reported_ms
+from oraclepack.core.readable import visible
 
 
 @pytest.mark.parametrize(
@@ -11,7 +12,11 @@ from oraclepack.core.envelope import Failure, reported_ms
         pytest.param("plain\ttext\n", "plain\ttext\n", id="tabs and line ends stay"),
         pytest.param("\x1b[31mred\x1b]0;title\x07", "[31mred]0;title", id="escape sequences"),
         pytest.param("a\rb\x00c\x7fd\x9be", "abcde", id="control characters"),
-        pytest.param("a\u202eb\u2066c", "abc", id="direction overrides"),
+        pytest.param("a\u202eb\u2066c\u061c\u200e", "abc", id="direction overrides"),
+        pytest.param("a\x9b31mb\x7f", "a31mb", id="C1 controls and DEL"),
+        pytest.param("a\u2028b\u2029c", "a b c", id="line ends of Unicode"),
+        pytest.param("a\u200bb\ufeff\U000e0041", "ab", id="nothing seen at all"),
+        pytest.param("ن\u200cم 👩\u200d💻", "ن\u200cم 👩\u200d💻", id="joiners are part of words"),
         pytest.param("Grüße — 日本", "Grüße — 日本", id="everything else stays"),
     ],
 )

@@ -1,15 +1,18 @@
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from oraclepack.adapters import lock
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.result import Status
+from oraclepack.core import journal as j
+from oraclepack.core.result import Status, StepError
 from oraclepack.core.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
-from tests.events import at, created, session, started
+from tests.events import at, created, finished, session, started
 from tests.packs import a_pack, pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 
@@ -219,3 +222,25 @@ def test_list_shows_a_dash_where_nothing_ran(
     got = in_project(capsys, tmp_path, "list", str(tmp_path / "pack.md"))
 
     assert [line.split()[1] for line in got.out.splitlines()] == ["status", "-", "-", "-"]
+
+
+def test_a_forged_journal_adds_no_lines_and_steers_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    evil = "x\nwarning: forged\r\x1b[2J\x9b2J\u202egnp\u2028y"
+    error = StepError(code="EXIT", message=evil)
+    a_run(
+        tmp_path,
+        created("01", pack_path=evil),
+        session(),
+        started("01"),
+        replace(finished("01", Status.FAILED), error=error),
+        j.Warned(message=evil),
+    )
+
+    shown = in_project(capsys, tmp_path, "runs", "show", RUN_ID)
+    data = in_project(capsys, tmp_path, "runs", "show", RUN_ID, "--json")
+
+    assert not [line for line in shown.out.splitlines() if line.startswith("warning: forged")]
+    assert not re.search("[\r\x1b\x9b\u202e\u2028]", shown.out + data.out)
+    assert data.envelope["data"]["steps"][0]["last_error"]["message"] == evil

@@ -2,11 +2,14 @@
 
 import json
 import random
+import re
 
 import jsonschema
 import msgspec
 import pytest
+from markdown_it import MarkdownIt
 
+from oraclepack.core import ticket_files as names
 from oraclepack.core.schemas import schema_of
 from oraclepack.core.ticket import Mode
 from oraclepack.ticketify.build import build
@@ -147,3 +150,33 @@ def test_a_circle_is_told_in_both_plans(mode: Mode, page: str) -> None:
     told = made.files[f"{OUT}/{page}.md"].decode()
     assert "wait for each other in a circle, broken by path: a-1, b-1." in told
     assert "Nothing is open" in told
+
+
+HOSTILE = """\
+---
+title: "![x](https://evil.example/p.png) <img src=x> | @ada fixes #13"
+---
+Live text: ![x](https://evil.example/p.png) <!-- x -->
+
+````
+- [ ] Ask @ada about octo/repo#14 ![p](http://e/p.png) <b>now</b> `a ` b` | x
+````
+
+- [ ] Ask @ada about octo/repo#14 ![p](http://e/p.png) <b>now</b> `a ` b` | x
+"""
+
+
+@pytest.mark.parametrize("mode", [Mode.PIPELINES, Mode.AUTOPILOT])
+def test_text_of_a_ticket_stays_text_in_every_page(mode: Mode) -> None:
+    files = built({"T-1.md": HOSTILE}, msgspec.structs.replace(OPTIONS, mode=mode)).files
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    pages = [path for path in files if path.endswith(".md") and not path.endswith(names.PACK)]
+    assert len(pages) > 2
+    for path in pages:
+        for token in parser.parse(files[path].decode()):
+            if token.type == "html_block":
+                assert token.content.startswith("<!-- Made by `oraclepack")
+            for child in token.children or ():
+                assert child.type in {"text", "code_inline", "softbreak"}
+                live = child.type == "text" and re.search(r"@\w|#\d|://", child.content)
+                assert not live, child.content

@@ -54,7 +54,7 @@ def test_strangers_are_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        pytest.param([Change("M", "a_b.py")], "- `M` a\\_b.py", id="one"),
+        pytest.param([Change("M", "a_b.py")], "- `M` a_b.py", id="one"),
         pytest.param([], "Nothing differs", id="none"),
         pytest.param(None, "no git repository", id="no repository"),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from oraclepack.core.evidence import AskedFile, Citation, CitationState, Evidence
+from oraclepack.core.markdown_text import in_backquotes
 
 _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 
@@ -63,12 +64,13 @@ def _state(citation: Citation, file: AskedFile) -> CitationState:
 
 def said_of(citation: Citation) -> str:
     """What is missing because of a bad citation, in words."""
+    path, place = in_backquotes(citation.path), in_backquotes(str(citation))
     match citation.state:
         case CitationState.STALE:
-            return f"`{citation.path}` as it is now: it changed or went since it was attached"
+            return f"{path} as it is now: it changed or went since it was attached"
         case CitationState.NOT_ATTACHED:
-            return f"`{citation.path}`: cited as `{citation}`, but never attached"
+            return f"{path}: cited as {place}, but never attached"
         case CitationState.OUT_OF_RANGE:
-            return f"the right place in `{citation.path}`: `{citation}` is beyond its end"
+            return f"the right place in {path}: {place} is beyond its end"
         case _:
-            return f"`{citation}`"
+            return place

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from oraclepack.actionize.words import word_set
 from oraclepack.core.evidence import Citation, Evidence
+from oraclepack.core.markdown_text import code_pieces, code_spans
 
 SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
 """The languages of code blocks whose lines are commands."""
@@ -36,7 +37,6 @@ _PROGRAMS = word_set(
 _METHODS = "GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS"
 
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s`)>\]]+", re.IGNORECASE)
-_CODE = re.compile(r"`+([^`]+)`+")
 _LINES = (
     r"(?::(?P<a>\d{1,15})(?:[-–](?P<b>\d{1,15})|:\d+(?:[-–]\d+)?)?"
     r"|\#L(?P<c>\d{1,15})(?:C\d+)?(?:-L?(?P<d>\d{1,15}))?)"
@@ -64,9 +64,9 @@ def find_evidence(text: str, links: Iterable[str] = (), commands: Iterable[str] 
     found = _Found()
     found.commands |= set(commands)
     spoken = _URL.sub(" ", text)
-    for match in _CODE.finditer(spoken):
-        found.code(match[1].strip(), spoken[match.end() : match.end() + 40])
-    for match in _IN_PROSE.finditer(_CODE.sub(" ` ", spoken)):
+    for _, end, code in code_spans(spoken):
+        found.code(code.strip(), spoken[end : end + 40])
+    for match in _IN_PROSE.finditer(_without_code(spoken)):
         found.place(match, match.string[match.end() : match.end() + 40])
     for link in links:
         target = _IN_CODE.match(link)
@@ -94,8 +94,13 @@ def normal_path(path: str) -> str:
 
 def without_evidence(text: str) -> str:
     """The words of a text alone: no code, paths, line numbers or addresses."""
-    bare = _IN_PROSE.sub(" ", _CODE.sub(" ` ", _URL.sub(" ", text)))
+    bare = _IN_PROSE.sub(" ", _without_code(_URL.sub(" ", text)))
     return re.sub(rf"(?<=[` ]){_SAID_AFTER.pattern}", " ", bare, flags=re.IGNORECASE)
+
+
+def _without_code(text: str) -> str:
+    """The text with one backquote in the place of each piece of code."""
+    return "".join(" ` " if is_code else part for is_code, part in code_pieces(text))
 
 
 class _Found:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.markdown_text import in_backquotes
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -19,11 +21,13 @@ LONGEST_INLINE = 12_000
 """Characters of one paragraph that are read: inline Markdown can be made to cost its square."""
 
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+    "\ud800-\udfff]"
 )
 _COMMENT_END = "-->"
 _COMMENT = re.compile(rf"<!--.*?{_COMMENT_END}", re.DOTALL)
 _TAG = re.compile(r"<[^<>]{0,200}>")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\]\s+")
 _SPACE = re.compile(r"\s+")
 
@@ -172,10 +176,13 @@ def _flat(token: "Token") -> Block:
     links: list[str] = []
     for child in children:
         match child.type:
-            case "text":
+            # `text_special` is an escaped character or an entity, as the character it stands for.
+            case "text" | "text_special":
                 words.append(child.content)
             case "code_inline":
-                words.append(_code(child.content))
+                words.append(in_backquotes(" ".join(child.content.split())))
+            case "html_inline":
+                words.append(_tag(child.content))
             case "softbreak" | "hardbreak":
                 words.append("\n")
             case "link_open":
@@ -187,10 +194,11 @@ def _flat(token: "Token") -> Block:
     return Block(Kind.PARAGRAPH, text, links=tuple(links))
 
 
-def _code(content: str) -> str:
-    # A backtick inside would end the code where it does not end.
-    words = content.replace("`", "'").strip()
-    return f"`{words}`" if words else ""
+def _tag(html: str) -> str:
+    """A tag within a line is text: `List<String>` looks like one. A comment says nothing."""
+    if html.startswith("<!--"):
+        return ""
+    return "\n" if _BREAK.fullmatch(html) else html
 
 
 def _without_tags(html: str) -> str:

@@ -6,6 +6,7 @@ from oraclepack.actionize.intent import says_no_action, says_nothing
 from oraclepack.actionize.points import Point, Reader
 from oraclepack.actionize.sections import Item, walk
 from oraclepack.core.evidence import united
+from oraclepack.core.markdown_text import in_backquotes
 
 
 def experiment_of(items: Sequence[Item], reader: Reader) -> Point | None:
@@ -43,5 +44,5 @@ def _shown(item: Item) -> str:
     if item.cells:
         return "; ".join(cell for _, cell in item.cells if not cell.strip(" .)").isdigit())
     fresh = [command for command in item.commands if command not in item.text]
-    shown = ", ".join(f"`{command}`" for command in fresh)
+    shown = ", ".join(in_backquotes(command) for command in fresh)
     return f"{item.text} {shown}".strip()

@@ -16,6 +16,7 @@ from oraclepack.actionize.sentences import cut, title_of
 from oraclepack.actionize.statement import Statement, statement_of
 from oraclepack.core.backlog import AnsweredStep, Question, WorkStatus
 from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, CitationState, Evidence, united
+from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import Section
 
 MOST_TASKS = 60
@@ -175,7 +176,7 @@ class _Answer:
         evidence = united(point.evidence for point in shrugs)
         about = said[0] if said else f"Step {number} lacks evidence"
         missing = self._missing or (f"evidence for: {cut(about)}",)
-        files = ", ".join(f"`{name}`" for name in self._missing) or "what is missing"
+        files = ", ".join(in_backquotes(name) for name in self._missing) or "what is missing"
         ask_again = f"Attach {files} to step {number} and ask it again"
         tried = self._experiment.actions[0] if self._experiment is not None else ask_again
         return Proposal(
@@ -234,7 +235,7 @@ def _title(action: str, evidence: Evidence) -> str:
     places = [*map(str, evidence.citations), *evidence.paths]
     if len(title.split()) >= _TELLING or "`" in title or not places:
         return title
-    return f"{title} (`{places[0]}`)"
+    return f"{title} ({in_backquotes(places[0])})"
 
 
 def _claim(text: str, around: Evidence) -> Statement | None:

@@ -8,12 +8,12 @@ from oraclepack.actionize.prose import (
     bullets,
     done_when,
     evidence_lines,
-    listed,
+    listed_markdown,
     origin,
-    safe,
 )
 from oraclepack.actionize.render import about
 from oraclepack.core.backlog import PackAnswers, Record, WorkStatus
+from oraclepack.core.markdown_text import escape_keeping_code
 
 UNKNOWN_EFFORT = 3.0
 
@@ -90,13 +90,14 @@ def change_plan(pack: PackAnswers, records: Sequence[Record]) -> str:
 
 def _step(record: Record) -> str:
     after = f"After: {', '.join(record.depends_on)}\n\n" if record.depends_on else ""
+    title = escape_keeping_code(record.title)
     return (
-        f"\n## {record.task_id} {safe(record.title)}\n\n{origin(record)} · {record.category}\n\n"
+        f"\n## {record.task_id} {title}\n\n{origin(record)} · {record.category}\n\n"
         + after
         + bullets(record.actions)
         + "\n"
-        + listed("Where:", evidence_lines(record))
-        + listed("Accepted when:", acceptance(record), "- [ ]")
+        + listed_markdown("Where:", evidence_lines(record))
+        + listed_markdown("Accepted when:", acceptance(record), "- [ ]")
         + f"Done when: {done_when(record)}\n"
     )
 
@@ -107,5 +108,5 @@ def _open(records: Sequence[Record]) -> Iterator[str]:
     if waiting:
         yield "\n## Not planned: a decision or evidence is missing\n\n"
     for record in waiting:
-        next_one = safe(record.next_experiment or "")
-        yield f"- {record.task_id} ({record.status}) {safe(record.title)}. First: {next_one}\n"
+        title, first = map(escape_keeping_code, (record.title, record.next_experiment or ""))
+        yield f"- {record.task_id} ({record.status}) {title}. First: {first}\n"

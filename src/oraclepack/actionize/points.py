@@ -11,6 +11,7 @@ from oraclepack.actionize.sections import Item, walk
 from oraclepack.actionize.sentences import sentences
 from oraclepack.actionize.words import word_set
 from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, Evidence, united
+from oraclepack.core.markdown_text import in_backquotes
 
 ACTION_COLUMNS = word_set(
     "action fix recommendation mitigation change todo remedy task proposal maßnahme "
@@ -91,7 +92,7 @@ def _split(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
         asked = parts[:1]
     said = tuple(part for part in parts if part not in asked and _tells(part))
     if not asked and is_action(item.text.rstrip(":")) and not item.children:
-        shown = ", ".join(f"`{command}`" for command in item.commands)
+        shown = ", ".join(in_backquotes(command) for command in item.commands)
         return (), (f"{item.text} {shown}".strip(),)
     if item.text.endswith(":") and is_action(parts[-1].rstrip(":")):
         asked = (*asked, parts[-1].rstrip(":"))

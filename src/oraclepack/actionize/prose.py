@@ -1,12 +1,11 @@
 """Records in words: the lines that the backlog, the plan and the trackers share."""
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from oraclepack.core.backlog import Record
 from oraclepack.core.evidence import CitationState
+from oraclepack.core.markdown_text import code_span, escape_keeping_code
 
-_CODE = re.compile(r"`[^`\n]*`")
 _STATES = {
     CitationState.VERIFIED: "verified",
     CitationState.STALE: "stale: the file changed since",
@@ -16,33 +15,29 @@ _STATES = {
 }
 
 
-def safe(text: str) -> str:
-    """An answer's words as Markdown that holds no HTML, so no marks of ours either."""
-    return _outside_code(text, lambda plain: plain.replace("<", "&lt;"))
-
-
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
-    parts: list[str] = []
-    at = 0
-    for code in _CODE.finditer(text):
-        parts += [change(text[at : code.start()]), code[0]]
-        at = code.end()
-    return "".join([*parts, change(text[at:])])
-
-
 def bullets(texts: Iterable[str], mark: str = "-") -> str:
-    return "".join(f"{mark} {safe(text)}\n" for text in texts)
+    """A list of texts of records."""
+    return _items(map(escape_keeping_code, texts), mark)
 
 
 def listed(head: str, texts: Iterable[str], mark: str = "-") -> str:
-    """A head and its list; nothing when the list is empty."""
-    lines = bullets(texts, mark)
-    return f"{head}\n\n{lines}\n" if lines else ""
+    """A head and a list of texts of records; nothing when the list is empty."""
+    return listed_markdown(head, map(escape_keeping_code, texts), mark)
+
+
+def listed_markdown(head: str, lines: Iterable[str], mark: str = "-") -> str:
+    """A head and a list of lines that are Markdown already; nothing when the list is empty."""
+    items = _items(lines, mark)
+    return f"{head}\n\n{items}\n" if items else ""
+
+
+def _items(lines: Iterable[str], mark: str) -> str:
+    return "".join(f"{mark} {line}\n" for line in lines)
 
 
 def named(text: str) -> str:
-    """A missing input: a bare path is shown as code, words as they are."""
-    return text if " " in text or "`" in text else f"`{text}`"
+    """Markdown for a missing input: a bare path is shown as code, words as they are."""
+    return escape_keeping_code(text) if " " in text or "`" in text else code_span(text)
 
 
 def number(value: float | None) -> str:
@@ -59,30 +54,31 @@ def origin(record: Record) -> str:
         f"effort {number(record.effort)}",
     ]
     if record.reference:
-        said.append(f"about {safe(record.reference)}")
+        said.append(f"about {escape_keeping_code(record.reference)}")
     return " · ".join(said)
 
 
 def evidence_lines(record: Record) -> list[str]:
-    """What a record stands on, one line for each thing."""
+    """What a record stands on, one line of Markdown for each thing."""
     found = record.evidence
     cited = {citation.path for citation in found.citations}
-    lines = [f"`{citation}` ({_STATES[citation.state]})" for citation in found.citations]
-    lines += [f"`{path}`" for path in found.paths if path not in cited]
-    lines += [f"`{symbol}`" for symbol in found.symbols]
-    return lines + [f"`{command}`" for command in found.commands]
+    lines = [f"{code_span(str(one))} ({_STATES[one.state]})" for one in found.citations]
+    lines += [code_span(path) for path in found.paths if path not in cited]
+    return lines + [code_span(text) for text in (*found.symbols, *found.commands)]
 
 
 def acceptance(record: Record) -> list[str]:
-    """How to see that a record is done."""
+    """How to see that a record is done, in lines of Markdown."""
     found = record.evidence
-    points = [f"`{name}` exists" for name in record.expected_artifacts]
+    points = [f"{code_span(name)} exists" for name in record.expected_artifacts]
     if record.experiment:
-        points += [f"`{command}` was run and its outcome is noted" for command in found.commands]
+        points += [
+            f"{code_span(command)} was run and its outcome is noted" for command in found.commands
+        ]
         return points or ["the experiment was made and its outcome is noted"]
-    points += [f"`{command}` passes" for command in found.commands]
+    points += [f"{code_span(command)} passes" for command in found.commands]
     places = sorted({str(citation) for citation in found.citations}) or list(found.paths)
-    points += [f"the change to `{place}` was reviewed" for place in places]
+    points += [f"the change to {code_span(place)} was reviewed" for place in places]
     return [*points, "a test or check fails without the change"]
 
 

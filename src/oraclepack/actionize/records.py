@@ -19,6 +19,7 @@ from oraclepack.core.backlog import (
     WorkStatus,
 )
 from oraclepack.core.evidence import CitationState, Evidence, united
+from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import normalise
 
 _MOST_NOTES = 24
@@ -74,7 +75,7 @@ class _Maker:
         title = f"Decide: {texts[0]} — or: {texts[-1]}"
         blank = self._blank(members, title, WorkStatus.CONFLICT)
         places = [str(citation) for citation in blank.evidence.citations] or [*blank.evidence.paths]
-        where = ", ".join(f"`{place}`" for place in places or blank.evidence.symbols)
+        where = ", ".join(in_backquotes(place) for place in places or blank.evidence.symbols)
         statements = (
             Statement(
                 one.step_id,
@@ -157,7 +158,7 @@ def _blocked_by_citations(record: Record) -> Record:
     """A record whose every citation is bad: not to be worked on as it stands."""
     bad = _once(said_of(citation) for citation in record.evidence.citations)
     cited = record.evidence.citations
-    files = ", ".join(f"`{path}`" for path in sorted({citation.path for citation in cited}))
+    files = ", ".join(in_backquotes(path) for path in sorted({citation.path for citation in cited}))
     steps = f"step{'s' * (len(record.sources) > 1)} {' and '.join(record.sources)}"
     beyond = all(citation.state is CitationState.OUT_OF_RANGE for citation in cited)
     look = f"Find the place in {files} that the answer of {steps} means"

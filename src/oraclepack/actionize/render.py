@@ -4,9 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from oraclepack.actionize import kept as keeping
-from oraclepack.actionize.prose import bullets, evidence_lines, listed, named, origin, safe
+from oraclepack.actionize.prose import (
+    bullets,
+    evidence_lines,
+    listed,
+    listed_markdown,
+    named,
+    origin,
+)
 from oraclepack.core.backlog import PackAnswers, Priority, Record, WorkStatus
 from oraclepack.core.digest import canonical_line
+from oraclepack.core.markdown_text import code_span, escape_keeping_code
+from oraclepack.core.readable import screen_json
 from oraclepack.core.step import CATEGORIES
 
 _RANK = {priority: number for number, priority in enumerate(Priority)}
@@ -26,14 +35,14 @@ REHEARSAL = "**These answers come from a rehearsal and say nothing about the cod
 
 def normalized(records: Iterable[Record]) -> str:
     """`normalized.jsonl`: one record a line, by id."""
-    return "".join(f"{canonical_line(record).decode()}\n" for record in records)
+    return "".join(f"{screen_json(canonical_line(record)).decode()}\n" for record in records)
 
 
 def about(pack: PackAnswers) -> str:
     """Which pack the artifacts belong to."""
-    title = f"Pack `{pack.pack_name}`, " if pack.pack_name else "Pack "
-    run = f", run `{pack.pack_id}`" if pack.pack_id else ""
-    line = f"{title}hash `{pack.pack_hash[:16]}`{run}."
+    title = f"Pack {code_span(pack.pack_name)}, " if pack.pack_name else "Pack "
+    run = f", run {code_span(pack.pack_id)}" if pack.pack_id else ""
+    line = f"{title}hash {code_span(pack.pack_hash[:16])}{run}."
     return f"{line}\n\n{REHEARSAL}" if pack.rehearsal else line
 
 
@@ -70,7 +79,7 @@ def _work(records: Sequence[Record], kept: Mapping[str, str]) -> Iterator[str]:
 
 
 def _title(record: Record) -> str:
-    return f"\n### {record.task_id} {safe(record.title)}\n\n{origin(record)}\n\n"
+    return f"\n### {record.task_id} {escape_keeping_code(record.title)}\n\n{origin(record)}\n\n"
 
 
 def _task(record: Record, kept: Mapping[str, str]) -> str:
@@ -84,9 +93,9 @@ def _task(record: Record, kept: Mapping[str, str]) -> str:
 
 
 def _common(record: Record) -> str:
-    parts = listed("Evidence:", evidence_lines(record)) + listed("Notes:", record.notes)
+    parts = listed_markdown("Evidence:", evidence_lines(record)) + listed("Notes:", record.notes)
     if record.status is WorkStatus.ACTIONABLE:
-        parts += listed("Would be surer with:", map(named, record.missing_inputs))
+        parts += listed_markdown("Would be surer with:", map(named, record.missing_inputs))
     if record.depends_on:
         parts += f"Comes after: {', '.join(record.depends_on)}\n\n"
     if record.merged:
@@ -96,15 +105,15 @@ def _common(record: Record) -> str:
 
 def _conflict(record: Record, kept: Mapping[str, str]) -> str:
     sides = [
-        f"step {side.step_id}: {side.text}"
-        + (f" [{', '.join(side.citations)}]" if side.citations else "")
+        escape_keeping_code(f"step {side.step_id}: {side.text}")
+        + (f" ({', '.join(map(code_span, side.citations))})" if side.citations else "")
         for side in record.statements
     ]
     return (
         _title(record)
-        + listed("The statements that disagree:", sides)
-        + listed("What decides:", map(named, record.missing_inputs))
-        + f"Next experiment: {safe(record.next_experiment or '')}\n\n"
+        + listed_markdown("The statements that disagree:", sides)
+        + listed_markdown("What decides:", map(named, record.missing_inputs))
+        + f"Next experiment: {escape_keeping_code(record.next_experiment or '')}\n\n"
         + _common(record)
         + keeping.slot(record.task_id, kept)
     )
@@ -115,8 +124,8 @@ def _blocked(record: Record, kept: Mapping[str, str]) -> str:
         _title(record)
         + bullets(record.actions, "- [ ]")
         + ("\n" if record.actions else "")
-        + listed("Missing:", map(named, record.missing_inputs))
-        + f"Next experiment: {safe(record.next_experiment or '')}\n\n"
+        + listed_markdown("Missing:", map(named, record.missing_inputs))
+        + f"Next experiment: {escape_keeping_code(record.next_experiment or '')}\n\n"
         + _common(record)
         + keeping.slot(record.task_id, kept)
     )
@@ -125,7 +134,9 @@ def _blocked(record: Record, kept: Mapping[str, str]) -> str:
 def _no_work(records: Sequence[Record]) -> Iterator[str]:
     if records:
         yield "\n## No work\n\n"
-        yield from (f"- {record.task_id} {safe(record.title)}\n" for record in records)
+        yield from (
+            f"- {record.task_id} {escape_keeping_code(record.title)}\n" for record in records
+        )
 
 
 def _left_over(records: Iterable[Record], kept: Mapping[str, str]) -> Iterator[str]:

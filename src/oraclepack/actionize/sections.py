@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from oraclepack.actionize.evidence import commands_in
 from oraclepack.actionize.markdown import Block, Kind
+from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import (
     Section,
     begins_section,
@@ -154,7 +155,11 @@ class _Reader:
         items = self.sections[self._now]
         if self._now is Section.MISSING_EVIDENCE and not commands:
             # A list of paths is as often a code block as a list.
-            items += [Item(f"`{line.strip()}`") for line in block.text.splitlines() if line.strip()]
+            items += [
+                Item(in_backquotes(line.strip()))
+                for line in block.text.splitlines()
+                if line.strip()
+            ]
         if not commands:
             return
         if self._open:
@@ -162,7 +167,7 @@ class _Reader:
         elif items:
             items[-1].commands += commands
         else:
-            shown = "; ".join(f"`{command}`" for command in commands)
+            shown = "; ".join(in_backquotes(command) for command in commands)
             items.append(Item(f"Run {shown}", commands=commands))
 
 

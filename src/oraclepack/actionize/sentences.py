@@ -4,6 +4,7 @@ import re
 
 from oraclepack.actionize.intent import is_action
 from oraclepack.actionize.verbs import OPENERS
+from oraclepack.core.markdown_text import code_spans
 
 LONGEST_TITLE = 110
 LONGEST_NOTE = 400
@@ -60,7 +61,8 @@ def cut(text: str, longest: int = LONGEST_NOTE) -> str:
     if len(text) <= longest:
         return text
     short = text[: longest - 1]
-    if short.count("`") % 2:
-        short = short[: short.rindex("`")]
+    for start, end, _ in code_spans(text[: 2 * longest]):
+        if start < len(short) < end:
+            short = short[:start]
     words = short.rsplit(" ", 1)[0] if " " in short.strip() else short
     return f"{words.rstrip(' ,;:(')}…"

@@ -1,6 +1,5 @@
 """Records → `github-issues.json` and `taskmaster.json`."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,19 +10,19 @@ from oraclepack.actionize.prose import (
     done_when,
     evidence_lines,
     listed,
+    listed_markdown,
     named,
     origin,
 )
 from oraclepack.actionize.sentences import cut
 from oraclepack.core.backlog import Record, WorkStatus
 from oraclepack.core.digest import canonical_file
+from oraclepack.core.markdown_text import without_live_text
 
 LONGEST_ISSUE_TITLE = 256
 LONGEST_ISSUE_BODY = 60_000
 """GitHub takes 65,536 characters; the rest is room for how it counts them."""
 
-_CODE = re.compile(r"(`[^`\n]*`)")
-_MENTION = re.compile(r"(?<![\w/.])@(?=\w)(?P<name>[\w-]+(?:/[\w-]+)?)")
 _OPEN = frozenset({WorkStatus.ACTIONABLE, WorkStatus.BLOCKED, WorkStatus.CONFLICT})
 
 
@@ -39,7 +38,7 @@ def github_issues(records: Sequence[Record]) -> str:
 
 
 def _issue(record: Record) -> dict[str, Any]:
-    body = _quiet(_body(record))
+    body = _body(record)
     if len(body) > LONGEST_ISSUE_BODY:
         body = (
             f"{body[:LONGEST_ISSUE_BODY].rpartition(chr(10))[0]}\n\n… shortened, see backlog.md\n"
@@ -48,7 +47,7 @@ def _issue(record: Record) -> dict[str, Any]:
     if record.status is not WorkStatus.ACTIONABLE:
         labels.append(f"status: {record.status}")
     return {
-        "title": cut(record.title, LONGEST_ISSUE_TITLE),
+        "title": cut(without_live_text(record.title), LONGEST_ISSUE_TITLE),
         "body": f"{marker(record.task_id)}\n{body}",
         "labels": labels,
     }
@@ -61,24 +60,16 @@ def _body(record: Record) -> str:
         f"{record.task_id} · {origin(record)}\n\n",
         listed("## To do", record.actions, "- [ ]"),
         listed("## The statements that disagree", sides),
-        listed("## Evidence", evidence_lines(record)),
-        listed("## Missing", map(named, record.missing_inputs)),
+        listed_markdown("## Evidence", evidence_lines(record)),
+        listed_markdown("## Missing", map(named, record.missing_inputs)),
         f"## Next experiment\n\n{bullets([record.next_experiment])}\n"
         if record.next_experiment
         else "",
         listed("## Notes", record.notes),
-        listed("## Accepted when", acceptance(record), "- [ ]") if is_work else "",
+        listed_markdown("## Accepted when", acceptance(record), "- [ ]") if is_work else "",
         f"Done when: {done_when(record)}\n" if is_work else "",
     ]
     return "".join(parts)
-
-
-def _quiet(text: str) -> str:
-    """A text that calls nobody, `@name` becomes code, and that holds no mark of ours."""
-    parts = _CODE.split(text.replace("<!--", "<! --"))
-    return "".join(
-        part if part.startswith("`") else _MENTION.sub(r"`@\g<name>`", part) for part in parts
-    )
 
 
 def taskmaster(records: Sequence[Record]) -> str:
@@ -120,7 +111,7 @@ def _entry(record: Record, dependencies: list[int]) -> dict[str, Any]:
         "priority": str(record.priority),
         "dependencies": dependencies,
         "details": _body(record),
-        "testStrategy": bullets(acceptance(record)) if is_work else "",
+        "testStrategy": "".join(f"- {line}\n" for line in acceptance(record)) if is_work else "",
         "subtasks": [_subtask(n, text) for n, text in enumerate(record.actions, 1)]
         if len(record.actions) > 1
         else [],

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.pulse import HEARTBEAT, Pulse
-from oraclepack.cli.render import visible
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.ports import Clock
+from oraclepack.core.readable import screen_json, visible
 from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState
 
@@ -36,7 +36,7 @@ class JsonLog:
 
     def __call__(self, event: KnownEvent, _state: RunState) -> None:
         with self._lock:
-            self._write(canonical_line(event).decode() + "\n")
+            self._write(screen_json(canonical_line(event)).decode() + "\n")
 
 
 class Lines:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from oraclepack.app.validate import Checked, Outcome
-from oraclepack.cli.render import visible
 from oraclepack.cli.reply import Styled
 from oraclepack.core.facts import CheckStatus
 from oraclepack.core.finding import Finding, Severity
+from oraclepack.core.readable import one_line, single_lines, visible
 from oraclepack.core.validation import CheckRun
 
 _LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
@@ -21,11 +21,14 @@ def as_text(outcome: Outcome) -> tuple[str | Styled, ...]:
     for checked in outcome.checked:
         lines = checked.pack.text.split("\n")
         for finding in checked.findings:
-            pieces += _finding(checked.path, finding, lines)
+            pieces += _finding(one_line(checked.path), single_lines(finding), lines)
     for checked in outcome.checked:
         pieces += _summary(checked)
     for broken in outcome.unreadable:
-        pieces += [Styled("error", "red"), f": {broken.error}\n  hint: {broken.suggestion}\n"]
+        pieces += [
+            Styled("error", "red"),
+            f": {one_line(broken.error)}\n  hint: {one_line(broken.suggestion)}\n",
+        ]
     return tuple(pieces)
 
 
@@ -74,7 +77,7 @@ def _cells(text: str) -> int:
 
 def _summary(checked: Checked) -> Iterable[str | Styled]:
     counts = checked.report.counts
-    yield Styled(checked.path, "bold")
+    yield Styled(one_line(checked.path), "bold")
     yield (
         f": {_many(counts.steps, 'step')}, {_many(counts.oracle_questions, 'question')}, "
         f"{_many(counts.oracle_invocations, 'oracle call')}: "

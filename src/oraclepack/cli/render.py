@@ -8,6 +8,7 @@ import msgspec
 from oraclepack.cli.reply import Reply, Styled, Text
 from oraclepack.core.envelope import Envelope, Failure, Meta
 from oraclepack.core.exit_codes import ExitCode
+from oraclepack.core.readable import one_line, visible
 
 _LOOKS = {
     "bold": "1",
@@ -18,13 +19,6 @@ _LOOKS = {
     "blue": "34",
     "cyan": "36",
 }
-_UNSEEN = dict.fromkeys(
-    code
-    for low, high in ((0, 0x1F), (0x7F, 0x9F), (0x202A, 0x202E), (0x2066, 0x2069))
-    for code in range(low, high + 1)
-    if chr(code) not in "\n\t"
-)
-"""Control and direction characters: text of packs and answers must not steer a terminal."""
 
 
 class Printed(msgspec.Struct, frozen=True):
@@ -32,11 +26,6 @@ class Printed(msgspec.Struct, frozen=True):
 
     stdout: bytes
     stderr: bytes
-
-
-def visible(text: str) -> str:
-    """The text without anything that would steer a terminal."""
-    return text.translate(_UNSEEN)
 
 
 def as_json(reply: Reply, meta: Meta) -> Printed:
@@ -115,12 +104,12 @@ def _failure(failure: Failure, *, color: bool) -> str:
     for detail in filter(None, failure.detail.splitlines()):
         lines += f"  {visible(detail)}\n"
     if failure.suggestion:
-        lines += f"  hint: {visible(failure.suggestion)}\n"
+        lines += f"  hint: {one_line(failure.suggestion)}\n"
     return lines
 
 
 def _told(label: str, look: str, message: str, *, color: bool) -> str:
-    return _painted((Styled(f"{label}:", f"bold {look}"), f" {message}\n"), color=color)
+    return _painted((Styled(f"{label}:", f"bold {look}"), f" {one_line(message)}\n"), color=color)
 
 
 def _painted(text: Text, *, color: bool) -> str:

@@ -13,13 +13,14 @@ from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.envelope import Failure
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.plan import Plan
+from oraclepack.core.readable import single_lines
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.step import PRELUDE
 
 
 def plan_reply(found: Found, plan: Plan) -> Reply:
     report = told_plan(found, plan)
-    return Reply(report, plan_text(report), warnings=notices(found.notice))
+    return Reply(report, plan_text(single_lines(report)), warnings=notices(found.notice))
 
 
 def run_reply(request: RunRequest, result: RunResult) -> Reply:
@@ -28,7 +29,9 @@ def run_reply(request: RunRequest, result: RunResult) -> Reply:
     way_on = continuing(request.argv, result.plan, result.state)
     return Reply(
         data=report,
-        text=run_text(report, Place(request.root, Path.cwd()), None if code else way_on),
+        text=run_text(
+            single_lines(report), Place(request.root, Path.cwd()), None if code else way_on
+        ),
         exit_code=code,
         warnings=notices(result.found.notice) + tell_github(report, request.pack),
         error=_failure(report, code, way_on) if code else None,

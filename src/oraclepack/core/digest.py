@@ -4,6 +4,8 @@ import hashlib
 
 import msgspec
 
+from oraclepack.core.readable import screen_json
+
 
 def sha256_text(text: str) -> str:
     """Lower-case hex digest of the UTF-8 bytes of a text."""
@@ -26,5 +28,8 @@ def canonical_line(value: object) -> bytes:
 
 
 def canonical_file(value: object) -> bytes:
-    """The form of every JSON file we own: two spaces, sorted keys, a newline at the end."""
-    return msgspec.json.format(canonical_line(value), indent=2) + b"\n"
+    """The form of every JSON file we own: two spaces, sorted keys, a newline at the end.
+
+    Unlike the line it is made for people too, so characters that steer a screen are escaped.
+    """
+    return screen_json(msgspec.json.format(canonical_line(value), indent=2)) + b"\n"

@@ -8,6 +8,8 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from oraclepack.core.readable import changed_texts
+
 _ENDINGS = ("_KEY", "_TOKEN", "_SECRET")
 _INSIDE = "PASSWORD"
 SHORTEST = 6
@@ -56,26 +58,7 @@ class Redactor:
 
     def clean_record(self, record: Record) -> Record:
         """The record with every string in it clean, keys of mappings too; all shapes stay."""
-        return cast("Record", self._cleaned(record)) if self._values else record
-
-    def _cleaned(self, value: object) -> object:
-        # Exactly `str`: a member of an enum is a word of ours, not a text from outside.
-        if type(value) is str:
-            return self.clean(value)
-        match value:
-            case msgspec.Struct():
-                return self._cleaned_struct(value)
-            case tuple() | list():
-                return type(value)(self._cleaned(item) for item in value)
-            case dict():
-                return {self._cleaned(key): self._cleaned(item) for key, item in value.items()}
-            case _:
-                return value
-
-    def _cleaned_struct(self, record: msgspec.Struct) -> msgspec.Struct:
-        before = {name: getattr(record, name) for name in record.__struct_fields__}
-        after = {name: self._cleaned(value) for name, value in before.items()}
-        return record if after == before else msgspec.structs.replace(record, **after)
+        return cast("Record", changed_texts(record, self.clean)) if self._values else record
 
 
 @lru_cache(maxsize=8)

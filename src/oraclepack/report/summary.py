@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from oraclepack.core.markdown_text import escape
 from oraclepack.core.run_report import RunTold, StepTold
 
 _SIGNS = {
@@ -14,8 +15,6 @@ _SIGNS = {
 }
 _HEAD = "| step | title | status | time | attempts | what happened |\n|---|---|---|---|---|---|\n"
 _LONGEST = 200
-_SPECIAL = "\\`*_[]<>#|~$@:"
-"""Characters that Markdown, or GitHub's additions to it, may take for more than themselves."""
 
 
 def summary(told: RunTold, pack: str, titles: Mapping[str, str]) -> str:
@@ -31,9 +30,9 @@ def summary(told: RunTold, pack: str, titles: Mapping[str, str]) -> str:
 
 def plain(text: str) -> str:
     """Text that stands in a table cell as it is: nothing in it is markup, and it is one line."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    line = " ".join(text.split())
     short = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-    return "".join(f"&#{ord(sign)};" if sign in _SPECIAL or sign == "&" else sign for sign in short)
+    return escape(short, cell=True)
 
 
 def _figures(told: RunTold) -> str:

@@ -7,6 +7,7 @@ import msgspec
 
 from oraclepack.core import ticket_files as names
 from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.markdown_text import code_span
 from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
 from oraclepack.core.ticket_files import OWNED, Owner
 from oraclepack.core.ticket_work import (
@@ -113,7 +114,7 @@ def changes_page(changes: Sequence[Change] | None, work: NextWork | None) -> str
     lines = ["# Changes", ""]
     if work is not None:
         lines += [f"Work: {shown(work.ticket_id)}: {shown(work.title)}", ""]
-        lines += [f"- `{one}`" for one in work.action_ids]
+        lines += [f"- {code_span(one)}" for one in work.action_ids]
         lines.append("")
     if changes is None:
         return "\n".join(
@@ -122,7 +123,7 @@ def changes_page(changes: Sequence[Change] | None, work: NextWork | None) -> str
     if not changes:
         return "\n".join([*lines, "Nothing differs from the last commit.", ""])
     lines += [f"{len(changes)} files differ from the last commit:", ""]
-    lines += [f"- `{change.state}` {shown(change.path)}" for change in changes]
+    lines += [f"- {code_span(change.state)} {shown(change.path)}" for change in changes]
     return "\n".join([*lines, ""])
 
 
@@ -165,8 +166,8 @@ def _worked(turn: Turn) -> list[str]:
         return ["## Work", "", "Nothing was selected.", ""]
     work = turn.work
     texts = {action.action_id: action.text for action in turn.actions.actions}
-    head = f"{shown(work.ticket_id)}: {shown(work.title)} (`{work.ticket_path}`)"
-    listed = [f"- `{one}` {shown(texts.get(one, ''))}".rstrip() for one in work.action_ids]
+    head = f"{shown(work.ticket_id)}: {shown(work.title)} ({code_span(work.ticket_path)})"
+    listed = [f"- {code_span(one)} {shown(texts.get(one, ''))}".rstrip() for one in work.action_ids]
     return ["## Work", "", head, "", f"Reason: {shown(work.reason)}", "", *listed, ""]
 
 
@@ -176,7 +177,9 @@ def _judged(turn: Turn) -> list[str]:
     criteria = turn.acceptance.criteria
     met = sum(criterion.met is Met.YES for criterion in criteria)
     lines = ["## Acceptance", "", f"{met} of {len(criteria)} criteria are met.", ""]
-    lines += [f"- `{c.action_id}`: {c.met}. {shown(c.evidence)}".rstrip() for c in criteria]
+    lines += [
+        f"- {code_span(c.action_id)}: {c.met}. {shown(c.evidence)}".rstrip() for c in criteria
+    ]
     return [*lines, ""]
 
 
@@ -197,5 +200,5 @@ def _files(turn: Turn) -> list[str]:
     wrong = [file for file in turn.audit.files if file.problem is not None]
     there = sum(file.present for file in turn.audit.files)
     lines = ["## Files", "", f"{there} files of ours, {len(wrong)} with a problem.", ""]
-    listed = [f"- `{file.path}`: {shown(file.problem or '')}" for file in wrong]
+    listed = [f"- {code_span(file.path)}: {shown(file.problem or '')}" for file in wrong]
     return [*lines, *listed, ""] if listed else lines

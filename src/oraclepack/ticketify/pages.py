@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from oraclepack.core.markdown_text import code_span, escape, quotable
 from oraclepack.core.ticket import Action, ActionKind, Actions, KnownTicket
 
 _MADE = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
-_SIGNS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>#|"})
 
 
 def actions_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
@@ -56,15 +56,15 @@ def prd_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
     return "\n".join(lines)
 
 
-def heading(known: KnownTicket) -> str:
-    """A ticket's id and title, safe in one line of Markdown."""
-    title = known.ticket.title
-    return shown(known.id) if title == known.id else f"{shown(known.id)}: {shown(title)}"
+def heading(known: KnownTicket, *, cell: bool = False) -> str:
+    """A ticket's id and title, in one line of Markdown."""
+    name, title = shown(known.id, cell=cell), known.ticket.title
+    return name if title == known.id else f"{name}: {shown(title, cell=cell)}"
 
 
-def shown(text: str) -> str:
-    """Text of a ticket that cannot pass for Markdown."""
-    return " ".join(text.split()).translate(_SIGNS)
+def shown(text: str, *, cell: bool = False) -> str:
+    """Text of a ticket on one line, as Markdown that shows it."""
+    return escape(" ".join(text.split()), cell=cell)
 
 
 def of_ticket(ticket_id: str, actions: Iterable[Action]) -> Iterator[Action]:
@@ -72,7 +72,7 @@ def of_ticket(ticket_id: str, actions: Iterable[Action]) -> Iterator[Action]:
 
 
 def _facts(known: KnownTicket) -> list[str]:
-    lines = [f"Source: `{known.path}`", ""]
+    lines = [f"Source: {code_span(known.path)}", ""]
     if known.depends_on:
         lines += [f"Depends on: {_ids(known.depends_on)}", ""]
     if known.blocks:
@@ -87,7 +87,7 @@ def _ids(ids: Iterable[str]) -> str:
 def _listed(action: Action) -> str:
     box = "x" if action.done else " "
     where = f"{action.kind}, line {action.source_line}"
-    return f"- [{box}] `{action.action_id}` {shown(action.text)} ({where})"
+    return f"- [{box}] {code_span(action.action_id)} {shown(action.text)} ({where})"
 
 
 def _requirement(known: KnownTicket, actions: Sequence[Action]) -> list[str]:
@@ -103,10 +103,10 @@ def _requirement(known: KnownTicket, actions: Sequence[Action]) -> list[str]:
         chosen = [a for a in actions if a.done is done and kind in {None, a.kind}]
         if chosen:
             lines += [f"{title}:", ""]
-            lines += [f"- {action.action_id}: {shown(action.text)}" for action in chosen]
+            lines += [f"- {shown(action.action_id)}: {shown(action.text)}" for action in chosen]
             lines.append("")
     if known.ticket.body.strip():
         lines += ["The ticket:", ""]
-        lines += [f"> {line}".rstrip() for line in known.ticket.body.split("\n")]
+        lines += [f"> {line}".rstrip() for line in quotable(known.ticket.body).split("\n")]
         lines.append("")
     return lines

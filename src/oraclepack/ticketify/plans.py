@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from oraclepack.core import ticket_files as names
+from oraclepack.core.markdown_text import code_span
 from oraclepack.core.ticket import Action, ActionKind, Actions, KnownTicket, TicketOptions
 from oraclepack.ticketify.identify import circles, needs_of, waves
 from oraclepack.ticketify.pages import heading, of_ticket, shown
@@ -49,7 +50,7 @@ def _pipeline(
     accept = [a for a in actions if not a.done and a.kind is ActionKind.ACCEPTANCE]
     waits = ", ".join(map(shown, needs)) or "nothing"
     lines = [
-        f"- Source: `{known.path}`; waits for {waits}.",
+        f"- Source: {code_span(known.path)}; waits for {waits}.",
         f"- Select (step 09): `{out}/{names.NEXT}` names {_named(todo or accept)}.",
         f"- Implement (step 10): {_count(todo, 'open action')}.",
         f"- Verify (step 11): review against {_count(accept, 'acceptance criterion', 'a')}.",
@@ -57,7 +58,9 @@ def _pipeline(
         f"- Hand over (steps 16 and 17): `{out}/{names.PR}`, `{out}/{names.ACCEPTANCE}`.",
         "",
     ]
-    lines += [f"  - [ ] `{action.action_id}` {shown(action.text)}" for action in (*todo, *accept)]
+    lines += [
+        f"  - [ ] {code_span(action.action_id)} {shown(action.text)}" for action in (*todo, *accept)
+    ]
     if todo or accept:
         lines.append("")
     else:
@@ -123,10 +126,14 @@ def _turns(tickets: Sequence[KnownTicket], actions: Actions) -> Iterator[str]:
         own = list(of_ticket(one, actions.actions))
         todo = [action for action in own if not action.done]
         turn += bool(todo)
-        first = f"`{todo[0].action_id}` {shown(todo[0].text)}" if todo else "-"
+        first = (
+            f"{code_span(todo[0].action_id, cell=True)} {shown(todo[0].text, cell=True)}"
+            if todo
+            else "-"
+        )
         place = str(turn) if todo else "-"
         done = len(own) - len(todo)
-        yield f"| {place} | {heading(by_id[one])} | {len(todo)} | {done} | {first} |"
+        yield f"| {place} | {heading(by_id[one], cell=True)} | {len(todo)} | {done} | {first} |"
 
 
 def _circle_note(tickets: Sequence[KnownTicket]) -> list[str]:
@@ -138,7 +145,7 @@ def _circle_note(tickets: Sequence[KnownTicket]) -> list[str]:
 
 
 def _named(actions: Sequence[Action]) -> str:
-    return ", ".join(f"`{action.action_id}`" for action in actions) or "no action"
+    return ", ".join(code_span(action.action_id) for action in actions) or "no action"
 
 
 def _count(actions: Sequence[Action], word: str, ending: str = "s") -> str:

@@ -13,6 +13,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.core.cache_entry import CacheRow, CallExplained
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Duration
+from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 
 cache = Group(
@@ -48,7 +49,7 @@ def show(key: str, settings: Settings) -> Reply:
     KEY may be the beginning of a key, if no other begins so.
     """
     found = show_cached(Path(settings.root), key)
-    entry = found.entry
+    entry = single_lines(found.entry)
     head = f"key {entry.key} ({found.state}), stored {entry.stored_at}\n"
     return Reply(found, f"{head}{_parts(entry.parts)}\n{found.answer}")
 
@@ -67,7 +68,7 @@ def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
     it differs from the question most like it.
     """
     found = explain_step(Path(settings.root), step.zfill(2), run_id)
-    text = "\n".join(map(_call, found.calls)) or "it made no call of oracle\n"
+    text = "\n".join(map(_call, single_lines(found).calls)) or "it made no call of oracle\n"
     return Reply(found, f"step {found.step} in {found.run_id}\n{text}")
 
 

@@ -12,6 +12,7 @@ from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import UsageError
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.health import Check, Health, Presence
+from oraclepack.core.readable import single_lines
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.settings import Settings
 from oraclepack.core.skills import SkillState
@@ -50,9 +51,11 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
         raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
     health = examine(Path(settings.root))
     if health.usable:
-        return Reply(data=health, text=_text(health))
+        return Reply(data=health, text=_text(single_lines(health)))
     failure = Failure("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
-    return Reply(data=health, text=_text(health), exit_code=ExitCode.INVALID, error=failure)
+    return Reply(
+        data=health, text=_text(single_lines(health)), exit_code=ExitCode.INVALID, error=failure
+    )
 
 
 def _text(health: Health) -> tuple[str | Styled, ...]:
@@ -85,7 +88,7 @@ def _rebuilt(root: Path, run_id: str | None) -> Reply:
     from oraclepack.app.rebuild import rebuild as rebuild_runs  # noqa: PLC0415 - only for this
 
     done = rebuild_runs(root, run_id)
-    pieces = tuple(piece for run in done.runs for piece in _run(run))
+    pieces = tuple(piece for run in done.runs for piece in _run(single_lines(run)))
     code, failure = _verdict(done)
     talk = "" if done.runs else f"there are no runs in {root}\n"
     warnings = tuple(f"{run.run_id}: {said}" for run in done.runs for said in run.notices)

@@ -25,6 +25,7 @@ from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.pipeline_report import PipelineTold
+from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
 
@@ -87,7 +88,7 @@ def pipeline(
         + _reported(work, told, junit, settings)
     )
     place = Place(Path(settings.root), Path.cwd())
-    text = pipeline_text(told, work.checked, place, junit)
+    text = pipeline_text(single_lines(told), work.checked, place, junit)
     text += (_annotations(work, told),) if settings[OUTPUT] != "json" else ()
     error = failure_of(told, code, way_on, work.suggestion) if code else None
     return Reply(told, text, ExitCode(code), warnings=warnings, error=error)

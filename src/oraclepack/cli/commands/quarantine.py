@@ -12,6 +12,7 @@ from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.quarantined import KeptFile
+from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 
 quarantine = Group(
@@ -63,7 +64,7 @@ def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply
     can be restored, or nothing is touched.
     """
     done, warnings = restore_files(Path(settings.root), paths, force=force)
-    text = "".join(f"{move.source} -> {move.target}\n" for move in done.moves)
+    text = "".join(f"{move.source} -> {move.target}\n" for move in single_lines(done).moves)
     return Reply(done, text, warnings=warnings)
 
 

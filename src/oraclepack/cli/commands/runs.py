@@ -11,6 +11,7 @@ from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
+from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 
 runs = Group(
@@ -56,7 +57,7 @@ def show(run: str, settings: Settings) -> Reply:
     before the damage is shown.
     """
     found = show_run(Path(settings.root), run)
-    return Reply(found, _run(found))
+    return Reply(found, _run(single_lines(found)))
 
 
 def _listed(run: RunListed) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from oraclepack.app.undo import undo_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.exit_codes import ExitCode
+from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 
 
@@ -26,5 +27,5 @@ def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
     your own work is never touched. An undo that was cut off is finished by the next one.
     """
     undone = undo_step(pack, step, settings, run_id)
-    listed = "".join(f"  {path}\n" for path in undone.files)
+    listed = "".join(f"  {path}\n" for path in single_lines(undone).files)
     return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")

@@ -9,6 +9,7 @@ from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import UsageError
 from oraclepack.core.exit_codes import ExitCode
+from oraclepack.core.readable import single_lines
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.verified import Totals, Verified
@@ -65,7 +66,8 @@ def _refuse_nothing_to_do(settings: Settings) -> None:
         )
 
 
-def _text(pack: Verified) -> str:
+def _text(found: Verified) -> str:
+    pack = single_lines(found)
     lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
         f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"

@@ -12,6 +12,7 @@ from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import call_settings as cs
+from oraclepack.core.readable import one_line, single_lines
 from oraclepack.core.settings import Settings
 
 
@@ -30,11 +31,12 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
     which parts its question differs from the one asked before.
     """
     said, told = why_step(request_for(read_pack(Path(pack)), settings, Picked()), step)
-    lines = [f"{said}\n", f"run {told.run_id}: {told.run_reason}\n"]
-    lines.append(f"status {told.status}, attempts {told.attempts}\n")
-    if told.error:
-        lines.append(f"last error {told.error}: {told.message}\n")
-    if told.recorded_hash not in {None, told.command_hash}:
-        lines.append(f"commands {told.recorded_hash} then, {told.command_hash} now\n")
-    lines += [call_line(call) + differing(call) for call in told.calls]
+    shown = single_lines(told)
+    lines = [f"{one_line(said)}\n", f"run {shown.run_id}: {shown.run_reason}\n"]
+    lines.append(f"status {shown.status}, attempts {shown.attempts}\n")
+    if shown.error:
+        lines.append(f"last error {shown.error}: {shown.message}\n")
+    if shown.recorded_hash not in {None, shown.command_hash}:
+        lines.append(f"commands {shown.recorded_hash} then, {shown.command_hash} now\n")
+    lines += [call_line(call) + differing(call) for call in shown.calls]
     return Reply(told, "".join(lines))

@@ -12,10 +12,10 @@ from oraclepack.cli.events import Write, line_of, to_stderr
 from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
 from oraclepack.cli.live.painter import Painter
 from oraclepack.cli.pulse import Running
-from oraclepack.cli.render import visible
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.ports import Clock
+from oraclepack.core.readable import visible
 from oraclepack.core.result import WAITS
 from oraclepack.core.runstate import EMPTY, RunState
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from oraclepack.cli.amounts import clock, size
 from oraclepack.cli.live.frame import Frame, Look, Row, fitting
-from oraclepack.cli.render import visible
+from oraclepack.core.readable import visible
 
 _COLOURS = {
     Look.RUNNING: "cyan",
