@@ -40,6 +40,9 @@ WEIGHTS = {
     "needs-bash-4": ADVICE,
     "blank-after-backslash": NEVER,
     "shellcheck-warning": NEVER,
+    "backquotes-in-prompt": ALWAYS,
+    "command-in-prompt": NEVER,
+    "empty-variable-in-prompt": NEVER,
     # questions
     "missing-header-field": STRICTLY,
     "bad-number": STRICTLY,

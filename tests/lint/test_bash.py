@@ -33,7 +33,7 @@ def _found(bash: str, facts: Facts | None = None) -> list[Row]:
         pytest.param("oracle -p a \\\n  -f b", [], id="a continuation"),
         pytest.param("oracle -p 'a\n-f b\n-p c'", [], id="in a string"),
         pytest.param('note="\n-p a \\ \n"', [], id="in an assigned string"),
-        pytest.param('oracle -p "a \\ \n-f b `date` \'"', [], id="in double quotes"),
+        pytest.param('oracle -p "a \\ \n-f b \\`date\\` \'"', [], id="in double quotes"),
         pytest.param("cat <<X\n-p a\n# 03) b\n`c` ' \" \\ \nX", [], id="in a heredoc"),
         pytest.param("[[ -f a ]] && test -p b || [ -d c ]", [], id="in a test"),
         pytest.param("python3 - <<'PY'\n-1\nPY", [], id="in a program"),

@@ -10,6 +10,7 @@ from oraclepack.core.finding import Edit, Finding, Fix, Severity
 from oraclepack.core.source import Span
 from oraclepack.lint.fix import LINE_ENDS, apply_fixes
 from oraclepack.parse.pack import parse_pack
+from tests.lint.fixing import fixed
 from tests.packs import findings_of, pack_text, strict_text
 
 TRACER = """\
@@ -39,16 +40,6 @@ def _calls(text: str, folder: Path) -> list[list[str]]:
     )
     lines = record.read_bytes().decode().split("\0\n")[:-1]
     return [line.split("\0") for line in lines]
-
-
-def _fixed(text: str) -> str:
-    """The text with every fix, applied until none is left, as `validate --fix` does."""
-    for _ in range(5):
-        after = apply_fixes(text, findings_of(text))
-        if after == text:
-            break
-        text = after
-    return text
 
 
 @pytest.mark.parametrize(
@@ -93,10 +84,10 @@ def _fixed(text: str) -> str:
 def test_an_orphaned_flag_goes_back_to_its_call(
     bash: str, expected: list[list[str]], tmp_path: Path
 ) -> None:
-    fixed = _fixed(pack_text(f"# 01) a\n{bash}\n"))
+    after = fixed(pack_text(f"# 01) a\n{bash}\n"))
 
-    assert findings_of(fixed, select=("OP201", "OP202", "OP208")) == ()
-    assert _calls(fixed, tmp_path) == expected
+    assert findings_of(after, select=("OP201", "OP202", "OP208")) == ()
+    assert _calls(after, tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,14 +113,14 @@ def test_where_the_meaning_is_open_nothing_is_changed(bash: str) -> None:
     text = pack_text(f"# 01) a\n{bash}\n")
 
     assert findings_of(text, select=("OP201",))
-    assert _fixed(text) == text
+    assert fixed(text) == text
 
 
 def test_a_header_is_not_a_line_that_goes_on() -> None:
     text = pack_text("# 01) a \\\n\n-f a.py\n")
 
     assert findings_of(text, select=("OP201",))
-    assert _fixed(text) == text
+    assert fixed(text) == text
 
 
 def _numbers(text: str) -> list[str]:
@@ -154,12 +145,12 @@ def test_numbering_changes_no_call(numbers: tuple[str, ...], tmp_path: Path) -> 
         )
     )
 
-    fixed = _fixed(text)
+    after = fixed(text)
 
-    assert _numbers(fixed) == ["01", "02", "03"]
-    assert findings_of(fixed, select=("OP106", "OP107", "OP108")) == ()
+    assert _numbers(after) == ["01", "02", "03"]
+    assert findings_of(after, select=("OP106", "OP107", "OP108")) == ()
     assert len(_calls(text, tmp_path)) == 3
-    assert _calls(fixed, tmp_path) == _calls(text, tmp_path)
+    assert _calls(after, tmp_path) == _calls(text, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -178,18 +169,18 @@ def test_numbering_changes_no_call(numbers: tuple[str, ...], tmp_path: Path) -> 
 )
 def test_numbers_stay_where_more_than_a_label_hangs_on_them(text: str) -> None:
     assert findings_of(text, select=("OP106", "OP107", "OP108"))
-    assert _fixed(text) == text
+    assert fixed(text) == text
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"], ids=["CRLF", "CR"])
 def test_line_ends_change_no_call(end: str, tmp_path: Path) -> None:
     text = "\ufeff" + strict_text().replace("\n", end)
 
-    fixed = _fixed(text)
+    after = fixed(text)
 
-    assert fixed == strict_text()
+    assert after == strict_text()
     assert len(_calls(text, tmp_path)) == 20
-    assert _calls(fixed, tmp_path) == _calls(text, tmp_path)
+    assert _calls(after, tmp_path) == _calls(text, tmp_path)
 
 
 def test_everything_else_stays_byte_for_byte() -> None:
@@ -276,4 +267,4 @@ def test_a_blank_line_in_a_block_quote_is_closed_up_as_well(tmp_path: Path) -> N
     bash = "# 01) one\noracle -p why \\\n\n  -f a.py\n"
     text = "".join(f"> {line}".rstrip() + "\n" for line in pack_text(bash).splitlines())
 
-    assert _calls(_fixed(text), tmp_path) == [["-p", "why", "-f", "a.py"]]
+    assert _calls(fixed(text), tmp_path) == [["-p", "why", "-f", "a.py"]]

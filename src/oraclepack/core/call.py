@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.script import Heredoc, Place, Redirect, Word
+from oraclepack.core.script import Expansion, Heredoc, Place, Redirect, Word
 from oraclepack.core.source import Span
 
 ORACLE = "oracle"
@@ -96,6 +96,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     """The step asks first whether the tool is there (`command -v codex`)."""
     attachments: tuple[Attachment, ...] = ()
     prompt: Prompt | None = None
+    expansions: tuple[Expansion, ...] = ()
+    """What bash expands in the texts that it asks with: prompts, operands, standard input."""
 
     def values(self, name: str) -> tuple[Word, ...]:
         """The values given to a flag, in order."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from oraclepack.core.call import ToolCall
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.script import Comment, Script
 from oraclepack.core.source import Span
@@ -51,6 +52,7 @@ class Prelude(msgspec.Struct, frozen=True):
     code: str
     span: Span
     script: Script = msgspec.field(default_factory=Script)
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Pack(msgspec.Struct, frozen=True):

@@ -1,10 +1,39 @@
 """What a bash text says, as plain values: words, redirections, heredocs, commands."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
 
 from oraclepack.core.source import Span
+
+
+class ExpansionKind(StrEnum):
+    """What bash puts in place of a stretch of text."""
+
+    BACKQUOTES = "backquotes"
+    COMMAND = "command"
+    """`$(…)`."""
+    VARIABLE = "variable"
+
+
+class Expansion(msgspec.Struct, frozen=True):
+    """Something in a text, between double quotes or in a heredoc, that bash does not pass on."""
+
+    kind: ExpansionKind
+    span: Span
+    text: Span
+    """The whole text in which it stands."""
+    name: str = ""
+    """Of a variable."""
+    has_default: bool = False
+    """The text says what stands for a variable that is not set: `${name:-…}`."""
+    quoted: bool = True
+    """The text stands between double quotes."""
+    is_whole: bool = False
+    """The text holds nothing else."""
+    is_nested: bool = False
+    """It stands in a text within a text, such as the string of `sh -c`: `span` is that of all."""
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -22,6 +51,8 @@ class Word(msgspec.Struct, frozen=True):
     """It may become no word or several: an unquoted expansion or an array."""
     globs: bool = False
     """It holds unquoted `*`, `?` or `[`: bash itself may replace it by file names."""
+    expansions: tuple[Expansion, ...] = ()
+    """What bash expands in its texts, and in those of the variables it refers to."""
 
     @property
     def shown(self) -> str:
@@ -68,6 +99,7 @@ class Heredoc(msgspec.Struct, frozen=True):
     """From the first line of the body to the line of the delimiter."""
     in_substitution: bool
     """It stands inside `$(…)`, where old bash versions misread apostrophes."""
+    expansions: tuple[Expansion, ...] = ()
 
 
 class Place(StrEnum):
@@ -93,6 +125,8 @@ class Command(msgspec.Struct, frozen=True):
     span: Span
     function: str = ""
     """The function whose body it stands in, if any."""
+    fed: tuple[Expansion, ...] = ()
+    """What bash expands in the heredocs and strings that it reads as standard input."""
 
     @property
     def name(self) -> str | None:
@@ -118,5 +152,11 @@ class Script(msgspec.Struct, frozen=True):
     heredocs: tuple[Heredoc, ...] = ()
     comments: tuple[Comment, ...] = ()
     functions: tuple[str, ...] = ()
+    texts: Mapping[str, tuple[Expansion, ...]] = msgspec.field(default_factory=dict)
+    """By variable: what bash expands in the texts that are assigned to it somewhere."""
+    sets: frozenset[str] = frozenset()
+    """Every variable that may be set somewhere in it."""
+    sets_anything: bool = False
+    """It runs something that may set any variable: `source`, `eval`."""
     misread: tuple[Span, ...] = ()
     """Places the tree could not read. Never a verdict: `bash -n` decides about syntax."""

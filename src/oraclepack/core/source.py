@@ -16,5 +16,10 @@ class Span(msgspec.Struct, frozen=True, order=True):
         """The empty span at one place."""
         return cls(line, column, line, column)
 
+    def contains(self, other: "Span") -> bool:
+        """Whether another stretch lies wholly within this one."""
+        begins = (self.line, self.column) <= (other.line, other.column)
+        return begins and (other.end_line, other.end_column) <= (self.end_line, self.end_column)
+
     def holds_line(self, line: int) -> bool:
         return self.line <= line <= self.end_line

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from oraclepack.core.finding import Finding, in_order
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rules.prompts import ABOUT_PROMPTS
 from oraclepack.lint.suppress import allowances, by_word, complaints, split
 
 
@@ -23,7 +24,10 @@ def lint(
     """
     asked = tuple(rule for rule in rules if _is_asked(rule, select, ignore))
     found = dict.fromkeys(
-        finding for rule in asked for finding in _findings(rule, subject, strict=strict)
+        finding
+        for rule in asked
+        for finding in _findings(rule, subject, strict=strict)
+        if rule.id in ABOUT_PROMPTS or not subject.prompts.is_foreign(finding.span)
     )
     allowed = allowances(subject.pack)
     if not allowed:

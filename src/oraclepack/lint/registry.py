@@ -9,13 +9,14 @@ from oraclepack.lint.rules import (
     numbering,
     old_bash,
     outputs,
+    prompts,
     questions,
     structure,
     tools,
 )
 
 _STRUCTURE = (*structure.RULES, *numbering.RULES, *suppress.RULES, *directives.RULES)
-_BASH = (*bash.RULES, *old_bash.RULES)
+_BASH = (*bash.RULES, *prompts.RULES, *old_bash.RULES)
 
 RULES: tuple[Rule, ...] = tuple(
     sorted(

@@ -11,6 +11,7 @@ from oraclepack.core.finding import Fix, Severity
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import question_groups
 from oraclepack.core.source import Span
+from oraclepack.lint.prompt_texts import Prompts
 from oraclepack.lint.wrapped import Stretch, stretches
 
 
@@ -32,6 +33,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def questions(self) -> tuple[tuple[tuple[ToolCall, ...], ...], ...]:
         """The questions of each step, and the calls of each question."""
         return tuple(map(question_groups, self.pack.steps))
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """The texts that become prompts."""
+        return Prompts(self.pack, self.lines)
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:

@@ -5,9 +5,18 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.script import Command, Comment, Heredoc, Place, Redirect, Script, Word
+from oraclepack.core.script import (
+    Command,
+    Comment,
+    Expansion,
+    Heredoc,
+    Place,
+    Redirect,
+    Script,
+    Word,
+)
 from oraclepack.core.source import Span
-from oraclepack.parse.assign import Assignments
+from oraclepack.parse.assign import Assignments, sets_anything
 from oraclepack.parse.grammar import descend, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.redirects import file_redirect
@@ -33,10 +42,12 @@ def read_script(
     `tree` is that of the stretch, if there is one already.
     """
     source = b"\n".join(place.lines)
-    reader = _Reader(place, source, variables.copy())
+    reader = _Reader(place, source, replace(variables.copy(), held={}))
     root = (tree or syntax_tree(source)).root_node
+    sets: set[str] | None = None
     try:
         reader.visit(root, frozenset())
+        sets = Assignments.names_in(root)
     except RecursionError:
         # Nested deeper than anybody writes: keep what was read, mark the whole as misread.
         reader.misread.append(place.span(root.start_point, root.end_point))
@@ -46,6 +57,9 @@ def read_script(
         heredocs=tuple(sorted(reader.heredocs, key=lambda heredoc: heredoc.span)),
         comments=tuple(sorted(reader.comments, key=lambda comment: comment.span)),
         functions=tuple(reader.functions),
+        texts={name: tuple(found) for name, found in reader.variables.held.items()},
+        sets=frozenset(sets or ()),
+        sets_anything=sets is None or any(map(sets_anything, reader.commands)),
         misread=tuple(reader.misread),
     )
     return script, reader.variables
@@ -73,6 +87,11 @@ class _Reader(msgspec.Struct):
                 self._command(node, places, [])
             case "redirected_statement":
                 self._redirected(node, places)
+            case "file_redirect":  # `$(< file)`
+                found, _, _ = self._redirects([node], places)
+                self.commands.append(
+                    Command((), (), found, (), places, self._span(node), self.function)
+                )
             case "variable_assignment" | "declaration_command" | "unset_command":
                 self._assignment(node, places)
             case "function_definition":
@@ -134,7 +153,8 @@ class _Reader(msgspec.Struct):
             self.functions[text_of(name)] = None
         self.variables.distrust(Assignments.names_in(node))
         outer = self.variables, self.function
-        self.variables, self.function = Variables(), text_of(name) if name is not None else ""
+        self.variables = Variables(texts=dict(outer[0].texts), held=outer[0].held)
+        self.function = text_of(name) if name is not None else ""
         self._children(node, places | {Place.FUNCTION})
         self.variables, self.function = outer
 
@@ -176,10 +196,12 @@ class _Reader(msgspec.Struct):
                 words=last.words + extra,
                 redirects=last.redirects + found,
                 heredocs=last.heredocs + heredocs,
+                fed=last.fed + self._fed(heredocs, redirects),
             )
         elif found or heredocs:
             span = self._span(node)
-            self.commands.append(Command((), (), found, heredocs, places, span, self.function))
+            fed = self._fed(heredocs, redirects)
+            self.commands.append(Command((), (), found, heredocs, places, span, self.function, fed))
 
     def _command(self, node: "Node", places: frozenset[Place], outer: "list[Node]") -> None:
         settings: list[tuple[str, Word]] = []
@@ -206,10 +228,20 @@ class _Reader(msgspec.Struct):
             places,
             self._span(node),
             self.function,
+            self._fed(heredocs, redirects),
         )
         self.commands.insert(slot, command)
         if not places & _OWN_VARIABLES:
             Assignments(self.variables, self.place).by_command(command)
+
+    def _fed(self, heredocs: tuple[Heredoc, ...], redirects: "list[Node]") -> tuple[Expansion, ...]:
+        """What bash expands in the texts that a command reads."""
+        found = [expansion for heredoc in heredocs for expansion in heredoc.expansions]
+        for node in redirects:
+            if node.type == "herestring_redirect":
+                for child in node.named_children:
+                    found += word_of(child, self.variables, self.place).expansions
+        return tuple(found)
 
     def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
         # Most commands have none, and the tree below them is large.
@@ -247,13 +279,14 @@ class _Reader(msgspec.Struct):
         start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
         quoted = is_quoted(text_of(start)) if start is not None else False
         opening = opening_parts(node)
-        text = heredoc_text(node, opening, self.variables, self.place).text
+        text = heredoc_text(node, opening, self.variables, self.place)
         first = body or parts.get("heredoc_end") or node
         heredoc = Heredoc(
             quoted,
-            text,
+            text.text,
             self.place.span(first.start_point, node.end_point),
             Place.SUBSTITUTION in places,
+            text.expansions,
         )
         heredocs.append(heredoc)
         self.heredocs.append(heredoc)

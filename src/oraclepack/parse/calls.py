@@ -1,6 +1,6 @@
 """The calls of known tools in a script."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from oraclepack.core.call import (
 from oraclepack.core.flag_tables import Role, table_of
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv, split_list
 from oraclepack.core.regex import regex
-from oraclepack.core.script import Command, Script, Word
+from oraclepack.core.script import Command, Expansion, ExpansionKind, Script, Word
 from oraclepack.core.wrappers import Unwrapped, unwrap
 from oraclepack.parse.bash import read_script
 from oraclepack.parse.locate import Locator
@@ -37,22 +37,25 @@ class Scope(msgspec.Struct, frozen=True):
 
     functions: Mapping[str, tuple[ToolCall, ...]] = msgspec.field(default_factory=dict)
     guarded: frozenset[str] = frozenset()
+    texts: Mapping[str, tuple[Expansion, ...]] = msgspec.field(default_factory=dict)
+    """What is expanded in the texts of variables, which functions may ask with."""
 
 
 def calls_in(script: Script, scope: Scope) -> tuple[tuple[ToolCall, ...], Scope]:
     """The calls that a script makes outside its functions, and the scope it leaves behind."""
     functions = dict(scope.functions)
     guarded = set(scope.guarded)
+    texts = dict(scope.texts) | dict(script.texts)
     calls: list[ToolCall] = []
     for command in script.commands:
         guarded.update(_asked_for(command))
-        found = _calls_of(command, functions, guarded)
+        found = _calls_of(command, functions, guarded, texts)
         if command.function:
             known = functions.get(command.function, ())
             functions[command.function] = (*known, *found)[:_MOST_CALLS]
         else:
             calls.extend(found)
-    return tuple(calls), Scope(functions, frozenset(guarded))
+    return tuple(calls), Scope(functions, frozenset(guarded), texts)
 
 
 def _asked_for(command: Command) -> Iterable[str]:
@@ -67,7 +70,10 @@ def _asked_for(command: Command) -> Iterable[str]:
 
 
 def _calls_of(
-    command: Command, functions: Mapping[str, tuple[ToolCall, ...]], guarded: set[str]
+    command: Command,
+    functions: Mapping[str, tuple[ToolCall, ...]],
+    guarded: set[str],
+    texts: Mapping[str, tuple[Expansion, ...]],
 ) -> list[ToolCall]:
     if command.name is not None and command.name in functions:
         via = f"function {command.name}"
@@ -77,6 +83,7 @@ def _calls_of(
                 span=command.span,
                 wrappers=(via, *call.wrappers),
                 places=call.places | command.places,
+                expansions=_handed_on(call, command, texts),
             )
             for call in functions[command.name]
         ]
@@ -86,6 +93,24 @@ def _calls_of(
     if found.tool is not None and found.at is not None:
         return [_call(command, found.tool, found.at, found, guarded)]
     return _inner_calls(command, found, functions, guarded)
+
+
+def _handed_on(
+    call: ToolCall, command: Command, texts: Mapping[str, tuple[Expansion, ...]]
+) -> tuple[Expansion, ...]:
+    """What is expanded in the texts of a call that a function makes, those it is given included."""
+    found = dict.fromkeys(call.expansions)
+    for each in call.expansions:
+        if each.kind is not ExpansionKind.VARIABLE:
+            continue
+        words = command.words[1:]
+        if each.name.isdecimal():
+            words = command.words[int(each.name[:3]) :][:1] if each.name != "0" else ()
+        elif each.name not in {"@", "*"}:
+            words = ()
+            found.update(dict.fromkeys(texts.get(each.name, ())))
+        found.update(dict.fromkeys(one for word in words for one in word.expansions))
+    return tuple(found)
 
 
 def _inner_calls(
@@ -108,7 +133,7 @@ def _inner_calls(
         for sign in filter(None, signs):
             nested = replace(nested, words=_doubted(nested.words, sign, splits=True))
         guarded.update(_asked_for(nested))
-        inner.extend(_calls_of(nested, functions, guarded))
+        inner.extend(_calls_of(nested, functions, guarded, {}))
     return [
         replace(
             call,
@@ -116,9 +141,17 @@ def _inner_calls(
             wrappers=(*found.wrappers, *call.wrappers),
             escapes=found.escapes or call.escapes,
             places=call.places | command.places,
+            expansions=tuple(_nested(call, command)),
         )
         for call in inner
     ]
+
+
+def _nested(call: ToolCall, command: Command) -> Iterator[Expansion]:
+    """What the inner shell expands: its variables are its own, its places those of the outer."""
+    for each in call.expansions:
+        if each.kind is not ExpansionKind.VARIABLE:
+            yield replace(each, span=command.span, text=command.span, is_nested=True)
 
 
 def _doubted(words: Sequence[Word], sign: str, *, splits: bool) -> tuple[Word, ...]:
@@ -148,8 +181,8 @@ def _call(command: Command, tool: str, at: int, found: Unwrapped, guarded: set[s
     operands = tuple(argv[index] for index in parsed.operands)
     flags = _flags(parsed, argv)
     prompt = None
+    named = [flag.value for flag in flags if flag.role == Role.PROMPT and flag.value]
     if tool == ORACLE:
-        named = [flag.value for flag in flags if flag.role == Role.PROMPT and flag.value]
         sure = [argv[index] for index in parsed.operands if index not in parsed.uncertain]
         prompt = prompt_of(named, sure, command.heredocs)
     return ToolCall(
@@ -170,7 +203,18 @@ def _call(command: Command, tool: str, at: int, found: Unwrapped, guarded: set[s
         guarded=tool in guarded,
         attachments=tuple(_attachments(parsed, argv)) if tool == ORACLE else (),
         prompt=prompt,
+        expansions=tuple(_expansions(command, [*named, *operands, *_arrays(argv)])),
     )
+
+
+def _arrays(argv: Sequence[Word]) -> Iterator[Word]:
+    """Words that may be several: arrays, which hold the prompt among other arguments."""
+    return (word for word in argv if word.splits and "[" in word.source)
+
+
+def _expansions(command: Command, words: Iterable[Word]) -> Iterator[Expansion]:
+    found = dict.fromkeys(each for word in words for each in word.expansions)
+    yield from dict.fromkeys((*found, *command.fed))
 
 
 def _flags(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[Flag, ...]:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.regex import regex
+from oraclepack.parse.expansions import without_prose
 from oraclepack.parse.grammar import everywhere, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.prefixes import without_prefixes
@@ -26,10 +27,11 @@ def readable(place: Locator) -> Locator:
     """The same stretch in a form the tree can read.
 
     All but the first heredoc of a line are blanked, as is what the tree cannot see before a
-    construct (`time {`), and a heredoc gets another word where the tree ends it at the wrong line.
+    construct (`time {`), backquoted prose gets a filler, and a heredoc gets another word where the
+    tree ends it at the wrong line.
     Every line and column stays where it was, so what is found still stands at its place.
     """
-    return _renamed(without_prefixes(_single(place)))
+    return _renamed(without_prefixes(_single(without_prose(place))))
 
 
 def _single(place: Locator) -> Locator:

@@ -15,6 +15,8 @@ class Locator(msgspec.Struct, frozen=True):
     """The line of the file on which it begins."""
     shifts: tuple[int, ...]
     """How many characters the Markdown container takes from each line (lists, quotes)."""
+    written: tuple[bytes, ...] = ()
+    """The lines as they stand in the file, where `lines` has filler instead of some text."""
     is_ascii: bool = False
     """Every character is one byte, so that columns need no counting."""
 
@@ -23,7 +25,7 @@ class Locator(msgspec.Struct, frozen=True):
         """The place of a whole block in the file it was read from."""
         lines = tuple(fence.content.encode().split(b"\n"))
         shifts = _at_margin(fence, text, len(lines)) or _shifts(fence, text)
-        return cls(lines, fence.content_line, shifts, fence.content.isascii())
+        return cls(lines, fence.content_line, shifts, is_ascii=fence.content.isascii())
 
     def part(self, start: int, end: int) -> "Locator":
         """The lines from `start` up to and without `end`, counted from 0 in this stretch."""
@@ -31,8 +33,17 @@ class Locator(msgspec.Struct, frozen=True):
             self.lines[start:end],
             self.first_line + start,
             self.shifts[start:end],
+            self.written[start:end],
             self.is_ascii,
         )
+
+    def source(self, start: tuple[int, int], end: tuple[int, int]) -> bytes:
+        """The text between two (row, byte column) points, as it stands in the file."""
+        (row, column), (end_row, end_column) = start, end
+        lines = list((self.written or self.lines)[row : end_row + 1])
+        if len(lines) > end_row - row:
+            lines[-1] = lines[-1][:end_column]
+        return b"\n".join(lines)[column:]
 
     def span(self, start: tuple[int, int], end: tuple[int, int]) -> Span:
         """A span of the file from two (row, byte column) points of the stretch."""

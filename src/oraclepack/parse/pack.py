@@ -86,8 +86,8 @@ def _prelude(
     end = found.rows[0] if found.rows else len(place.lines) - 1
     part = place.part(0, end)
     script, variables = _script(part, Variables(), found.trees.get(0))
-    _, scope = calls_in(script, Scope())
-    prelude = Prelude(_code(part), _lines(part), script)
+    calls, scope = calls_in(script, Scope())
+    prelude = Prelude(_code(part), _lines(part), script, calls)
     return prelude, read_directives(script.comments), scope, variables
 
 

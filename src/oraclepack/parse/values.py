@@ -1,12 +1,15 @@
 """The value of a shell word, as far as the text alone decides it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from oraclepack.core.regex import regex
-from oraclepack.core.script import Word
+from oraclepack.core.script import Expansion, ExpansionKind, Word
 from oraclepack.core.source import Span
+from oraclepack.parse.expansions import pieces_of
 from oraclepack.parse.grammar import text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.variables import Value, Variables
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
 )
+_VARIABLE = regex(r"\$\{?[!#]?(\w+)")
+_STATEMENTS = frozenset(
+    {"redirected_statement", "pipeline", "list", "subshell", "compound_statement", "command"}
+)
+_PRINTERS = frozenset({b"echo", b"printf"})
 _BRACES = regex(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _GLOB = regex(r"(?<!\\)[*?\[]")
 _ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
@@ -34,14 +42,23 @@ _ANSI_LETTERS |= {"e": "\x1b", "E": "\x1b", "\\": "\\", "'": "'", '"': '"', "?":
 def word_of(node: "Node", variables: Variables, place: Locator) -> Word:
     """A word node as a plain value."""
     value = value_of(node, variables, place)
+    span = place.span(node.start_point, node.end_point)
     return Word(
         source=text_of(node),
         value=value.text if value.known and not value.splits else None,
-        span=place.span(node.start_point, node.end_point),
+        span=span,
         template=value.text,
         origin=value.origin,
         splits=value.splits,
         globs=value.globs,
+        expansions=in_one_text(value.expansions, span),
+    )
+
+
+def in_one_text(expansions: tuple[Expansion, ...], whole: Span) -> tuple[Expansion, ...]:
+    """The expansions, with those that stand in a certain stretch counted as of one text."""
+    return tuple(
+        replace(each, text=whole) if whole.contains(each.span) else each for each in expansions
     )
 
 
@@ -57,6 +74,7 @@ def joined(first: Word, second: Word) -> Word:
         origin=first.origin or second.origin,
         splits=first.splits or second.splits,
         globs=first.globs or second.globs,
+        expansions=first.expansions + second.expansions,
     )
 
 
@@ -80,10 +98,9 @@ def value_of(  # noqa: PLR0911 - a table of node kinds
         case "simple_expansion" | "expansion":
             value = _expansion(node, variables)
             unsafe = not value.known or not value.text or re.search(r"[\s*?\[\\]", value.text)
-            return Value(value.text, value.known, bool(unsafe), value.globs, value.origin)
+            return replace(value, splits=bool(unsafe))
         case "command_substitution":
-            value = _substitution(node, variables, place)
-            return Value(value.text, value.known, splits=True, origin=value.origin)
+            return replace(_substitution(node, variables, place), splits=True)
         case "process_substitution" | "arithmetic_expansion":
             return Value(text_of(node), known=False)
         case _:
@@ -109,7 +126,40 @@ def heredoc_text(
     before, literal = (lost.lstrip("\t"), _dashed) if dashed else (lost, _undocument)
     ends = body.start_byte, body.end_byte
     value = _expanded(body, *ends, variables, place, literal=literal, before=before)
-    return Value(value.text, value.known and not set("$`") & set(lost), origin=origin)
+    direct = _direct(body, place, quoted=False)
+    known = value.known and not set("$`") & set(lost) and not _has_backquotes(direct)
+    return Value(value.text, known, origin=origin, expansions=direct + value.expansions)
+
+
+def _has_backquotes(expansions: tuple[Expansion, ...]) -> bool:
+    return any(each.kind is ExpansionKind.BACKQUOTES for each in expansions)
+
+
+def _direct(node: "Node", place: Locator, *, quoted: bool) -> tuple[Expansion, ...]:
+    """What bash expands in the text itself that a node is, at its place in the file."""
+    text = place.source(node.start_point, node.end_point) if place.written else node.text or b""
+    row, column = node.start_point
+
+    def point(offset: int) -> tuple[int, int]:
+        before = text[:offset]
+        line = before.rfind(b"\n")
+        return row + before.count(b"\n"), offset + column if line < 0 else offset - line - 1
+
+    inner = text[1:-1] if quoted else text
+    start = 1 if quoted else 0
+    whole = place.span(node.start_point, node.end_point)
+    return tuple(
+        Expansion(
+            piece.kind,
+            place.span(point(piece.start + start), point(piece.end + start)),
+            whole,
+            piece.name,
+            has_default=piece.has_default,
+            quoted=quoted,
+            is_whole=inner[piece.start : piece.end] == (inner if quoted else inner.strip()),
+        )
+        for piece in pieces_of(inner, quoted=quoted)
+    )
 
 
 def _is_dashed(redirect: "Node") -> bool:
@@ -156,12 +206,14 @@ def _bare(text: str) -> Value:
 def _string(node: "Node", variables: Variables, place: Locator) -> Value:
     inner = [child for child in node.named_children if child.type in EXPANSIONS]
     value = _expanded(node, node.start_byte + 1, node.end_byte - 1, variables, place)
+    direct = _direct(node, place, quoted=True)
     lone = len(inner) == 1 and value.text == text_of(inner[0])
     return Value(
         value.text,
-        value.known,
+        value.known and not _has_backquotes(direct),
         splits=lone and re.search(r"\[@\]|^\$@$|^\$\{@\}$", value.text) is not None,
         origin=value.origin,
+        expansions=direct + value.expansions,
     )
 
 
@@ -195,7 +247,7 @@ def _expanded(
             if child.type == "command_substitution"
             else _expansion(child, variables)
         )
-        result = result.joined(Value(inner.text, inner.known, origin=inner.origin))
+        result = result.joined(replace(inner, splits=False, globs=False))
         start = child.end_byte
     tail = before + source[start - base : end - base].decode("utf-8", "replace")
     return result.joined(_literal(tail, unquote)) if tail else result
@@ -235,33 +287,56 @@ def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
 def _expansion(node: "Node", variables: Variables) -> Value:
     """`$name` and `${name}` of a variable that is certain; everything else stays as written."""
     source = text_of(node)
-    unknown = Value(source, known=False)
     if node.type == "arithmetic_expansion":
-        return unknown
+        return Value(source, known=False)
+    name = _VARIABLE.match(source)
+    texts = variables.texts.get(name[1], ()) if name else ()
+    unknown = Value(source, known=False, expansions=texts)
     names = [child for child in node.named_children if child.type == "variable_name"]
     plain = node.named_child_count == 1 and bool(names)
     if not plain or source not in {f"${text_of(names[0])}", f"${{{text_of(names[0])}}}"}:
         return unknown
-    return variables.get(text_of(names[0])) or unknown
+    value = variables.get(text_of(names[0]))
+    return unknown if value is None else replace(value, expansions=texts)
 
 
 def _substitution(node: "Node", variables: Variables, place: Locator) -> Value:
     """`$(cat <<'END' …)` is the heredoc's text; any other substitution is unknown."""
-    unknown = Value(text_of(node), known=False)
+    heredoc = _only_heredoc(node)
+    if heredoc is None:
+        printed = tuple(_printed(node, variables, place))
+        return Value(text_of(node), known=False, expansions=printed)
+    value = heredoc_text(heredoc, opening_parts(heredoc), variables, place)
+    return replace(value, text=value.text.rstrip("\n"))
+
+
+def _only_heredoc(node: "Node") -> "Node | None":
+    """The heredoc of a substitution that is nothing but `cat` and a heredoc."""
     statements = node.named_children
     if len(statements) != 1 or statements[0].type != "redirected_statement":
-        return unknown
+        return None
     body = statements[0].child_by_field_name("body")
     redirects = statements[0].children_by_field_name("redirect")
     if body is None or text_of(body).strip() != "cat" or len(redirects) != 1:
-        return unknown
-    heredoc = redirects[0]
-    opening = opening_parts(heredoc)
-    parts = {child.type: child for child in opening}
-    if set(parts) - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
-        return unknown
-    value = heredoc_text(heredoc, opening, variables, place)
-    return Value(value.text.rstrip("\n"), value.known, origin=value.origin)
+        return None
+    parts = {child.type for child in opening_parts(redirects[0])}
+    if parts - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
+        return None
+    return redirects[0]
+
+
+def _printed(node: "Node", variables: Variables, place: Locator) -> Iterator[Expansion]:
+    """What bash expands in the texts that a substitution seems to print: heredocs, echo, printf."""
+    for child in node.named_children:
+        name = child.child_by_field_name("name") if child.type == "command" else None
+        if child.type == "heredoc_redirect":
+            text = heredoc_text(child, opening_parts(child), variables, place)
+            yield from text.expansions
+        elif name is not None and name.text in _PRINTERS:
+            for word in child.children_by_field_name("argument"):
+                yield from word_of(word, variables, place).expansions
+        elif child.type in _STATEMENTS:
+            yield from _printed(child, variables, place)
 
 
 def is_quoted(delimiter: str) -> bool:

@@ -5,10 +5,15 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.script import Expansion
 from oraclepack.core.source import Span
 
 LONGEST_VALUE = 100_000
 """Characters. `a=$a$a` in a few lines would fill the memory; nobody writes longer prompts."""
+
+
+_MOST_EXPANSIONS = 500
+"""Of one variable: texts that are put together from each other would double them each time."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -20,6 +25,8 @@ class Value(msgspec.Struct, frozen=True):
     splits: bool = False
     globs: bool = False
     origin: Span | None = None
+    expansions: tuple[Expansion, ...] = ()
+    """What bash expands in its texts."""
 
     def joined(self, other: "Value") -> "Value":
         return Value(
@@ -28,6 +35,7 @@ class Value(msgspec.Struct, frozen=True):
             self.splits or other.splits,
             self.globs or other.globs,
             self.origin if self.text or self.origin else other.origin,
+            self.expansions + other.expansions,
         )
 
 
@@ -37,19 +45,34 @@ class Variables(msgspec.Struct):
     values: dict[str, Value] = msgspec.field(default_factory=dict)
     unstable: set[str] = msgspec.field(default_factory=set)
     """Names that a function may change at any time."""
+    texts: dict[str, tuple[Expansion, ...]] = msgspec.field(default_factory=dict)
+    """What bash expands in the texts that a variable may hold, known or not."""
+    held: dict[str, dict[Expansion, None]] = msgspec.field(default_factory=dict)
+    """The same for every text they ever took; copies share it."""
 
     def copy(self) -> "Variables":
-        return Variables(dict(self.values), set(self.unstable))
+        return Variables(dict(self.values), set(self.unstable), dict(self.texts), self.held)
 
     def get(self, name: str) -> Value | None:
         return self.values.get(name)
 
     def assign(self, name: str, value: Value, *, certain: bool) -> None:
+        self.hold(name, value.expansions, certain=certain)
         short = len(value.text) <= LONGEST_VALUE
         if certain and short and value.known and name not in self.unstable:
             self.values[name] = replace(value, splits=False, globs=False)
         else:
             self.values.pop(name, None)
+
+    def hold(self, name: str, expansions: tuple[Expansion, ...], *, certain: bool) -> None:
+        """Remember what is expanded in a text that a variable takes, or may take."""
+        if expansions:
+            self.held.setdefault(name, {}).update(dict.fromkeys(expansions[:_MOST_EXPANSIONS]))
+        before = () if certain else self.texts.get(name, ())
+        if held := tuple(dict.fromkeys((*before, *expansions))):
+            self.texts[name] = held[:_MOST_EXPANSIONS]
+        else:
+            self.texts.pop(name, None)
 
     def forget(self, names: Iterable[str]) -> None:
         for name in names:

@@ -1,0 +1,246 @@
+"""What bash expands inside a text: double quotes and heredocs whose delimiter is not quoted.
+
+A small scanner of its own. The tree takes backquotes in heredocs for text, and loses its way in
+double quotes where backquotes hold prose instead of commands: `# 01)`, `it's`, nothing at all.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from oraclepack.core.regex import regex
+from oraclepack.core.script import ExpansionKind
+from oraclepack.parse.grammar import syntax_tree
+from oraclepack.parse.locate import Locator
+
+_TEXT_STOPS = regex(rb'[\\"`$]')
+_CODE_STOPS = regex(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")
+_BACKQUOTE_STOPS = regex(rb"[\\`]")
+_PARENTHESES = regex(rb"[()]")
+_ANSI = regex(rb"\$'(?:[^'\\]|\\[\s\S])*+'")
+_HEREDOC = regex(rb"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\[^\n]|[^\s;&|<>()'\"\\])+)")
+_NAME = regex(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
+_BRACED_NAME = regex(rb"[!#]?([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(\[[^]\n]*\])?(:?[-=+?])?")
+_COMMENT_BEGINS = regex(rb"(?:^|[\s;&|(])\Z")
+_FILLER = ord("x")
+_NEWLINE = ord("\n")
+
+
+class Piece(NamedTuple):
+    """One expansion of a text, as offsets of bytes."""
+
+    kind: ExpansionKind
+    start: int
+    end: int
+    name: str = ""
+    """Of a variable."""
+    has_default: bool = False
+    """The text says what stands for a variable that is not set: `${name:-…}`."""
+
+
+def pieces_of(text: bytes, *, quoted: bool) -> tuple[Piece, ...]:
+    """The expansions of a whole text; `quoted` for what stands between double quotes."""
+    if b"`" not in text and b"$" not in text:
+        return ()
+    try:
+        return tuple(_Scanner(text).text(0, quoted=quoted)[0])
+    except RecursionError:
+        return ()  # nested deeper than anybody writes
+
+
+def without_prose(place: Locator) -> Locator:
+    """The stretch with filler for backquoted prose between double quotes, which no tree can read.
+
+    Every line and column stays where it was.
+    """
+    source = b"\n".join(place.lines)
+    if b"`" not in source or not syntax_tree(source).root_node.has_error:
+        return place
+    spans = list(_backquoted(source))
+    prose = [span for span in spans if _is_prose(source[span[0] + 1 : span[1] - 1])]
+    changed = _filled(source, prose, b"`")
+    if syntax_tree(changed).root_node.has_error:
+        changed = _filled(source, spans, b"x")
+    written = place.written or place.lines
+    return replace(place, lines=tuple(changed.split(b"\n")), written=written)
+
+
+def _is_prose(inside: bytes) -> bool:
+    """Whether the tree can make nothing of what stands between backquotes."""
+    return not inside.strip() or b"#" in inside or syntax_tree(inside).root_node.has_error
+
+
+def _filled(source: bytes, spans: Iterable[tuple[int, int]], mark: bytes) -> bytes:
+    """The source with filler between some backquotes, which become the mark."""
+    changed = bytearray(source)
+    for start, end in spans:
+        inside = source[start + 1 : end - 1]
+        filler = bytes(byte if byte == _NEWLINE else _FILLER for byte in inside)
+        # The tree cannot read backquotes around nothing either.
+        ends = mark if filler.strip() else b"x"
+        changed[start:end] = ends + filler + ends
+    return bytes(changed)
+
+
+def _backquoted(source: bytes) -> Iterator[tuple[int, int]]:
+    scanner = _Scanner(source)
+    try:
+        scanner.code(0, ends=False)
+    except RecursionError:
+        return
+    yield from scanner.backquoted
+
+
+class _Scanner:
+    """Walks bash text as bash does, as far as quotes and nesting go. Linear, and never raises."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.backquoted: list[tuple[int, int]] = []
+        """Where backquotes between double quotes begin and end, in any depth."""
+
+    def text(self, at: int, *, quoted: bool) -> tuple[list[Piece], int]:
+        """The expansions from a place up to the closing quote or the end, and where that is."""
+        found: list[Piece] = []
+        source = self.source
+        while (stop := _TEXT_STOPS.search(source, at)) is not None:
+            at = stop.start()
+            match stop[0]:
+                case b"\\":
+                    at += 2
+                case b'"' if quoted:
+                    return found, at
+                case b'"':
+                    at += 1
+                case b"`":
+                    end = self._backquotes(at)
+                    if end is None:
+                        break
+                    if quoted:
+                        self.backquoted.append((at, end))
+                    found.append(Piece(ExpansionKind.BACKQUOTES, at, end))
+                    at = end
+                case _:
+                    at = self._dollar(at, found)
+        return found, len(source)
+
+    def code(self, at: int, *, ends: bool = True) -> int:  # noqa: C901, PLR0912 - a table of signs
+        """The place behind the parenthesis that closes a command, or the end."""
+        source = self.source
+        depth = cases = 0
+        pending: list[tuple[bytes, bool, bool]] = []
+        while (stop := _CODE_STOPS.search(source, at)) is not None:
+            at = stop.end()
+            match stop[0]:
+                case b"\\":
+                    at += 1
+                case b"'":
+                    end = source.find(b"'", at)
+                    at = len(source) if end < 0 else end + 1
+                case b'"':
+                    at = self.text(at, quoted=True)[1] + 1
+                case b"`":
+                    at = self._backquotes(at - 1) or len(source)
+                case b"$":
+                    ansi = _ANSI.match(source, at - 1)
+                    at = ansi.end() if ansi else self._dollar(at - 1, [])
+                case b"(":
+                    depth += 1
+                case b")" if depth:
+                    depth -= 1
+                case b")" if ends and not cases:
+                    return at
+                case b"#" if _COMMENT_BEGINS.search(source, max(at - 2, 0), at - 1):
+                    end = source.find(b"\n", at)
+                    at = len(source) if end < 0 else end
+                case b"<":
+                    at = self._redirect(at - 1, pending)
+                case b"\n":
+                    for word, dashed, literal in pending:
+                        at = self._heredoc(at, word, dashed=dashed, literal=literal)
+                    pending.clear()
+                case b"case":
+                    cases += 1
+                case b"esac":
+                    cases = max(cases - 1, 0)
+        return len(source)
+
+    def _dollar(self, at: int, found: list[Piece]) -> int:
+        """What a dollar sign begins; the place behind it."""
+        source = self.source
+        if source.startswith(b"$((", at):
+            return self._parentheses(at + 1)
+        if source.startswith(b"$(", at):
+            end = self.code(at + 2)
+            found.append(Piece(ExpansionKind.COMMAND, at, end))
+            return end
+        if source.startswith(b"${", at):
+            return self._braces(at, found)
+        name = _NAME.match(source, at + 1)
+        if name is None:
+            return at + 1
+        found.append(Piece(ExpansionKind.VARIABLE, at, name.end(), name[0].decode()))
+        return name.end()
+
+    def _braces(self, at: int, found: list[Piece]) -> int:
+        name = _BRACED_NAME.match(self.source, at + 2)
+        end, depth = at + 2, 1
+        while depth and end < len(self.source):
+            match self.source[end : end + 1]:
+                case b"\\":
+                    end += 1
+                case b"{":
+                    depth += 1
+                case b"}":
+                    depth -= 1
+            end += 1
+        if name is not None:
+            default = name[3] is not None
+            found.append(Piece(ExpansionKind.VARIABLE, at, end, name[1].decode(), default))
+        return end
+
+    def _backquotes(self, at: int) -> int | None:
+        """The place behind the backquote that closes this one; None if there is none."""
+        at += 1
+        while (stop := _BACKQUOTE_STOPS.search(self.source, at)) is not None:
+            if stop[0] == b"`":
+                return stop.end()
+            at = stop.end() + 1
+        return None
+
+    def _parentheses(self, at: int) -> int:
+        depth = 0
+        for stop in _PARENTHESES.finditer(self.source, at):
+            depth += 1 if stop[0] == b"(" else -1
+            if depth == 0:
+                return stop.end()
+        return len(self.source)
+
+    def _redirect(self, at: int, pending: list[tuple[bytes, bool, bool]]) -> int:
+        if self.source.startswith(b"<<<", at):
+            return at + 3
+        opening = _HEREDOC.match(self.source, at)
+        if opening is None:
+            return at + 1
+        word = opening[2].translate(None, b"'\"\\")
+        pending.append((word, bool(opening[1]), word != opening[2]))
+        return opening.end()
+
+    def _heredoc(self, at: int, word: bytes, *, dashed: bool, literal: bool) -> int:
+        """The place behind a heredoc whose text begins here."""
+        source, begin = self.source, at
+        while at < len(source):
+            end = source.find(b"\n", at)
+            end = len(source) if end < 0 else end
+            line = source[at:end].lstrip(b"\t") if dashed else source[at:end]
+            if line == word:
+                break
+            at = end + 1
+        else:
+            end = len(source)
+        if not literal:
+            inner = _Scanner(source[begin : min(at, len(source))])
+            inner.text(0, quoted=False)
+            self.backquoted += [(begin + one, begin + two) for one, two in inner.backquoted]
+        return end
