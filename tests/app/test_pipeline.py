@@ -101,7 +101,8 @@ def test_a_failed_step_shows_the_end_of_its_log(capsys: pytest.CaptureFixture[st
     assert told.code == 3
     assert "  | why it broke" in told.out
     assert "verify     skipped  run failed" in told.out
-    assert "error: step 01 failed\n  hint: to continue: oraclepack pipeline" in told.err
+    assert "error: step 01 failed: EXIT_CODE: exit code 7: why it broke\n" in told.err
+    assert "\n  hint: to continue: oraclepack pipeline" in told.err
 
 
 def test_a_failed_prelude_leaves_nothing_to_weigh(capsys: pytest.CaptureFixture[str]) -> None:

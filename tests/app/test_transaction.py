@@ -1,15 +1,17 @@
 """Commands that write several files or none: what is kept, taken back, and told."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from oraclepack.adapters import disk
 from oraclepack.app.transaction import Piece, Transaction
+from oraclepack.cli.partial import partial_failure
 from oraclepack.core.errors import InputError
 from oraclepack.core.result import RollbackStatus
 from tests.cli.answers import answer
-from tests.faults import failing_once
+from tests.faults import failing, failing_once
 from tests.generate import repositories as repos
 
 
@@ -105,6 +107,29 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="not a plain file"):
         Transaction(tmp_path, "test").write(tmp_path / "a.md", b"1")
+
+
+@pytest.mark.parametrize(
+    ("code", "undo", "retryable"),
+    [
+        pytest.param(errno.ENOSPC, False, True, id="a full disk: the same command may succeed"),
+        pytest.param(errno.EROFS, False, False, id="a read-only disk stays one"),
+        pytest.param(errno.EIO, False, False, id="a broken disk stays broken"),
+        pytest.param(errno.ENOSPC, True, False, id="full, and not all could be taken back"),
+    ],
+)
+def test_half_written_files_are_told_as_they_are(
+    tmp_path: Path, code: int, undo: bool, retryable: bool
+) -> None:
+    (tmp_path / "old.md").write_bytes(b"old")
+    pieces = [Piece("a", tmp_path / "old.md", b"1"), Piece("b", tmp_path / "b.md", b"2")]
+
+    with failing(2, code, only="rename"):
+        carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=undo)
+    error = partial_failure(carried, "cannot write b").error
+
+    assert error is not None
+    assert (error.code, error.retryable) == ("PARTIAL_FAILURE", retryable)
 
 
 @pytest.mark.parametrize(

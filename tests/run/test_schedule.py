@@ -85,6 +85,23 @@ def test_what_a_failure_does(
     assert on_failure(keep_going=keep_going, stop_on_fail=stop_on_fail) is expected
 
 
+@pytest.mark.parametrize(
+    ("keep_going", "stop_on_fail", "share", "expected"),
+    [
+        pytest.param(None, None, 0.9, OnFailure.KEEP_GOING, id="less than all is enough"),
+        pytest.param(None, None, 1.0, OnFailure.STOP, id="all are wanted"),
+        pytest.param(None, True, 0.9, OnFailure.STOP, id="stop on fail was said"),
+        pytest.param(False, None, 0.9, OnFailure.STOP, id="not to keep going was said"),
+    ],
+)
+def test_a_share_of_steps_that_suffices_means_to_keep_going(
+    keep_going: bool | None, stop_on_fail: bool | None, share: float, expected: OnFailure
+) -> None:
+    found = on_failure(keep_going=keep_going, stop_on_fail=stop_on_fail, min_completion=share)
+
+    assert found is expected
+
+
 def test_contradicting_flags_are_refused() -> None:
     assert isinstance(on_failure(keep_going=True, stop_on_fail=True), Refusal)
 

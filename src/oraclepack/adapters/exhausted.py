@@ -23,4 +23,5 @@ def exhausted(trouble: OSError) -> WorldError | None:
         f"this machine cannot go on: {trouble.strerror}{where}",
         hint=hint,
         detail=errno.errorcode[trouble.errno or 0],
+        retryable=trouble.errno in files.TRANSIENT,
     )

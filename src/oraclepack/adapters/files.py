@@ -30,6 +30,13 @@ HINTS = {
     errno.ENAMETOOLONG: "the name is too long for the file system",
 }
 """What to do where the machine refuses a change."""
+TRANSIENT = frozenset(
+    (
+        *(errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+        *(errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.ETXTBSY),
+    )
+)
+"""Something has run out or is in use: the same change may succeed later."""
 
 
 def cannot(doing: str, path: Path | str, trouble: OSError) -> WorldError:
@@ -39,6 +46,7 @@ def cannot(doing: str, path: Path | str, trouble: OSError) -> WorldError:
         f"cannot {doing} {path}: {reason}",
         hint=HINTS.get(trouble.errno or 0, ""),
         detail=errno.errorcode.get(trouble.errno or 0, ""),
+        retryable=trouble.errno in TRANSIENT,
     )
 
 

@@ -95,6 +95,7 @@ class Transaction:
             skipped_steps=tuple(piece.step for piece in pieces[number + 1 :]),
             resume_from=pieces[0 if undone else number].step,
             error=trouble.message,
+            retryable=trouble.retryable,
             suggestion=trouble.hint,
             rollback_status=end.rollback_status,
             rollback_error=end.rollback_error,

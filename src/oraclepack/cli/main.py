@@ -138,6 +138,7 @@ def _told(error: OraclePackError, request: Request) -> Failure:
         code=error.code,
         message=error.message,
         detail=error.detail,
+        retryable=error.retryable,
         phase=request.phase,
         suggestion=error.hint,
     )

@@ -24,7 +24,8 @@ def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) ->
         "PARTIAL_FAILURE",
         f"{what}: {data.error}; {told}",
         detail=data.rollback_error or "",
-        retryable=True,
+        # What a rollback could not take back somebody has to look at first.
+        retryable=data.retryable and data.rollback_status is not RollbackStatus.FAILED,
         phase=data.failed_step or "work",
         suggestion=data.suggestion or "mend the cause, then give the same command again",
     )

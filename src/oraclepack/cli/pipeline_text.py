@@ -14,9 +14,9 @@ from oraclepack.core.pipeline_report import (
     PolicyTold,
     Stage,
     StageStatus,
+    StageTold,
 )
 from oraclepack.core.result import RollbackStatus
-from oraclepack.core.step import PRELUDE
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 
@@ -51,7 +51,7 @@ def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> F
         how = ExitCode(code)
         return Failure(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
     if code == ExitCode.POLICY and told.policy is not None:
-        return policy_failure(told.policy.shortfalls, _way_out(told, onwards))
+        return policy_failure(told.policy.shortfalls, _way_out(told, onwards), told.run)
     if code == ExitCode.CONTRACT and told.verify is not None:
         totals = told.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
@@ -71,17 +71,28 @@ def _way_out(told: PipelineTold, onwards: str) -> str:
 def _partial(told: PipelineTold, suggestion: str) -> Failure:
     failed = told.failed_step or ""
     later = next((one for one in told.stages if one.stage == failed), None)
-    named = "the prelude" if failed == PRELUDE else f"step {failed}"
-    message = f"{named} failed" if later is None else f"{later.stage} failed: {later.reason}"
+    run = told.run if later is None else None
+    why = run.cause if run is not None and run.cause else f"step {failed} failed"
+    message = why if later is None else f"{later.stage} failed: {later.reason}"
     if told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
         message += f"; rollback {told.rollback_status}"
     return Failure(
         "PARTIAL_FAILURE",
         message,
         detail=told.rollback_error or "",
+        retryable=_is_retryable(told, later),
         phase="run" if later is None else later.stage,
         suggestion=suggestion,
+        retry_after=run.retry_after if run is not None else None,
     )
+
+
+def _is_retryable(told: PipelineTold, later: StageTold | None) -> bool:
+    """Whether the same command may succeed later without any change."""
+    if later is None:
+        return told.run is not None and told.run.is_retryable
+    work = told.actionize
+    return later.stage == Stage.ACTIONIZE and work is not None and work.retryable
 
 
 def _lacks(told: PipelineTold) -> Iterator[str]:

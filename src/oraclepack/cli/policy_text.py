@@ -5,6 +5,7 @@ from typing import Any
 from oraclepack.cli.reply import Styled
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
+from oraclepack.core.run_report import RunTold
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import Settings
 
@@ -26,6 +27,16 @@ def policy_line(*, met: bool, figures: str) -> tuple[str | Styled, ...]:
     return ("policy     ", look, f"  {figures}\n")
 
 
-def policy_failure(shortfalls: tuple[str, ...], suggestion: str) -> Failure:
-    """Why the exit code is 5."""
-    return Failure("POLICY", "; ".join(shortfalls), phase="policy", suggestion=suggestion)
+def policy_failure(
+    shortfalls: tuple[str, ...], suggestion: str, run: RunTold | None = None
+) -> Failure:
+    """Why the exit code is 5, and what failed in the run that it is about."""
+    causes = (run.cause,) if run is not None and run.cause else ()
+    return Failure(
+        "POLICY",
+        "; ".join((*shortfalls, *causes)),
+        retryable=run.is_retryable if run is not None else False,
+        phase="policy",
+        suggestion=suggestion,
+        retry_after=run.retry_after if run is not None else None,
+    )

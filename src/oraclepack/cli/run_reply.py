@@ -8,6 +8,7 @@ from oraclepack.app.run.told import told, told_plan
 from oraclepack.app.step_summary import tell_github
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.picking import notices
+from oraclepack.cli.policy_text import policy_failure
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.envelope import Failure
@@ -15,7 +16,6 @@ from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.plan import Plan
 from oraclepack.core.readable import single_lines
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.step import PRELUDE
 
 
 def plan_reply(found: Found, plan: Plan) -> Reply:
@@ -41,16 +41,17 @@ def run_reply(request: RunRequest, result: RunResult) -> Reply:
 def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:
-        message = told.completion.shortfall or code.meaning
-        return Failure("POLICY", message, phase="policy", suggestion=way_on)
+        shortfall = told.completion.shortfall or code.meaning
+        return policy_failure((shortfall,), way_on, told)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
         return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
-    where = f"step {told.failed_step}" if told.failed_step != PRELUDE else "the prelude"
     rolled = f"; rollback {told.rollback_status}" if told.rollback_status != "not_attempted" else ""
     return Failure(
         "PARTIAL_FAILURE",
-        f"{where} failed{rolled}",
+        f"{told.cause}{rolled}",
         detail=told.rollback_error or "",
+        retryable=told.is_retryable,
         phase="run",
         suggestion=way_on,
+        retry_after=told.retry_after,
     )

@@ -15,6 +15,8 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
     resume_from: str | None = None
     """Where the same command would have to begin; everything of it again after a rollback."""
     error: str | None = None
+    retryable: bool = False
+    """What failed may succeed later without any change: a full disk, a file in use."""
     suggestion: str = ""
     rollback_status: RollbackStatus = RollbackStatus.NOT_ATTEMPTED
     rollback_error: str | None = None

@@ -21,6 +21,8 @@ class Failure(msgspec.Struct, frozen=True):
     """How far it came: `arguments`, `settings`, `work` or `internal`, or a stage of a command."""
     suggestion: str = ""
     """What to do about it."""
+    retry_after: float | None = None
+    """Seconds to wait before that, where a provider says so."""
 
 
 class Meta(msgspec.Struct, frozen=True):

@@ -15,12 +15,18 @@ class OraclePackError(Exception):
     """Base of everything we raise on purpose: what happened, then what to do."""
 
     code = "ERROR"
+    retryable = False
+    """The same command may succeed later without any change."""
 
-    def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", detail: str = "", retryable: bool | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.detail = detail
+        if retryable is not None:
+            self.retryable = retryable
 
 
 class UsageError(OraclePackError):
@@ -39,6 +45,7 @@ class LockedError(OraclePackError):
     """Another process works on the run."""
 
     code = "LOCKED"
+    retryable = True
 
 
 class WorldError(OraclePackError):

@@ -3,6 +3,7 @@
 import msgspec
 
 from oraclepack.core.policy import completion_shortfall
+from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Failed
 
 
@@ -17,6 +18,10 @@ class StepTold(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int | None = None
     error: str | None = None
     message: str | None = None
+    transient: bool | None = None
+    """Whether the error may pass by itself; null without an error."""
+    retry_after: float | None = None
+    """Seconds after which the provider asks to be tried again."""
     stdout_log: str | None = None
     stderr_log: str | None = None
     changed_files: tuple[str, ...] = ()
@@ -69,6 +74,35 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     """Those that a signal stopped before their end."""
     output_failures: tuple[Failed, ...] = ()
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
+
+    @property
+    def cause(self) -> str | None:
+        """The first failure and why: `step 01 failed: RATE_LIMITED: Rate limit reached …`."""
+        if self.failed_step is None:
+            return None
+        if self.failed_step == PRELUDE:
+            return f"the prelude failed: {self.prelude_error or 'no reason is known'}"
+        first = next((one for one in self._failed if one.step_id == self.failed_step), None)
+        why = f": {first.error}: {first.message}" if first and first.error else ""
+        others = [step for step in self.failed_steps if step != self.failed_step]
+        more = f" (also failed: {', '.join(others)})" if others else ""
+        return f"step {self.failed_step} failed{why}{more}"
+
+    @property
+    def is_retryable(self) -> bool:
+        """Everything that failed may pass by itself, so the same command may succeed later."""
+        return bool(self._failed) and all(step.transient for step in self._failed)
+
+    @property
+    def retry_after(self) -> float | None:
+        """When the last of the providers that failed us wants to be tried again, in seconds."""
+        if not self.is_retryable:
+            return None
+        return max((s.retry_after for s in self._failed if s.retry_after is not None), default=None)
+
+    @property
+    def _failed(self) -> list[StepTold]:
+        return [step for step in self.steps if step.step_id in self.failed_steps]
 
     @property
     def counted(self) -> str:

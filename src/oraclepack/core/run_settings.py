@@ -164,7 +164,7 @@ MIN_COMPLETION = Setting(
     "min_completion",
     Float(0, 1),
     1.0,
-    "With --ci: the share of steps that must be ok.",
+    "With --ci: the share of steps that must be ok; below 1 it implies --keep-going.",
     project=HIGHER,
 )
 

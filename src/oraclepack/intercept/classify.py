@@ -50,7 +50,12 @@ class Failure(msgspec.Struct, frozen=True):
         return self.kind is FailureClass.TRANSIENT
 
     def error(self) -> StepError:
-        return StepError(code=self.code, message=self.message, transient=self.is_transient)
+        return StepError(
+            code=self.code,
+            message=self.message,
+            transient=self.is_transient,
+            retry_after=msgspec.UNSET if self.wait is None or not self.is_transient else self.wait,
+        )
 
 
 class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,11 +36,19 @@ class Progress(msgspec.Struct, frozen=True):
         return self.finished | self.failed | self.running
 
 
-def on_failure(*, keep_going: bool | None, stop_on_fail: bool | None) -> OnFailure | Refusal:
-    """The meaning of `--keep-going` and the older `--stop-on-fail`; None is a flag not given."""
+def on_failure(
+    *, keep_going: bool | None, stop_on_fail: bool | None, min_completion: float = 1.0
+) -> OnFailure | Refusal:
+    """The meaning of `--keep-going` and the older `--stop-on-fail`; None is a flag not given.
+
+    Whoever is content with less than all steps wants those after a failure: `--min-completion`
+    below 1 means `--keep-going`, unless one of the two was given.
+    """
     if keep_going and stop_on_fail:
         return Refusal("--keep-going and --stop-on-fail contradict each other", hint="give one")
     if keep_going or (keep_going is None and stop_on_fail is False):
+        return OnFailure.KEEP_GOING
+    if keep_going is None and stop_on_fail is None and min_completion < 1:
         return OnFailure.KEEP_GOING
     return OnFailure.STOP
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,30 @@ def test_nine_of_ten(tmp_path: Path, zygote: Zygote, args: list[str], code: int)
         kinds = [json.loads(line)["kind"] for line in ran.err.splitlines()]
         assert kinds[0] == "run_created"
         assert kinds.count("step_finished") == 10
+
+
+@pytest.mark.parametrize(
+    ("args", "variables", "ran_all"),
+    [
+        pytest.param(["--ci", "--min-completion", "0.5"], {}, True, id="it implies --keep-going"),
+        pytest.param(["--min-completion", "0.5"], {}, True, id="also without --ci"),
+        pytest.param(
+            ["--ci", "--min-completion", "0.5", "--stop-on-fail"], {}, False, id="unless denied"
+        ),
+        pytest.param(
+            ["--ci"], {"ORACLEPACK_MIN_COMPLETION": "0.5"}, True, id="from the environment"
+        ),
+        pytest.param([], {"ORACLEPACK_MIN_COMPLETION": "0.5"}, False, id="which is about CI alone"),
+    ],
+)
+def test_a_share_that_suffices(
+    tmp_path: Path, zygote: Zygote, args: list[str], variables: dict[str, Any], ran_all: bool
+) -> None:
+    project = a_project(tmp_path, zygote, "# 01) a\nfalse\n# 02) b\ntrue\n")
+
+    project.run(*args, **variables)
+
+    assert project.statuses() == ["failed", "ok" if ran_all else "pending"]
 
 
 def test_steps_side_by_side_do_what_they_do_in_order(tmp_path: Path, zygote: Zygote) -> None:

@@ -216,3 +216,78 @@ def test_a_crash_in_a_step_is_told_by_its_error_line(tmp_path: Path, zygote: Zyg
 
     assert project.run().code == 3
     assert project.steps()["01"]["last_error"]["message"] == "exit code 9: Error: no way"
+
+
+LIMITED = "RATE_LIMITED: Rate limit reached for gpt-5.2. Please try again in 20s."
+
+
+@pytest.mark.parametrize(
+    ("faults", "args", "message", "retryable", "after"),
+    [
+        pytest.param(
+            ["rate_limit"], [], f"step 01 failed: {LIMITED}", True, 20.0, id="a rate limit passes"
+        ),
+        pytest.param(
+            ["overloaded"],
+            [],
+            "step 01 failed: OVERLOADED: The engine is currently overloaded, please try again "
+            "later",
+            True,
+            None,
+            id="an overload passes, nobody says when",
+        ),
+        pytest.param(
+            ["quota"],
+            [],
+            "step 01 failed: QUOTA: You exceeded your current quota, please check your plan and "
+            "billing details.",
+            False,
+            None,
+            id="a quota does not pass",
+        ),
+        pytest.param(
+            ["rate_limit", "quota"],
+            ["--keep-going"],
+            f"step 01 failed: {LIMITED} (also failed: 02)",
+            False,
+            None,
+            id="what does not pass decides",
+        ),
+        pytest.param(
+            ["rate_limit"],
+            ["--ci"],
+            "completion 0.00 (0 of 1) is below --min-completion 1; step 01 failed: " + LIMITED,
+            True,
+            20.0,
+            id="the policy says what failed",
+        ),
+    ],
+)
+def test_an_error_says_why_and_whether_it_may_pass(
+    tmp_path: Path,
+    zygote: Zygote,
+    faults: list[str],
+    args: list[str],
+    message: str,
+    retryable: bool,
+    after: float | None,
+) -> None:
+    steps = [
+        f'# 0{at}) a\noracle --write-output out/{at}.md -p "[[fault={fault}]]"\n'
+        for at, fault in enumerate(faults, 1)
+    ]
+    project = a_project(tmp_path, zygote, "mkdir -p out\n" + "".join(steps))
+
+    error = project.run("--retry-budget", "0", *args).envelope["error"]
+
+    assert error["message"] == message
+    assert (error["retryable"], error["retry_after"]) == (retryable, after)
+
+
+def test_a_failed_prelude_says_why(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, "echo no luck >&2; exit 4\n# 01) a\ntrue\n")
+
+    error = project.run().envelope["error"]
+
+    assert error["message"].startswith("the prelude failed: exit code 4")
+    assert error["retryable"] is False

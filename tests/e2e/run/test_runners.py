@@ -41,6 +41,7 @@ def test_the_second_runner_is_told_who_works(project: Project) -> None:
     second = project.run()
 
     assert (second.code, second.envelope["error"]["code"]) == (6, "LOCKED")
+    assert second.envelope["error"]["retryable"] is True
     # From the journal: the manifests follow it.
     started = next(one.at for one in project.journal.events if isinstance(one, j.SessionStarted))
     message = second.envelope["error"]["message"]

@@ -24,7 +24,7 @@ from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.secrets import Redactor
-from oraclepack.core.setting import Setting
+from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
@@ -90,7 +90,9 @@ def request_for(
 
 def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
     policy = on_failure(
-        keep_going=_given(settings, rs.KEEP_GOING), stop_on_fail=_given(settings, rs.STOP_ON_FAIL)
+        keep_going=_given(settings, rs.KEEP_GOING),
+        stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
+        min_completion=_accepted_share(settings),
     )
     if isinstance(policy, Refusal):
         raise policy.error()
@@ -115,6 +117,15 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,
     )
+
+
+def _accepted_share(settings: Settings) -> float:
+    """The share of steps that suffices for this command.
+
+    A config file states it for CI; it must not change what the same pack does at a terminal.
+    """
+    is_flag = settings.origin(rs.MIN_COMPLETION).source is Source.FLAG
+    return settings[rs.MIN_COMPLETION] if settings[rs.CI] or is_flag else 1.0
 
 
 def _calls(settings: Settings, pack: Pack, *, can_ask: bool) -> Callable[[], CallOptions]:

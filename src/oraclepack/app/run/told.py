@@ -76,6 +76,8 @@ def _step(step: PlannedStep, state: RunState) -> StepTold:
         duration_ms=now.duration_ms,
         error=now.error.code if now.error else None,
         message=now.error.message if now.error else None,
+        transient=now.error.transient if now.error else None,
+        retry_after=now.error.known_wait if now.error else None,
         stdout_log=now.stdout_log,
         stderr_log=now.stderr_log,
         changed_files=change.files if change else (),
