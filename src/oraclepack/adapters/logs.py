@@ -1,11 +1,14 @@
 """Looking into log files without holding them in memory."""
 
 import os
+import re
 from pathlib import Path
 
 from oraclepack.adapters.surroundings import environment
+from oraclepack.core.regex import regex
 from oraclepack.core.secrets import Redactor
 
+_SKIP = regex(rb"^(?:SKIP|(?i:skip(?:ped|ping)?)[ \t]*:).*", re.MULTILINE)
 _WINDOW = 1 << 16
 _SEARCHED = 1 << 22
 
@@ -26,8 +29,11 @@ def last_lines(path: Path, count: int) -> tuple[str, ...]:
     return tuple(Redactor.of(environment()).clean(lines).split("\n")) if lines else ()
 
 
-def line_that_begins(path: str, word: bytes) -> str | None:
-    """The first line that begins with a word, looked for in the first 4 MiB of a log."""
+def skip_line(path: str) -> str | None:
+    """The first line by which a step says that it skips itself, in the first 4 MiB of a log.
+
+    It begins with `SKIP`, or in any case with `Skip:`, `Skipped:` or `Skipping:`.
+    """
     try:
         # For every step, and most say nothing: asking for the size is all that they cost.
         if os.stat(path).st_size == 0:  # noqa: PTH116 - by its name
@@ -36,13 +42,9 @@ def line_that_begins(path: str, word: bytes) -> str | None:
             head = file.read(_SEARCHED)
     except OSError:
         return None
-    if head.startswith(word):
-        start = 0
-    else:
-        start = head.find(b"\n" + word) + 1
-        if start == 0:
-            return None
-    end = head.find(b"\n", start)
-    line = (head[start:] if end < 0 else head[start:end])[:_WINDOW].decode("utf-8", "replace")
+    found = _SKIP.search(head)
+    if found is None:
+        return None
+    line = found[0][:_WINDOW].decode("utf-8", "replace")
     # Before it is cut: what is left of a secret would not be known for one.
     return Redactor.of(environment()).clean(line)[:500].strip()

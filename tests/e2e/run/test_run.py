@@ -200,8 +200,11 @@ def test_a_failing_prelude_is_named(tmp_path: Path, zygote: Zygote) -> None:
     assert project.manifest()["status"] == "failed"
 
 
-def test_a_step_that_skips_itself_over_an_older_output_is_skipped(project: Project) -> None:
-    project.write("# 01) ask\n# oraclepack: outputs=a.md\necho SKIP: no tool\n")
+@pytest.mark.parametrize("words", ["SKIP: no tool", "Skipped: codex missing"])
+def test_a_step_that_skips_itself_over_an_older_output_is_skipped(
+    project: Project, words: str
+) -> None:
+    project.write(f"# 01) ask\n# oraclepack: outputs=a.md\necho {words}\n")
     (project.root / "a.md").write_text("of an earlier run\n")
 
     done = project.run("--json")

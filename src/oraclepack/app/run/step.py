@@ -6,7 +6,7 @@ from signal import Signals
 import msgspec
 
 from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.logs import last_lines, line_that_begins
+from oraclepack.adapters.logs import last_lines, skip_line
 from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.outputs import (
@@ -32,7 +32,6 @@ from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.core.verified import lack_of
 from oraclepack.intercept.classify import last_words
 
-_SKIP = b"SKIP"
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
 """What an attempt may come to that leaves the step to be done."""
 _REASON_LINES = 400
@@ -174,7 +173,7 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
         status = Status.PENDING if stopped else Status.FAILED
         return Judgement(status, failure, verification=seen)
     if not _left_something(session, step, attempt.number):
-        said = line_that_begins(attempt.stdout_log, _SKIP)
+        said = skip_line(attempt.stdout_log)
         if said is not None:
             return Judgement(Status.SKIPPED, skip_reason=said)
     if not session.options.verify:
