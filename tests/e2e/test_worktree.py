@@ -88,7 +88,7 @@ def test_an_output_alone_does_not_stop_the_rerun(tmp_path: Path) -> None:
     again = run(root, "run", "pack.md")
 
     assert again.code == 3
-    assert list(root.glob("**/_failed/*/step-01/1/out/done.md"))
+    assert list(root.glob("**/_failed/*/step-01/1/done.md"))
 
 
 def test_the_files_a_step_touched_are_told(tmp_path: Path) -> None:

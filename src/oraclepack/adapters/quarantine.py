@@ -1,21 +1,25 @@
 """The quarantine: where the outputs of failed attempts go. Nothing in it is ever deleted.
 
-    <out_dir>/_failed/<run_id>/step-NN/<attempt>/<path relative to the project root>
+    <out_dir>/_failed/<run_id>/step-NN/<attempt>/<path relative to out_dir>
 
-The path of a file tells where it came from, so it can be brought back without the
-journal. An attempt directory that already holds one of the files is left alone: the
-next one is `<attempt>-2`, `<attempt>-3` and so on.
+A file from outside the out_dir keeps its path relative to the project root. Where each came
+from stands in `step-NN/<attempt>.origins.json`, written before the first file moves, so that it
+can be brought back without the journal. A file that is not named there, as in quarantines of
+0.1.0, came from its path relative to the project root. An attempt directory that already holds
+one of the files is left alone: the next one is `<attempt>-2`, `<attempt>-3` and so on.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from oraclepack.adapters import files, relocate
 from oraclepack.adapters.jail import Refused, jail, stays_inside
+from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import WorldError
+from oraclepack.core.outpath import inside
 from oraclepack.core.regex import regex
 from oraclepack.core.result import Move
 
@@ -35,6 +39,21 @@ class Kept(msgspec.Struct, frozen=True):
     original: str
     """Where it came from, relative to the project root."""
     bytes: int
+    name: str
+    """Its path inside the directory of the attempt."""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where one file of an attempt came from."""
+
+    original: str
+
+
+class Origins(msgspec.Struct, frozen=True):
+    """`<attempt>.origins.json`: the files of one attempt directory by their path in it."""
+
+    files: dict[str, Origin] = msgspec.field(default_factory=dict)
+    version: int = 1
 
 
 def put_aside(
@@ -45,16 +64,62 @@ def put_aside(
     `folder` is the `_failed` directory; `paths` are relative to the project root, as
     are those of the moves.
     """
-    there = [path for path in dict.fromkeys(paths) if _is_file(root / path)]
-    if not there:
+    named: dict[str, str] = {}
+    twins: list[str] = []
+    for path in dict.fromkeys(paths):
+        if not _is_file(root / path):
+            continue
+        name = _name(root, folder, path)
+        if name in named:
+            twins.append(path)  # one from the out_dir, one from outside: they need two directories
+        else:
+            named[name] = path
+    if not named:
         return ()
-    place = _free_place(folder / run_id / f"step-{step}", str(attempt), there)
+    moved = _stow(root, folder / run_id / f"step-{step}", str(attempt), named)
+    return moved + (put_aside(root, folder, run_id, step, attempt, twins) if twins else ())
+
+
+def _stow(root: Path, step: Path, attempt: str, named: Mapping[str, str]) -> tuple[Move, ...]:
+    """Move files into the next free directory of an attempt, by the names they get there."""
+    place = _free_place(step, attempt, [*named])
     if not stays_inside(root, place):
         raise WorldError(
-            f"{folder}: cannot hold the quarantine: it leads out of the project",
+            f"{place}: cannot hold the quarantine: it leads out of the project",
             hint="a link stands in its way; move that away",
         )
-    return tuple(_move(root, root / path, place / path) for path in there)
+    _write_origins(place, {name: Origin(_plain(path)) for name, path in named.items()})
+    return tuple(_move(root, root / path, place / name) for name, path in named.items())
+
+
+def _name(root: Path, folder: Path, path: str) -> str:
+    """A file's path in quarantine: relative to the out_dir, or to the project if it is outside."""
+    source = root / path
+    real = os.path.join(os.path.realpath(source.parent), source.name)  # noqa: PTH118 - as text
+    return inside(os.path.realpath(folder.parent), real) or _plain(path)
+
+
+def _plain(path: str) -> str:
+    return PurePosixPath(os.path.normpath(path)).as_posix()
+
+
+def _origins_of(place: Path) -> Origins:
+    data = files.read(_origins_path(place))
+    try:
+        return msgspec.json.decode(data or b"{}", type=Origins)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return Origins()
+
+
+def _write_origins(place: Path, found: Mapping[str, Origin]) -> None:
+    known = _origins_of(place)
+    files.make_directories(place.parent)
+    content = canonical_file(Origins({**known.files, **found}))
+    files.write_atomic(_origins_path(place), content, mode=files.PRIVATE_FILE)
+
+
+def _origins_path(place: Path) -> Path:
+    return place.with_name(f"{place.name}.origins.json")
 
 
 def _free_place(step: Path, attempt: str, paths: Sequence[str]) -> Path:
@@ -88,21 +153,27 @@ def listed(folder: Path) -> tuple[Kept, ...]:
 
 
 def _walk(folder: Path) -> Iterator[Kept]:
+    known: dict[Path, Origins] = {}
     for parent, _, names in os.walk(folder):
         for name in names:
-            kept = _kept(folder, Path(parent, name))
+            kept = _kept(folder, Path(parent, name), known)
             if kept is not None:
                 yield kept
 
 
-def _kept(folder: Path, path: Path) -> Kept | None:
+def _kept(folder: Path, path: Path, known: dict[Path, Origins]) -> Kept | None:
     match path.relative_to(folder).parts:
         case (run_id, step, attempt, _, *_) if _ATTEMPT.fullmatch(attempt):
             found = _STEP.fullmatch(step)
-            original = path.relative_to(folder / run_id / step / attempt).as_posix()
-            if found is not None:
-                size = path.lstat().st_size
-                return Kept(path, run_id, found[1], attempt, original, size)
+            if found is None:
+                return None
+            place = folder / run_id / step / attempt
+            if place not in known:
+                known[place] = _origins_of(place)
+            name = path.relative_to(place).as_posix()
+            origin = known[place].files.get(name, Origin(name))
+            size = path.lstat().st_size
+            return Kept(path, run_id, found[1], attempt, origin.original, size, name)
     return None
 
 
@@ -120,13 +191,13 @@ def restore(root: Path, kept: Kept, *, force: bool = False) -> tuple[Move, ...] 
         return (_move(root, kept.path, target),)
     if not force:
         return Refused(kept.original, "a file stands there now; it is not overwritten")
-    aside = _free_place(_step_of(kept), kept.attempt.partition("-")[0], [kept.original])
-    return (_move(root, target, aside / kept.original), _move(root, kept.path, target))
+    attempt = kept.attempt.partition("-")[0]
+    away = _stow(root, _step_of(kept), attempt, {kept.name: kept.original})
+    return (*away, _move(root, kept.path, target))
 
 
 def _step_of(kept: Kept) -> Path:
-    depth = len(PurePosixPath(kept.original).parts)
-    return kept.path.parents[depth]
+    return kept.path.parents[len(PurePosixPath(kept.name).parts)]
 
 
 def failed_folder(root: Path, out_dir: str | None, run_dir: Path) -> Path:

@@ -62,7 +62,7 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
     assert not (out / "01-topic-1.md").exists()
     kept = out / "_failed" / project.run_dir.name
     for number in (1, 2, 3):
-        name = f"step-{number:02}/1/out/{number:02}-topic-{number}.md"
+        name = f"step-{number:02}/1/{number:02}-topic-{number}.md"
         assert "Direct answer" in (kept / name).read_text()
     assert project.statuses() == ["pending"] * 4
     assert (project.root / "pack.state.json").exists()
@@ -97,13 +97,13 @@ exit 7
             "puts a file where a link was",
             "echo old >real.md; ln -s ../real.md out/a.md",
             "rm out/a.md; echo new >out/a.md",
-            {"out/a.md": "new\n"},
+            {"a.md": "new\n"},
         ),
         (
             "puts a link where a file was",
             "echo old >out/a.md; echo other >real.md",
             "ln -sf ../real.md out/a.md",
-            {"out/a.md": "../real.md"},
+            {"a.md": "../real.md"},
         ),
         (
             "leaves nothing where a link was",
@@ -121,7 +121,7 @@ exit 7
             "puts a file where a link was, and the copies are gone",
             "echo old >real.md; ln -s ../real.md out/a.md",
             "rm -r out/a.md .oraclepack/runs/*/backups; echo new >out/a.md",
-            {"out/a.md": "new\n"},
+            {"a.md": "new\n"},
         ),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_failed_steps_earlier_output_is_set_aside_before_it_runs_again(
     second = project.run()
 
     assert (first.code, second.code) == (3, 0)
-    kept = project.root / "out/_failed" / project.run_dir.name / "step-01/1/out/01-topic-1.md"
+    kept = project.root / "out/_failed" / project.run_dir.name / "step-01/1/01-topic-1.md"
     assert kept.read_bytes() == b"half\n"
     assert "Direct answer" in (project.root / "out/01-topic-1.md").read_text()
 
