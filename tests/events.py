@@ -131,7 +131,11 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.RollbackStarted, steps=st.just(("01",))),
     _some(j.FileUndone, step=_STEPS, path=st.just("a.md")),
     _some(j.RolledBack, steps=st.just(("01", "02"))),
-    _some(j.RollbackFinished, status=st.sampled_from(RollbackStatus)),
+    _some(
+        j.RollbackFinished,
+        status=st.sampled_from(RollbackStatus),
+        left=st.sampled_from([(), ("a.md",)]),
+    ),
     _some(j.Imported, source=st.just("x.state.json"), sha256=st.just("0")),
     _some(j.Warned, message=st.text(max_size=5)),
     _some(j.SessionFinished, exit_code=_SMALL),

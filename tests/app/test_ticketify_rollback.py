@@ -59,7 +59,8 @@ def test_a_rollback_leaves_the_prd_and_the_next_command_goes_on(
 
     written = (tmp_path / PRD).read_bytes()
     assert made.data.rollback_status is RollbackStatus.COMPLETED
-    assert made.data.completed_steps == ("tickets_prd.md",)
+    assert made.data.completed_steps[-1] == "tickets_prd.md"
+    assert made.data.rolled_back_steps == made.data.completed_steps[:-1]
     assert not [path for path in made.data.quarantined if path.endswith(PRD)]
     again = ticketify(Wish(tmp_path))
     assert again.data.ok

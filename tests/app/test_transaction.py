@@ -38,7 +38,8 @@ def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
 
     assert carried.rollback_status is RollbackStatus.COMPLETED
     assert (carried.failed_step, carried.skipped_steps) == ("last", ("never",))
-    assert (carried.completed_steps, carried.resume_from) == ((), "new")
+    assert (carried.completed_steps, carried.resume_from) == (("new", "old"), "new")
+    assert (carried.rolled_back_steps, carried.standing) == (("new", "old"), ())
     assert [*tmp_path.glob("*.md")] == [tmp_path / "old.md"]
     assert (tmp_path / "old.md").read_bytes() == b"old"
     assert not (tmp_path / "a").exists()
@@ -59,10 +60,35 @@ def test_what_is_to_stay_is_not_taken_back(tmp_path: Path) -> None:
         carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
 
     assert carried.rollback_status is RollbackStatus.COMPLETED
-    assert (carried.completed_steps, carried.resume_from) == (("stays",), "one")
+    assert (carried.completed_steps, carried.resume_from) == (("one", "stays"), "one")
+    assert (carried.rolled_back_steps, carried.standing) == (("one",), ("stays",))
     assert (tmp_path / "stays.md").read_bytes() == b"2"
     assert carried.quarantined == (".oraclepack/_failed/test/1/a.md",)
     assert not (tmp_path / "b").exists()
+
+
+def test_a_file_that_cannot_be_taken_back_does_not_keep_the_others(tmp_path: Path) -> None:
+    names = ("a.md", "b.md", "c.md", "d.md")
+    pieces = [Piece(name[0], tmp_path / name, b"new") for name in names]
+
+    def refuse(done: str, path: str) -> None:
+        last = done == "rename" and path.endswith("d.md")
+        aside = done == "link" and path.endswith("_failed/test/1/b.md")
+        if last or aside:
+            raise OSError(errno.EIO, "I/O error", path)
+
+    disk.set_hook(refuse)
+    carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+    disk.set_hook(None)
+
+    assert carried.rollback_status is RollbackStatus.FAILED
+    assert carried.rollback_error is not None
+    assert "I/O error" in carried.rollback_error
+    assert carried.rollback_error.endswith("; not taken back: b.md")
+    assert carried.completed_steps == ("a", "b", "c")
+    assert (carried.rolled_back_steps, carried.not_taken_back) == (("a", "c"), ("b.md",))
+    assert carried.resume_from == "a"
+    assert sorted(path.name for path in tmp_path.glob("*.md")) == ["b.md"]
 
 
 def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:

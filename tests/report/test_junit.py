@@ -89,7 +89,11 @@ def test_a_step_that_skipped_itself_tells_why() -> None:
 
 
 def test_what_a_rollback_took_back_has_not_passed() -> None:
-    assert read(a_pipeline(TOLD))[1][1] == "skipped"
+    back = replace(TOLD, rolled_back_steps=("02",))
+    left = replace(TOLD, rolled_back_steps=())
+
+    assert read(a_pipeline(back))[1][1] == "skipped"
+    assert read(a_pipeline(left))[1][1] == "passed"
 
 
 def verified(*failures: Failed) -> Verified:

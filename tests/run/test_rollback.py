@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from oraclepack.core import journal as j
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.run.rollback import Kept, Undo, UndoList, is_unfinished, protected, undo_list
+from oraclepack.run.rollback import (
+    Kept,
+    Undo,
+    UndoList,
+    has_failed,
+    is_unfinished,
+    protected,
+    steps_taken_back,
+    undo_list,
+)
 from tests.events import created, numbered, output, session
 
 
@@ -150,6 +159,48 @@ def test_an_earlier_rollback_says_nothing_about_this_command(status: RollbackSta
 
     assert not is_unfinished(state)
     assert undo_list(state) == UndoList((Undo("02", 1, "b.md"),), (), ("02",))
+
+
+FAILED = j.RollbackFinished(status=RollbackStatus.FAILED, error="no", left=("a.md",))
+
+
+def test_a_failed_rollback_goes_on_with_what_was_left() -> None:
+    state = after(*BEGUN, FAILED)
+
+    assert has_failed(state)
+    assert undo_list(state).undos == (Undo("01", 1, "a.md"),)
+    again = fold(numbered(created("01", "02", "03"), session(), *BEGUN, FAILED, BEGUN[2]))
+    assert is_unfinished(again)
+    assert undo_list(again).undos == (Undo("01", 1, "a.md"),)
+
+
+def test_the_next_command_makes_an_earlier_failure_its_own_past() -> None:
+    state = after(*BEGUN, FAILED, j.SessionFinished(exit_code=3), session())
+
+    assert not has_failed(state)
+
+
+@pytest.mark.parametrize(
+    ("undone", "left", "back"),
+    [
+        pytest.param(["a.md", "b.md", "c.md"], [], ("01", "02", "03"), id="all of it"),
+        pytest.param(["c.md"], ["a.md", "b.md"], ("02", "03"), id="only what came back"),
+        pytest.param(["b.md"], ["a.md", "c.md"], ("02", "03"), id="one of two files of a step"),
+        pytest.param([], ["a.md", "b.md", "c.md"], ("03",), id="nothing came back"),
+        pytest.param(["a.md"], ["b.md", "c.md"], ("01", "03"), id="the oldest alone"),
+    ],
+)
+def test_after_a_failed_rollback_steps_are_what_their_files_are(
+    undone: list[str], left: list[str], back: tuple[str, ...]
+) -> None:
+    """Step 01 made a.md, step 02 b.md and c.md; step 03 failed and left nothing."""
+    events = [made("01", "a.md"), made("02", "b.md"), made("02", "c.md")]
+    listed = undo_list(after(*events), failed=["03"])
+    done = [j.FileUndone(step="02", path=path) for path in undone]
+
+    state = after(*events, j.RollbackStarted(steps=listed.steps), *done)
+
+    assert steps_taken_back(state, listed, left) == back
 
 
 def test_a_run_without_a_beginning_has_nothing_to_take_back() -> None:

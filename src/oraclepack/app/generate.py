@@ -80,7 +80,7 @@ def generate(wish: Wish) -> Outcome:
     _refuse_invalid(text, target, wish.root)
     content = text.encode()
     unchanged = _is_there(target, content, force=wish.force)
-    carried = Carried(completed_steps=("write",))
+    carried = Carried()
     if not unchanged:
         pieces = [Piece("write", target, content)]
         transaction = Transaction(wish.root, "generate")

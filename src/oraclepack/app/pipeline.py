@@ -140,6 +140,8 @@ class Pipeline:
             resume_from=told.resume_from or next(iter(after), None),
             rollback_status=status,
             rollback_error=error,
+            rolled_back_steps=told.rolled_back_steps,
+            not_taken_back=told.not_taken_back + (self._work.not_taken_back if self._work else ()),
             policy=self._policy(told),
             run=told,
         )

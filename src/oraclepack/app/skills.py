@@ -64,7 +64,7 @@ def install(
     transaction = Transaction(root, "skills-install")
     carried = transaction.carry_out(pieces, rollback_on_failure=rollback_on_failure)
     told = tuple(
-        SkillInstalled(name, before[name].path, before[name].state, name in carried.completed_steps)
+        SkillInstalled(name, before[name].path, before[name].state, name in carried.standing)
         for name in names
     )
     return _with(carried, told)

@@ -64,43 +64,59 @@ class Transaction:
         return Carried(completed_steps=tuple(piece.step for piece in pieces))
 
     def roll_back(self) -> Carried:
-        """Bring the files back to how the command found them, the last change first."""
+        """Bring the files back to how the command found them, the last change first.
+
+        One that cannot be taken back does not keep the others from it.
+        """
         moved: list[str] = []
+        left: list[_Change] = []
+        causes: dict[str, None] = {}
         place = self._free_place()
-        try:
-            while self._changes:
-                target = self._undo(self._changes[-1], place)
-                if target is not None:
-                    moved.append(target)
-                self._changes.pop()
-        except (OraclePackError, OSError) as trouble:
-            taken = [change for change in reversed(self._changes) if not change.stays]
-            left = ", ".join(str(change.path) for change in taken)
-            return Carried(
-                rollback_status=RollbackStatus.FAILED,
-                rollback_error=f"{trouble}; not taken back: {left}",
-                quarantined=tuple(moved),
-            )
-        return Carried(rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved))
+        for change in reversed(self._changes):
+            try:
+                target = self._undo(change, place)
+            except (OraclePackError, OSError) as trouble:
+                left.insert(0, change)
+                causes[str(trouble)] = None
+            else:
+                moved += [target] if target is not None else []
+        self._changes = left
+        if not left:
+            return Carried(rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved))
+        paths = tuple(self._shown(change.path) for change in reversed(left))
+        return Carried(
+            rollback_status=RollbackStatus.FAILED,
+            rollback_error=f"{'; '.join(causes)}; not taken back: {', '.join(paths)}",
+            not_taken_back=paths,
+            quarantined=tuple(moved),
+        )
 
     def _failed(
         self, pieces: Sequence[Piece], number: int, trouble: OraclePackError, *, undo: bool
     ) -> Carried:
         end = self.roll_back() if undo else Carried()
-        undone = end.rollback_status is RollbackStatus.COMPLETED
-        kept = [piece for piece in pieces[:number] if piece.stays or not undone]
+        left = {change.path for change in self._changes}
+        written = pieces[:number]
+        gone = [piece for piece in written if undo and not piece.stays and piece.path not in left]
+        first = next((piece for piece in written if piece in gone), pieces[number])
         return Carried(
-            completed_steps=tuple(piece.step for piece in kept),
+            completed_steps=tuple(piece.step for piece in written),
             failed_step=pieces[number].step,
             skipped_steps=tuple(piece.step for piece in pieces[number + 1 :]),
-            resume_from=pieces[0 if undone else number].step,
+            resume_from=first.step,
             error=trouble.message,
             retryable=trouble.retryable,
             suggestion=trouble.hint,
             rollback_status=end.rollback_status,
             rollback_error=end.rollback_error,
+            rolled_back_steps=tuple(piece.step for piece in gone),
+            not_taken_back=end.not_taken_back,
             quarantined=end.quarantined,
         )
+
+    def _shown(self, path: Path) -> str:
+        inside = path.is_relative_to(self._root)
+        return path.relative_to(self._root).as_posix() if inside else str(path)
 
     def _undo(self, change: _Change, place: Path) -> str | None:
         """Set aside what stands there now, then restore; tells where it was set aside."""

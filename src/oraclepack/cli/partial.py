@@ -16,10 +16,12 @@ _TOLD = {
 def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) -> Reply:
     """Exit code 3, with what became of the rollback."""
     told = _TOLD.get(data.rollback_status, "")
-    lines = [f"{step}: done" for step in data.completed_steps]
+    back = set(data.rolled_back_steps)
+    lines = [f"{step}: {'taken back' if step in back else 'done'}" for step in data.completed_steps]
     lines += [f"{data.failed_step}: failed"]
     lines += [f"{step}: not begun" for step in data.skipped_steps]
     lines += [f"set aside: {path}" for path in data.quarantined]
+    lines += [f"not taken back: {path}" for path in data.not_taken_back]
     failure = Failure(
         "PARTIAL_FAILURE",
         f"{what}: {data.error}; {told}",

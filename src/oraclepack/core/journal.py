@@ -238,6 +238,8 @@ class RolledBack(Event, frozen=True, kw_only=True, tag="rolled_back"):
 class RollbackFinished(Event, frozen=True, kw_only=True, tag="rollback_finished"):
     status: RollbackStatus
     error: str | None = None
+    left: tuple[str, ...] = ()
+    """What could not be taken back, relative to the project root."""
 
 
 class Imported(Event, frozen=True, kw_only=True, tag="imported"):

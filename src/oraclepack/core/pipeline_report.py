@@ -63,6 +63,7 @@ class PipelineTold(msgspec.Struct, frozen=True, kw_only=True):
     pack: str
     stages: tuple[StageTold, ...]
     completed_steps: tuple[str, ...] = ()
+    """Those that this command completed, also when a rollback took them back afterwards."""
     failed_step: str | None = None
     """The first that failed: a step, `prelude`, or a stage after the steps."""
     failed_steps: tuple[str, ...] = ()
@@ -71,6 +72,10 @@ class PipelineTold(msgspec.Struct, frozen=True, kw_only=True):
     """What the same command does first: a step, or a stage after the steps."""
     rollback_status: RollbackStatus = RollbackStatus.NOT_ATTEMPTED
     rollback_error: str | None = None
+    rolled_back_steps: tuple[str, ...] = ()
+    """Those of the completed steps of which a rollback took back files; they are pending again."""
+    not_taken_back: tuple[str, ...] = ()
+    """The files that a failed rollback left as they were."""
     policy: PolicyTold | None = None
     """Null when nothing ran."""
     validate: Validation | None = None

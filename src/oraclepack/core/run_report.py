@@ -55,6 +55,7 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     """Why this run and no other."""
     status: str
     completed_steps: tuple[str, ...]
+    """Those that this command completed, also when a rollback took them back afterwards."""
     done_steps: tuple[str, ...]
     failed_step: str | None
     failed_steps: tuple[str, ...]
@@ -74,6 +75,10 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     """Those that a signal stopped before their end."""
     output_failures: tuple[Failed, ...] = ()
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
+    rolled_back_steps: tuple[str, ...] = ()
+    """Those of the completed steps of which a rollback took back files; they are pending again."""
+    not_taken_back: tuple[str, ...] = ()
+    """The files that a failed rollback left as they were, relative to the project root."""
 
     @property
     def cause(self) -> str | None:

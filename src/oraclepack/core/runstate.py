@@ -43,6 +43,10 @@ class Rollback(msgspec.Struct, frozen=True):
     """What there was to take back; kept for the command that finishes an interrupted one."""
     undone: tuple[j.FileUndone, ...] = ()
     error: str | None = None
+    left: tuple[str, ...] = ()
+    """What could not be taken back, relative to the project root."""
+    session: int = 0
+    """The number of the command whose changes these are."""
 
 
 class RunState(msgspec.Struct, frozen=True):
@@ -211,7 +215,14 @@ def _apply_rollback(
     now = state.rollback or Rollback(RollbackStatus.STARTED)
     match event:
         case j.RollbackStarted():
-            begun = Rollback(RollbackStatus.STARTED, event.steps, state.session_files)
+            number = len(state.sessions)
+            if state.rollback is not None and state.rollback.session == number:
+                # The second try of one that failed: what came back then is not touched again.
+                begun = replace(now, status=RollbackStatus.STARTED, error=None, left=())
+            else:
+                begun = Rollback(
+                    RollbackStatus.STARTED, event.steps, state.session_files, session=number
+                )
             return replace(state, rollback=begun)
         case j.FileUndone():
             return replace(state, rollback=replace(now, undone=(*now.undone, event)))
@@ -220,4 +231,5 @@ def _apply_rollback(
             steps = MappingProxyType({**state.steps, **back})
             return replace(state, steps=steps, finished_at=None)
         case _:
-            return replace(state, rollback=replace(now, status=event.status, error=event.error))
+            ended = replace(now, status=event.status, error=event.error, left=event.left)
+            return replace(state, rollback=ended)

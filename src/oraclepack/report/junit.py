@@ -95,7 +95,7 @@ def _step(
     if step.step_id in run.failed_steps:
         kind, message = step.error or "FAILED", step.message or "the step failed"
         return _as(made, Ending.FAILURE, kind, message, tail)
-    if step.step_id in run.completed_steps and run.rollback_status != "not_attempted":
+    if step.step_id in run.rolled_back_steps:
         return _as(made, Ending.SKIPPED, "rolled_back", _TAKEN_BACK)
     if lacks:
         return _as(made, Ending.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))

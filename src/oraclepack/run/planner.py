@@ -73,6 +73,9 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
     chosen = choose(selection, ids)
     if isinstance(chosen, Refusal):
         return chosen
+    early = _taken_back_before(chosen.resume_from, ids, state)
+    if early is not None:
+        return early
     edges = edges_of(steps)
     planned = [
         _planned(
@@ -84,6 +87,17 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
         steps=tuple(_with_neighbours(step, planned, state) for step in planned),
         warnings=tuple(_warnings(pack, state, planned)),
         refusal=_without_oracle(pack, planned, seen) or _escaping_prelude(pack, seen),
+    )
+
+
+def _taken_back_before(first: str | None, ids: Iterable[str], state: RunState) -> Refusal | None:
+    """`--resume-from` means that the steps before are done; what was taken back is not."""
+    back = [one for one in ids if one < (first or "") and state.step(one).rolled_back]
+    if not back:
+        return None
+    return Refusal(
+        f"--resume-from {first} leaves out step {listed(back)}, whose files were taken back",
+        hint=f"resume from {back[0]}, or pick steps with --steps",
     )
 
 

@@ -36,7 +36,7 @@ class RunReply(msgspec.Struct, frozen=True):
     """What a command tells about the steps: the `data` of its reply."""
 
     completed_steps: tuple[StepId, ...]
-    """Those that went well in this command, also when they were taken back afterwards."""
+    """As in `core/carried.py`: also those that were taken back afterwards."""
     done_steps: tuple[StepId, ...]
     """Those that were done before it."""
     skipped_steps: tuple[StepId, ...]
@@ -51,6 +51,10 @@ class RunReply(msgspec.Struct, frozen=True):
     """What the outputs of the failed steps lack."""
     interrupted_steps: tuple[StepId, ...] = ()
     """Those that a signal stopped; the next command runs them again."""
+    rolled_back_steps: tuple[StepId, ...] = ()
+    """Those of the completed steps of which a rollback took back files; they are pending again."""
+    not_taken_back: tuple[str, ...] = ()
+    """The files that a failed rollback left as they were, relative to the project root."""
 
     @property
     def unfinished_steps(self) -> tuple[StepId, ...]:
@@ -96,6 +100,10 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         rollback_status=rollback.status if rollback else RollbackStatus.NOT_ATTEMPTED,
         rollback_error=rollback.error if rollback else None,
         output_failures=tuple(one for step_id in failed for one in _unmet(step_id, state)),
+        rolled_back_steps=tuple(
+            one for one in _with(ran, Status.OK) if rollback and now.step(one).rolled_back
+        ),
+        not_taken_back=rollback.left if rollback else (),
     )
 
 

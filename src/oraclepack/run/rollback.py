@@ -3,10 +3,12 @@
 One entry per path, whatever happened to it in between: what stood there before the
 command counts. Carrying an entry out twice does no harm, so a rollback that was
 interrupted is finished from the same list. The next command does that before its own
-`SessionStarted`, which begins a new list, and without a second `RollbackStarted`.
+`SessionStarted`, which begins a new list, and without a second `RollbackStarted`. One that
+failed goes on with the other files; the same command, given again, begins it once more
+(a second `RollbackStarted` of the same session) and takes back what was left.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from posixpath import normpath
 
 import msgspec
@@ -62,6 +64,33 @@ def is_unfinished(state: RunState) -> bool:
     return state.rollback is not None and state.rollback.status is RollbackStatus.STARTED
 
 
+def has_failed(state: RunState) -> bool:
+    """The rollback of the last command left files that it could not take back."""
+    last = state.rollback
+    return (
+        last is not None
+        and last.status is RollbackStatus.FAILED
+        and last.session == len(state.sessions)
+    )
+
+
+def steps_taken_back(state: RunState, listed: UndoList, left: Container[str]) -> tuple[str, ...]:
+    """The steps that are pending again after a rollback that could not take back the files `left`.
+
+    A step is what it was only while every file that it made or replaced still stands.
+    """
+    gone = {event.path for event in state.rollback.undone} if state.rollback else set()
+    held: set[str] = set()
+    touched: set[str] = set()
+    for event in state.session_files:
+        path = path_of(event)
+        if path in gone:
+            touched.add(event.step)
+        elif path is not None and path in left:
+            held.add(event.step)
+    return tuple(one for one in listed.steps if one in touched or one not in held)
+
+
 def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str] = ()) -> UndoList:
     """What the last command did to files, turned round.
 
@@ -79,7 +108,7 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
             undos.append(_undo(path, event, first[path]))
         else:
             kept.append(Kept(event.step, path, reason))
-    begun = state.rollback if is_unfinished(state) else None
+    begun = state.rollback if is_unfinished(state) or has_failed(state) else None
     undone = {event.path for event in begun.undone} if begun else set()
     left = tuple(undo for undo in undos if undo.path not in undone)
     paths = {undo.path for undo in undos}

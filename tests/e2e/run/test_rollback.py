@@ -56,6 +56,7 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
         "resume_from": "01",
         "rollback_status": "completed",
     }
+    assert ran.data["rolled_back_steps"] == ["01", "02", "03"]
     assert look(out / "02-topic-2.md") == (OLDER, 0o640, MOMENT)
     assert {path: look(path) for path in others} == others
     assert (out / "scratch.txt").read_text() == "scratch\n"
@@ -204,21 +205,89 @@ def test_after_a_rollback_the_same_command_runs_everything(project: Project) -> 
     assert (project.root / "out/02-topic-2.md").read_bytes() != OLDER
 
 
-def test_a_rollback_that_fails_tells_both_states(project: Project, tmp_path: Path) -> None:
-    notes = str(tmp_path / "notes")
-    # Only rollback moves things there; the answers of steps 03 and 02 can be set aside, not 01's.
-    fault: dict[str, object] = {"notes": notes, "fail": 3, "only": "link", "path": "_failed"}
+STUCK: dict[str, object] = {"fail": 1, "only": "link", "path": "step-02"}
+"""The answer of step 02 cannot be moved to quarantine, the others can."""
 
-    ran = project.run("--rollback-on-failure", fault=fault)
 
-    assert ran.code == 3
-    assert ran.data["rollback_status"] == "failed"
-    error = ran.data["rollback_error"]
-    assert "No space left on device" in error
-    assert "not taken back: out/01-topic-1.md" in error
-    assert (project.root / "out/02-topic-2.md").read_bytes() == OLDER
-    assert (project.root / "out/01-topic-1.md").exists()
+def test_a_rollback_that_fails_goes_on_and_tells_the_truth(
+    project: Project, tmp_path: Path
+) -> None:
+    out = project.root / "out"
+
+    ran = project.run("--rollback-on-failure", fault=STUCK | {"notes": str(tmp_path / "notes")})
+
+    assert (ran.code, ran.data["rollback_status"]) == (3, "failed")
+    assert "No space left on device" in ran.data["rollback_error"]
+    assert ran.data["rollback_error"].endswith("; not taken back: out/02-topic-2.md")
+    assert ran.data["not_taken_back"] == ["out/02-topic-2.md"]
+    assert ran.data["completed_steps"] == ["01", "02", "03"]
+    assert ran.data["rolled_back_steps"] == ["01", "03"]
+    assert ran.data["resume_from"] == "01"
+    assert project.statuses() == ["pending", "ok", "pending", "pending"]
+    assert sorted(path.name for path in out.glob("0*.md")) == ["02-topic-2.md"]
+    assert (out / "02-topic-2.md").read_bytes() != OLDER
     assert project.manifest()["sessions"][0]["rollback"] == "failed"
+
+
+def test_the_same_command_finishes_a_failed_rollback(project: Project, tmp_path: Path) -> None:
+    project.run("--rollback-on-failure", fault=STUCK | {"notes": str(tmp_path / "notes")})
+    # What a person puts where a file was taken back is not touched by the second try.
+    (project.root / "out/03-topic-3.md").write_text("mine\n")
+
+    again = project.run("--rollback-on-failure", "--steps", "04")
+
+    assert again.code == 3
+    assert look(project.root / "out/02-topic-2.md") == (OLDER, 0o640, MOMENT)
+    assert (project.root / "out/03-topic-3.md").read_text() == "mine\n"
+    assert project.statuses() == ["pending"] * 4
+    warned = [warning["message"] for warning in project.manifest()["warnings"]]
+    assert "the rollback of the last command had failed; now it is completed" in warned
+
+
+def test_a_rollback_that_fails_twice_runs_nothing(project: Project, tmp_path: Path) -> None:
+    fault = STUCK | {"notes": str(tmp_path / "notes")}
+    project.run("--rollback-on-failure", fault=fault)
+    calls = len(project.oracle.calls)
+
+    again = project.run("--rollback-on-failure", fault=fault)
+
+    error = again.envelope["error"]
+    assert (again.code, len(project.oracle.calls)) == (3, calls)
+    assert "cannot be finished; nothing was run" in error["message"]
+    assert "not taken back: out/02-topic-2.md" in error["detail"]
+    assert project.statuses() == ["pending", "ok", "pending", "pending"]
+    (project.root / "mended").touch()
+    third = project.run("--rollback-on-failure")
+    assert (third.code, project.statuses()) == (0, ["ok"] * 4)
+
+
+def test_without_the_flag_what_was_left_stays(project: Project, tmp_path: Path) -> None:
+    project.run("--rollback-on-failure", fault=STUCK | {"notes": str(tmp_path / "notes")})
+    calls = len(project.oracle.calls)
+    (project.root / "mended").touch()
+
+    ran = project.run()
+
+    assert (ran.code, ran.data["done_steps"]) == (0, ["02"])
+    assert len(project.oracle.calls) == calls  # what was taken back comes from the cache
+    assert project.statuses() == ["ok"] * 4
+
+
+@pytest.mark.parametrize("stuck", [False, True], ids=["completed", "failed"])
+def test_a_step_that_was_taken_back_is_not_resumed_past(
+    project: Project, tmp_path: Path, *, stuck: bool
+) -> None:
+    fault = STUCK | {"notes": str(tmp_path / "notes")} if stuck else None
+    project.run("--rollback-on-failure", fault=fault)
+    (project.root / "mended").touch()
+
+    ran = project.run("--resume-from", "04")
+
+    left_out = "01, 03" if stuck else "01, 02, 03"
+    assert ran.code == 2
+    message = f"--resume-from 04 leaves out step {left_out}, whose files were taken back"
+    assert ran.envelope["error"]["message"] == message
+    assert project.run("--resume-from", "01").code == 0
 
 
 def operations(project: Project, tmp_path: Path) -> list[str]:

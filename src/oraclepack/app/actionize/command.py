@@ -108,7 +108,7 @@ class Writer:
         pieces = [piece for piece, one in written if one.changed]
         carried = self._transaction.carry_out(pieces, rollback_on_failure=self._undo)
         there = {piece.step for piece, one in written if not one.changed}
-        there.update(carried.completed_steps)
+        there.update(carried.standing)
         return carried, tuple(one for _, one in written if one.path in there)
 
     def take_back(self) -> Carried:

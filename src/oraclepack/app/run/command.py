@@ -156,13 +156,20 @@ def _older_state(path: Path | None) -> Callable[[Session], None] | None:
 
 def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path) -> bool:
     """Put right what a killed command left; whether that changed files."""
-    if not record.state.is_open:
-        if record.state.sessions:  # it may have been killed on its way out
-            surroundings.forget_private(record.state.sessions[-1].started.private or "")
-        return False
-    from oraclepack.app.run.recovery import recover  # noqa: PLC0415 - seldom
+    changed = False
+    if record.state.is_open:
+        from oraclepack.app.run.recovery import recover  # noqa: PLC0415 - seldom
 
-    return recover(request.root, found.run, record, folder)
+        changed = recover(request.root, found.run, record, folder)
+    elif record.state.sessions:  # it may have been killed on its way out
+        surroundings.forget_private(record.state.sessions[-1].started.private or "")
+    last = record.state.rollback
+    failed = last is not None and last.status is RollbackStatus.FAILED
+    if failed and request.options.rollback_on_failure:
+        from oraclepack.app.run.rollback import finish_rollback  # noqa: PLC0415 - seldom
+
+        changed |= finish_rollback(request.root, found.run, record, folder)
+    return changed
 
 
 def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, plan: Plan) -> None:

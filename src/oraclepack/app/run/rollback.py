@@ -11,42 +11,66 @@ from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.result import RollbackStatus
-from oraclepack.run.rollback import Undo, is_unfinished, undo_list
+from oraclepack.run.rollback import (
+    Undo,
+    has_failed,
+    is_unfinished,
+    steps_taken_back,
+    undo_list,
+)
 
 
 def roll_back(
     root: Path, run: RunDir, record: Recorder, folder: Path, failed: tuple[str, ...] = ()
 ) -> RollbackStatus:
-    """Take back what the last command made or replaced; finishes an interrupted rollback.
+    """Take back what the last command made or replaced; finishes one that was cut off or failed.
 
-    Each file is undone, then written down. A failure leaves both states described: what came
-    back and what did not.
+    Each file is undone, then written down. A file that cannot be taken back does not keep the
+    others from it: what came back and what did not is written down at the end.
     """
-    unfinished = is_unfinished(record.state)
-    listed = undo_list(record.state, failed=failed)
-    if not unfinished:
+    state = record.state
+    again = has_failed(state)
+    listed = undo_list(state, failed=failed)
+    if again or not is_unfinished(state):
         record.append(j.RollbackStarted(steps=listed.steps))
-    for kept in listed.kept:
+    for kept in () if again else listed.kept:
         record.append(j.Warned(step=kept.step, message=f"{kept.path} stays: {kept.reason}"))
-    try:
-        for undo in listed.undos:
-            record.append(_undone(root, run, folder, undo))
-    except (OraclePackError, OSError) as trouble:
-        left = ", ".join(
-            undo.path
-            for undo in listed.undos
-            if undo.path not in {one.path for one in _already(record)}
+    left: dict[str, str] = {}
+    for undo in listed.undos:
+        try:
+            undone = _undone(root, run, folder, undo)
+        except (OraclePackError, OSError) as trouble:
+            left[undo.path] = str(trouble)
+        else:
+            record.append(undone)
+    record.append(j.RolledBack(steps=steps_taken_back(record.state, listed, left)))
+    if not left:
+        record.append(j.RollbackFinished(status=RollbackStatus.COMPLETED))
+        return RollbackStatus.COMPLETED
+    causes = "; ".join(dict.fromkeys(left.values()))
+    error = f"{causes}; not taken back: {', '.join(left)}"
+    record.append(j.RollbackFinished(status=RollbackStatus.FAILED, error=error, left=tuple(left)))
+    return RollbackStatus.FAILED
+
+
+def finish_rollback(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
+    """Take back what the rollback of the last command left; whether there was anything.
+
+    Raises when something is still left: the command would otherwise run over it.
+    """
+    if not has_failed(record.state):
+        return False
+    if roll_back(root, run, record, folder) is RollbackStatus.FAILED:
+        last = record.state.rollback
+        raise WorldError(
+            "the rollback of the last command cannot be finished; nothing was run",
+            hint="repair the cause and give the same command again, or give it without "
+            "--rollback-on-failure: the files stay, and only what was taken back runs again",
+            detail=(last.error if last else None) or "",
         )
-        error = f"{trouble}; not taken back: {left}"
-        record.append(j.RollbackFinished(status=RollbackStatus.FAILED, error=error))
-        return RollbackStatus.FAILED
-    record.append(j.RolledBack(steps=listed.steps))
-    record.append(j.RollbackFinished(status=RollbackStatus.COMPLETED))
-    return RollbackStatus.COMPLETED
-
-
-def _already(record: Recorder) -> tuple[j.FileUndone, ...]:
-    return record.state.rollback.undone if record.state.rollback else ()
+    message = "the rollback of the last command had failed; now it is completed"
+    record.append(j.Warned(code="rollback", message=message))
+    return True
 
 
 def _undone(root: Path, run: RunDir, folder: Path, undo: Undo) -> j.FileUndone:

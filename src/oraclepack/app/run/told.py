@@ -61,6 +61,8 @@ def _told(
         steps=tuple(_step(step, state) for step in plan.steps),
         dry_run=dry_run,
         output_failures=answer.output_failures,
+        rolled_back_steps=answer.rolled_back_steps,
+        not_taken_back=answer.not_taken_back,
     )
 
 
