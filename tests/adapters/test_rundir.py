@@ -1,8 +1,11 @@
 """The run directory."""
 
 import json
+import os
 import stat
 from pathlib import Path
+
+import pytest
 
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.rundir import RunDir, log_names, run_ids, summaries, write_manifests
@@ -119,3 +122,27 @@ def test_what_a_killed_command_left_is_swept(tmp_path: Path) -> None:
     assert list(run.outputs.iterdir()) == []
     assert run.step("07").parent.name == "steps"
     assert run.failed.parent == run.path
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177])
+def test_the_modes_of_what_is_written_do_not_depend_on_the_umask(
+    tmp_path: Path, umask: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        run = a_run(tmp_path, e.created("01", pack_path="pack.md"))
+        write_manifests(run, None, fold(e.numbered(e.created("01"))), legacy=True)
+    finally:
+        os.umask(before)
+
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in (*tmp_path.glob("pack.*"), *run.path.glob("*.json*"))
+    }
+    assert modes == {
+        "pack.state.json": 0o600,
+        "pack.report.json": 0o644,
+        "journal.jsonl": 0o600,
+        "run.json": 0o600,
+        "steps.json": 0o600,
+    }

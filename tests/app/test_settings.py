@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.adapters.surroundings import environment
 from oraclepack.app.settings import load_settings
 from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given
 
@@ -154,3 +156,17 @@ def test_commands_that_describe_the_program_do_not_look_into_the_project(project
     assert load_settings({}, reads_config=False)[STRICT] is False
     with pytest.raises(UsageError):
         load_settings({"cwd": Given("nowhere", "--cwd")})
+
+
+@pytest.mark.usefixtures("project")
+def test_names_of_secrets_reach_whatever_cleans_a_text(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORACLEPACK_SECRET_NAMES", "")
+    monkeypatch.delenv("ORACLEPACK_SECRET_NAMES")
+    monkeypatch.setenv("MY_WORD", "hunter2222")
+    write(home / USER, 'secret_names = ["MY_*"]')
+
+    load_settings({})
+
+    assert Redactor.of(environment()).clean("it is hunter2222") == "it is [redacted]"

@@ -82,7 +82,8 @@ def test_a_project_may_only_be_stricter(
 def test_each_tighten_only_setting_has_a_row() -> None:
     tightened = {one.name for one in SETTINGS if one.project.scope is Scope.TIGHTEN_ONLY}
 
-    assert {name for name, *_ in DIRECTIONS} == tightened
+    # `secret_names` has no direction: see below.
+    assert {*(name for name, *_ in DIRECTIONS), "secret_names"} == tightened
     assert all(BY_NAME[name].project.limit for name in tightened)
 
 
@@ -225,3 +226,13 @@ def test_a_project_adds_to_the_users_flags_and_takes_none_away() -> None:
     assert found.ignored[0].message.endswith(
         "; use --oracle-flag or ORACLEPACK_ORACLE_FLAG or your own config file"
     )
+
+
+def test_a_project_adds_names_of_secrets_and_takes_none_away() -> None:
+    user = Layer(Source.USER, {"secret_names": Given(["MINE", "MY_*"], "user")})
+    project = Layer(Source.PROJECT, {"secret_names": Given(["THEIRS", "*"], "project")})
+
+    resolved = resolve([user, project])
+
+    assert resolved.values["secret_names"] == ("MINE", "MY_*", "THEIRS")
+    assert [one.reason for one in resolved.ignored] == ["'*' is a pattern, not a name"]

@@ -15,6 +15,13 @@ from tests import events as e
         ("Client_Secret", True),
         ("PGPASSWORD", True),
         ("PASSWORD_FILE", True),
+        *[(name, True) for name in ("GITHUB_PAT", "STRIPE_APIKEY_LIVE", "DB_PASS", "SMTP_PASSWD")],
+        *[(name, True) for name in ("NPM_CONFIG__AUTH", "BASIC_AUTH", "REGISTRY_CREDS")],
+        *[(name, True) for name in ("AWS_ACCESS_KEY_ID", "DATABASE_URL", "STAGING_DATABASE_URL")],
+        *[(name, True) for name in ("OPENAI_API_KEY_2", "GH_TOKEN1", "DB_PASS_03")],
+        *[(name, False) for name in ("GIT_AUTHOR_NAME", "SSH_AUTH_SOCK", "SSH_ASKPASS")],
+        *[(name, False) for name in ("CACHE_BYPASS", "COMPASS_HOME", "CREDIT_LIMIT", "PATTERN")],
+        *[(name, False) for name in ("PATH", "HOME", "PYTHONPATH")],
         ("KEYBOARD", False),
         ("MONKEY", False),
         ("TOKENS_PER_MINUTE", False),
@@ -96,3 +103,63 @@ def test_words_of_ours_and_unchanged_records_stay() -> None:
 
     assert Redactor(["step_finished", "failed"]).clean_record(event) is event
     assert NOTHING_SECRET.clean_record(event) is event
+
+
+@pytest.mark.parametrize(
+    ("environment", "text", "expected"),
+    [
+        pytest.param(
+            {"HTTPS_PROXY": "http://ada:pa55word@proxy:1"},
+            "pa55word",
+            BLOT,
+            id="a password in a URL",
+        ),
+        pytest.param(
+            {"REMOTE": "https://ghp_0123456789abcdef@host/x"},
+            "token ghp_0123456789abcdef",
+            f"token {BLOT}",
+            id="a token in the place of the user",
+        ),
+        pytest.param(
+            {"REMOTE": "https://x-access-token:ghp_01234567@host/x"},
+            "x-access-token ghp_01234567",
+            f"x-access-token {BLOT}",
+            id="beside a password the user is none",
+        ),
+        pytest.param(
+            {"ORACLEPACK_SECRET_NAMES": "MY_*, plain", "MY_WORD": "hunter22", "PLAIN": "letmein!"},
+            "hunter22 letmein!",
+            f"{BLOT} {BLOT}",
+            id="names that the user adds",
+        ),
+        pytest.param(
+            {"ORACLEPACK_SECRET_NAMES": "*", "HOME": "/home/ada", "PWD": "/home/ada/x"},
+            "/home/ada/x",
+            "/home/ada/x",
+            id="ordinary variables never are",
+        ),
+        pytest.param({"PASS": "1", "DB_PASS": "true"}, "1 true", "1 true", id="short values"),
+        pytest.param(
+            {},
+            "git clone https://ada:pa55word@host and https://ada:$PASS@host ssh://git@host",
+            f"git clone https://ada:{BLOT}@host and https://ada:$PASS@host ssh://git@host",
+            id="a password in a text",
+        ),
+        pytest.param(
+            {},
+            "https://ghp_0123456789abcdef0123@host",
+            f"https://{BLOT}@host",
+            id="a token in a text",
+        ),
+    ],
+)
+def test_what_an_environment_makes_secret(
+    environment: dict[str, str], text: str, expected: str
+) -> None:
+    assert Redactor.of(environment).clean(text) == expected
+
+
+def test_beginnings_of_urls_take_no_longer_than_other_text() -> None:
+    text = "a://" * 20_000 + "@" * 2_000
+
+    assert Redactor.of({}).clean(text) == text

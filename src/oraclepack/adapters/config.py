@@ -15,6 +15,11 @@ def variables() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k.startswith(PREFIX) or k in wanted}
 
 
+def hand_on(name: str, value: str) -> None:
+    """Set one of our variables for the rest of this process and for what it starts."""
+    os.environ[name] = value
+
+
 def is_completing() -> bool:
     """The shell asks for completions; there is no command to run."""
     return COMPLETION_VARIABLE in os.environ

@@ -12,6 +12,8 @@ from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.regex import regex
 
 PRIVATE_FILE = 0o600
+PUBLIC_FILE = 0o644
+"""For reports in the project: others may read them, whatever the umask, and nobody may write."""
 PRIVATE_DIRECTORY = 0o700
 
 _OURS = ".oraclepack-"

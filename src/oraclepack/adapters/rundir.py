@@ -141,8 +141,8 @@ def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy
 
 def _manifests(
     run: RunDir, pack: Pack | None, state: RunState, redactor: Redactor, *, legacy: bool
-) -> Iterator[tuple[Path, bytes, int | None]]:
-    """Each file with its content and its mode; None leaves the mode to the umask."""
+) -> Iterator[tuple[Path, bytes, int]]:
+    """Each file with its content and its mode, which the umask does not change."""
     # Only now: steps start sooner without them.
     from oraclepack.core.legacy import file_names, legacy_report, legacy_state  # noqa: PLC0415
     from oraclepack.core.manifest import run_manifest, steps_manifest  # noqa: PLC0415
@@ -155,9 +155,10 @@ def _manifests(
     yield run.path / "steps.json", canonical_file(steps), files.PRIVATE_FILE
     if legacy and state.created is not None:
         state_name, report_name = file_names(state.created.pack_path)
-        yield run.root / state_name, canonical_file(legacy_state(steps, state, run.relative)), None
+        recorded = legacy_state(steps, state, run.relative)
+        yield run.root / state_name, canonical_file(recorded), files.PRIVATE_FILE
         report = legacy_report(steps, state, run.relative)
-        yield run.root / report_name, canonical_file(report), None
+        yield run.root / report_name, canonical_file(report), files.PUBLIC_FILE
 
 
 def _listed(folder: Path) -> list[str]:

@@ -37,7 +37,7 @@ def write_junit(path: Path, told: PipelineTold, pack: Pack | None, root: Path) -
     listed = cases(clean, _cleaned(redactor, titles), _cleaned(redactor, tails))
     try:
         files.make_directories(path.absolute().parent)
-        files.write_atomic(path.absolute(), junit(clean, listed))
+        files.write_atomic(path.absolute(), junit(clean, listed), mode=files.PUBLIC_FILE)
     except OraclePackError as trouble:
         return (f"--junit: {trouble.message}",)
     return ()

@@ -7,6 +7,7 @@ from oraclepack.core.setting import Source
 from oraclepack.core.settings import (
     COLOR,
     CWD,
+    SECRET_NAMES,
     Given,
     Layer,
     Settings,
@@ -34,7 +35,12 @@ def load_settings(
     root = str(project_root(pack_path, str(resolved.values.get(CWD.name, ""))))
     found, more = _files(root)
     resolved = resolve([*own, *found])
-    return Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
+    settings = Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
+    names = settings[SECRET_NAMES]
+    if names:
+        # Whatever cleans a text knows the environment, in the processes of the steps too.
+        config.hand_on(SECRET_NAMES.variable, ",".join(names))
+    return settings
 
 
 def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:

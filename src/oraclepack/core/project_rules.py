@@ -94,6 +94,18 @@ def ranked(*weakest_first: tuple[str, ...]) -> ProjectRule:
     return _tighten(limit, lambda value: ranks[value])
 
 
+def _added_names(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
+    # A pattern could make everything secret that records are about.
+    kept = tuple(name for name in values if name.replace("_", "").isalnum())
+    wrong = tuple(f"{name!r} is a pattern, not a name" for name in values if name not in kept)
+    return Verdict((*own, *kept), taken=bool(kept), reasons=wrong)
+
+
+ADDED_NAMES = ProjectRule(
+    Scope.TIGHTEN_ONLY, _added_names, "names are added to yours, patterns are not"
+)
+
+
 def _inside_project(value: str, _own: object) -> Verdict:
     relative = inside("/project", value)
     if relative is None or value.startswith("~") or not value.isprintable():

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TypeVar, cast
@@ -9,9 +10,30 @@ from typing import TypeVar, cast
 import msgspec
 
 from oraclepack.core.readable import changed_texts
+from oraclepack.core.regex import regex
 
-_ENDINGS = ("_KEY", "_TOKEN", "_SECRET")
-_INSIDE = "PASSWORD"
+NAMES_VARIABLE = "ORACLEPACK_SECRET_NAMES"
+"""More names and patterns of names, with commas: the setting `secret_names`."""
+_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PAT")
+_INSIDE = ("PASS", "APIKEY", "_AUTH", "CRED", "_ACCESS_KEY", "DATABASE_URL")
+_HARMLESS = (
+    *("BYPASS", "COMPASS", "PASSTHROUGH", "PASSENGER", "PASSED", "PASSIVE", "PASSES"),
+    *("_AUTHOR", "CREDIT", "ASKPASS", "_AUTH_SOCK", "_AUTH_TYPE", "_AUTH_METHOD", "_AUTH_MODE"),
+)
+"""Words that only look as if they named one: their part of a name does not count."""
+_NUMBER = regex(r"_?\d+\Z")
+"""`OPENAI_API_KEY_2` holds what `OPENAI_API_KEY` does."""
+ORDINARY = frozenset(
+    {"PATH", "HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR", "TZ"}
+    | {"HOSTNAME", "EDITOR", "PAGER", "DISPLAY", "VIRTUAL_ENV", "PYTHONPATH", "SHLVL", "_"}
+)
+"""Never secret, whoever says so: records are made of their values."""
+_USERINFO = regex(
+    r"\b[A-Za-z][A-Za-z0-9+.-]{0,20}://(?P<user>[^\s/?#@:]{0,256})(?::(?P<password>[^\s/?#@]{0,512}))?@"
+)
+"""The name and password in a URL; bounded, since a text may hold thousands of beginnings."""
+_TOKEN = 20
+"""So long a user name in a URL is a token."""
 SHORTEST = 6
 """Shorter values are left alone: `1` or `test` as a password would blot out every text."""
 OUR_WORDS = frozenset(
@@ -28,37 +50,81 @@ BLOT = "[redacted]"
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether the value of such a variable is secret, whatever the case of its name."""
-    upper = name.upper()
-    return upper.endswith(_ENDINGS) or _INSIDE in upper
+def is_secret_name(name: str, more: Iterable[str] = ()) -> bool:
+    """Whether the value of such a variable is secret, whatever the case of its name.
+
+    `more` are names and patterns that somebody added.
+    """
+    upper = _NUMBER.sub("", name.upper())
+    if upper in ORDINARY or name.upper() in ORDINARY:
+        return False
+    if any(fnmatchcase(name.upper(), pattern.upper()) for pattern in more):
+        return True
+    for word in _HARMLESS:
+        upper = upper.replace(word, "")
+    return upper.endswith(_ENDINGS) or any(word in upper for word in _INSIDE)
+
+
+def secrets_of(environment: Mapping[str, str]) -> set[str]:
+    """The secrets in an environment: values of secret names, and what URLs hold before the `@`.
+
+    Of a URL it is the password or, where there is none, the name: tokens stand there.
+    """
+    more = [word.strip() for word in environment.get(NAMES_VARIABLE, "").split(",")]
+    named = {value for name, value in environment.items() if is_secret_name(name, more)}
+    held = {
+        found["password"] or (found["user"] if found["password"] is None else "")
+        for name, value in environment.items()
+        if "@" in value and name.upper() not in ORDINARY
+        for found in _USERINFO.finditer(value)
+    }
+    return named | held
 
 
 class Redactor:
-    """Replaces every known secret in a text, also where JSON has escaped it."""
+    """Replaces every known secret in a text, also where JSON has escaped it.
 
-    def __init__(self, values: Iterable[str] = ()) -> None:
+    With `urls` also the password in any URL, and a token in the place of its user.
+    """
+
+    def __init__(self, values: Iterable[str] = (), *, urls: bool = False) -> None:
         self._values = frozenset(value for value in values if _is_telling(value))
         self._long, self._pattern = _sought(self._values)
+        self._urls = urls
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Redactor":
         """The redactor for the secret-named variables of an environment."""
-        return cls(value for name, value in environment.items() if is_secret_name(name))
+        return cls(secrets_of(environment), urls=True)
 
     def also(self, environment: Mapping[str, str]) -> "Redactor":
         """One that knows the secrets of another environment too."""
-        more = {value for name, value in environment.items() if is_secret_name(name)}
-        return self if more <= self._values else Redactor(self._values | more)
+        more = secrets_of(environment)
+        return self if more <= self._values else Redactor(self._values | more, urls=self._urls)
 
     def clean(self, text: str) -> str:
         for form in self._long:
             text = text.replace(form, BLOT)
-        return self._pattern.sub(BLOT, text) if self._pattern else text
+        text = self._pattern.sub(BLOT, text) if self._pattern else text
+        return _USERINFO.sub(_without_password, text) if self._urls and "@" in text else text
 
     def clean_record(self, record: Record) -> Record:
         """The record with every string in it clean, keys of mappings too; all shapes stay."""
-        return cast("Record", changed_texts(record, self.clean)) if self._values else record
+        known = self._values or self._urls
+        return cast("Record", changed_texts(record, self.clean)) if known else record
+
+
+def _without_password(url: "re.Match[str]") -> str:
+    at = "password" if url["password"] is not None else "user"
+    if not _is_value(url[at], SHORTEST if at == "password" else _TOKEN):
+        return url[0]
+    start, end = url.start(at) - url.start(), url.end(at) - url.start()
+    return url[0][:start] + BLOT + url[0][end:]
+
+
+def _is_value(text: str, shortest: int) -> bool:
+    """It is no placeholder, such as `$PASSWORD`, `<token>` or `***`."""
+    return len(text) >= shortest and not text.startswith(("$", "<", "{", "*", "["))
 
 
 @lru_cache(maxsize=8)

@@ -14,9 +14,9 @@ from oraclepack.core.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
-from oraclepack.core.project_rules import FREE, TRUE, USER_ONLY, Scope, Verdict
+from oraclepack.core.project_rules import ADDED_NAMES, FREE, TRUE, USER_ONLY, Scope, Verdict
 from oraclepack.core.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.core.setting import OWN, PREFIX, Setting, Source, T, variable_of
+from oraclepack.core.setting import EVERYWHERE, OWN, PREFIX, Setting, Source, T, variable_of
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
@@ -68,6 +68,14 @@ LINT_IGNORE = Setting(
     "Leave these rules out (ids or prefixes, as OP2).",
     "--ignore",
     project=FREE,
+)
+SECRET_NAMES: Setting[tuple[str, ...]] = Setting(
+    "secret_names",
+    Names(),
+    (),
+    "More variables whose values are kept out of records and output: names, or patterns as MY_*.",
+    sources=EVERYWHERE - {Source.FLAG},
+    project=ADDED_NAMES,
 )
 ALLOW_PROJECT_PROGRAMS = Setting(
     "allow_project_programs",
