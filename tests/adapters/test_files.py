@@ -254,3 +254,34 @@ def test_only_stale_files_of_ours_are_swept(tmp_path: Path) -> None:
     assert sorted(path.name for path in swept) == sorted([stale, huge])
     assert names(tmp_path) == sorted([mine, alien, first])
     assert files.sweep(tmp_path / "gone") == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "largest", "told"),
+    [
+        pytest.param(5, 5, None, id="as large as allowed"),
+        pytest.param(0, 5, None, id="empty"),
+        pytest.param(6, 5, "it is larger than 5 bytes", id="too large"),
+    ],
+)
+def test_a_file_is_read_up_to_its_limit(
+    tmp_path: Path, size: int, largest: int, told: str | None
+) -> None:
+    (tmp_path / "a").write_bytes(b"x" * size)
+
+    if told is None:
+        assert files.read(tmp_path / "a", largest) == b"x" * size
+    else:
+        with pytest.raises(InputError, match=told):
+            files.read(tmp_path / "a", largest)
+
+
+def test_a_file_without_a_known_size_is_read_to_its_end() -> None:
+    assert files.read_regular("/proc/self/status").startswith(b"Name:")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+
+    with pytest.raises(InputError, match="it is not a regular file"):
+        files.read(tmp_path / "a")

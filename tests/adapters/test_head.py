@@ -95,3 +95,11 @@ def test_a_repository_that_moves_is_followed(root: Path, tmp_path: Path) -> None
 
     assert first != peek(root) == git(root, "rev-parse", "HEAD")
     assert between is None
+
+
+@pytest.mark.parametrize("said", ["ref: ../../secret", "ref: refs/../../secret", "not a commit"])
+def test_what_is_no_commit_is_not_told(root: Path, said: str) -> None:
+    (root / "secret").write_text("1" * 40)
+    (root / ".git/HEAD").write_text(f"{said}\n")
+
+    assert peek(root) is None

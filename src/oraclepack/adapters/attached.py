@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from oraclepack.adapters import files
 from oraclepack.core.attached import AttachedFile, Kind, Listing
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
 
 _GITIGNORE = ".gitignore"
+_LARGEST_IGNORE = 1024 * 1024
 _NEVER_ATTACHED = frozenset((".git", "node_modules"))
 """Not walked through unless a pattern begins below them; they hold most of many trees."""
 
@@ -28,7 +30,7 @@ def read_attached(cwd: str, paths: Iterable[str]) -> tuple[AttachedFile, ...]:
 
 def _read(cwd: str, path: str) -> AttachedFile:
     try:
-        data = Path(cwd, path).read_bytes()
+        data = files.read_regular(Path(cwd, path))
     except OSError as trouble:
         reason = trouble.strerror or str(trouble)
         raise InputError(f"cannot read the attached file {path}: {reason}") from trouble
@@ -43,8 +45,8 @@ def list_files(cwd: str, values: Sequence[str], bases: Iterable[str]) -> Listing
     below = sorted({*bases, *directories})
     walked = [path for base in below for path in _walk(cwd, base)]
     plain = [path for path in map(os.path.normpath, named) if not Path(cwd, path).is_symlink()]
-    files = tuple(sorted({*walked, *plain}))
-    return Listing(files, directories, _ignores(cwd))
+    found = tuple(sorted({*walked, *plain}))
+    return Listing(found, directories, _ignores(cwd))
 
 
 def _walk(cwd: str, base: str) -> Iterator[str]:
@@ -64,8 +66,10 @@ def _ignores(cwd: str) -> dict[str, tuple[str, ...]]:
         if _GITIGNORE in names:
             folder = os.path.relpath(parent, cwd)
             try:
-                text = Path(parent, _GITIGNORE).read_text("utf-8", "replace")
+                data = files.read_regular(Path(parent, _GITIGNORE), _LARGEST_IGNORE)
             except OSError:
                 continue
-            found["" if folder == "." else folder] = tuple(text.split("\n"))
+            found["" if folder == "." else folder] = tuple(
+                data.decode("utf-8", "replace").split("\n")
+            )
     return found

@@ -1,8 +1,10 @@
 """Config files, read but not judged."""
 
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 
+from oraclepack.adapters import files
 from oraclepack.adapters.config import named_user_file
 from oraclepack.adapters.user_dirs import config_directory
 from oraclepack.core.errors import InputError
@@ -10,19 +12,23 @@ from oraclepack.core.setting import PREFIX
 from oraclepack.core.settings import CONFIG_VARIABLE
 
 PROJECT_FILE = "oraclepack.toml"
+LARGEST = 1024 * 1024
+"""Bytes. Settings are a page of text."""
 
 
 def dotenv(root: str) -> dict[str, str]:
     """The `ORACLEPACK_*` keys of the project's `.env`."""
     path = Path(root) / ".env"
-    if not path.is_file():
+    raw = _content(path)
+    if raw is None:
         return {}
     from dotenv import dotenv_values  # noqa: PLC0415 - only projects with an .env pay for it
 
     try:
-        found = dotenv_values(path, interpolate=False, encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as trouble:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as trouble:
         raise InputError(f"{path}: cannot be read: {trouble}") from None
+    found = dotenv_values(stream=StringIO(text), interpolate=False)
     return {k: v for k, v in found.items() if k.startswith(PREFIX) and v is not None}
 
 
@@ -59,15 +65,22 @@ def _pyproject(path: Path) -> Mapping[str, object] | None:
     return ours if isinstance(ours, dict) else None
 
 
-def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
-    """A TOML file, or None when there is none. Without the marker it is not worth parsing."""
+def _content(path: Path) -> bytes | None:
     try:
-        raw = path.read_bytes()
+        return files.read_regular(path, LARGEST)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as trouble:
-        raise InputError(f"{path}: cannot be read: {trouble.strerror}") from None
-    if marker not in raw:
+        raise InputError(
+            f"{path}: cannot be read: {trouble.strerror}",
+            hint="a config file is a regular file of at most 1 MiB",
+        ) from None
+
+
+def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
+    """A TOML file, or None when there is none. Without the marker it is not worth parsing."""
+    raw = _content(path)
+    if raw is None or marker not in raw:
         return None
     import tomllib  # noqa: PLC0415 - most commands find no file to parse
 

@@ -1,9 +1,9 @@
 """What stands at an output's path, judged by the jail first."""
 
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from oraclepack.adapters import files
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.core.content import Content
 from oraclepack.core.digest import sha256_bytes
@@ -19,11 +19,7 @@ def content_at(root: Path, path: str) -> Content:
 
 def read_content(place: Path) -> Content:
     try:
-        kind = place.stat().st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-            # A pipe may never open, and a device never end.
-            return Content(trouble="it is not a regular file")
-        return Content(place.read_bytes())
+        return Content(files.read_regular(place))
     except FileNotFoundError:
         return Content(trouble="missing")
     except OSError as trouble:

@@ -16,6 +16,9 @@ PUBLIC_FILE = 0o644
 """For reports in the project: others may read them, whatever the umask, and nobody may write."""
 PRIVATE_DIRECTORY = 0o700
 
+LARGEST = 256 * 1024 * 1024
+"""Bytes. What we read at once is text: nothing honest comes near. Most readers demand less."""
+
 _OURS = ".oraclepack-"
 _TEMPORARY = regex(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
@@ -52,10 +55,52 @@ def cannot(doing: str, path: Path | str, trouble: OSError) -> WorldError:
     )
 
 
-def read(path: Path) -> bytes | None:
+def open_regular(path: Path | str) -> int:
+    """A descriptor of a regular file to read from.
+
+    Raises OSError, also for what is no regular file: a pipe may never open, a device never end.
+    """
+    # Looked at first, since opening a device may do something already; and again once it is open,
+    # since another file may have taken its place.
+    _refuse_irregular(os.stat(path).st_mode, path)  # noqa: PTH116 - it may be a string
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _refuse_irregular(os.fstat(descriptor).st_mode, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _refuse_irregular(mode: int, path: Path | str) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def read_beginning(path: Path | str, most: int) -> bytes:
+    """The first bytes of a regular file. Raises OSError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read(most)
+
+
+def read_regular(path: Path | str, largest: int = LARGEST) -> bytes:
+    """The content of a regular file of at most so many bytes. Raises OSError."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        size = min(os.fstat(file.fileno()).st_size, largest)
+        data = file.read(size + 1)
+        if len(data) == size + 1:  # it has grown, or its size was not known
+            data += file.read(largest - size)
+    if len(data) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest} bytes", str(path))
+    return data
+
+
+def read(path: Path, largest: int = LARGEST) -> bytes | None:
     """The content of a file, or None when there is none."""
     try:
-        return path.read_bytes()
+        return read_regular(path, largest)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as trouble:

@@ -7,9 +7,14 @@ import os
 from functools import cache, lru_cache
 from pathlib import Path
 
+from oraclepack.adapters import files
+from oraclepack.core.regex import regex
+
 _DEEPEST = 4
 """A branch may stand for another one, seldom more than once."""
 _LONGEST = 1 << 16
+_LARGEST_PACKED = 64 * 1024 * 1024
+_COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def peek(root: Path) -> str | None:
@@ -57,10 +62,11 @@ def _commit(folder: str, shared: str, told: str, depth: int) -> str | None:
     """What a file of git stands for: the commit it names, or that of the branch it names."""
     told = told.strip()
     if not told.startswith("ref: "):
-        return told or None
-    if depth == 0:
-        return None
+        return told if _COMMIT.fullmatch(told) else None
     name = told.removeprefix("ref: ")
+    # What leads out of git's directory is no branch, and not ours to read.
+    if depth == 0 or not name.startswith("refs/") or ".." in name.split("/"):
+        return None
     for place in dict.fromkeys((folder, shared)):
         inner = _text(f"{place}/{name}")
         if inner is not None:
@@ -83,23 +89,17 @@ def _packed(shared: str, name: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def _packed_then(place: str, name: str, _version: tuple[int, int, int]) -> str | None:
-    with open(place, encoding="utf-8") as lines:  # noqa: PTH123 - see above
-        for line in lines:
-            sha, _, packed = line.rstrip("\n").partition(" ")
-            if packed == name:
-                return sha
+    data = files.read_regular(place, _LARGEST_PACKED)
+    for line in data.decode().splitlines():
+        sha, _, packed = line.partition(" ")
+        if packed == name:
+            return sha
     return None
 
 
 def _text(place: str) -> str | None:
     """What a short file holds; None where there is none, or a directory."""
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        return files.read_beginning(place, _LONGEST).decode()
+    except (FileNotFoundError, IsADirectoryError):
         return None
-    try:
-        return os.read(descriptor, _LONGEST).decode()
-    except IsADirectoryError:
-        return None
-    finally:
-        os.close(descriptor)

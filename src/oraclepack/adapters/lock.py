@@ -101,7 +101,7 @@ def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
 def holder_of(directory: Path) -> Holder | None:
     """Who works on a run now, if anybody. Changes nothing."""
     try:
-        descriptor = os.open(directory / NAME, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = files.open_regular(directory / NAME)
     except OSError:
         return None
     try:

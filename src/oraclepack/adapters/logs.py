@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from oraclepack.adapters.files import open_regular, read_beginning
 from oraclepack.adapters.surroundings import environment
 from oraclepack.core.regex import regex
 from oraclepack.core.secrets import Redactor
@@ -19,7 +20,7 @@ def last_lines(path: Path, count: int) -> tuple[str, ...]:
     Logs are raw and stay where they are; what is shown of them must not tell our secrets.
     """
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _WINDOW))
             tail = file.read(_WINDOW)
@@ -38,8 +39,7 @@ def skip_line(path: str) -> str | None:
         # For every step, and most say nothing: asking for the size is all that they cost.
         if os.stat(path).st_size == 0:  # noqa: PTH116 - by its name
             return None
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - likewise
-            head = file.read(_SEARCHED)
+        head = read_beginning(path, _SEARCHED)
     except OSError:
         return None
     found = _SKIP.search(head)

@@ -7,6 +7,7 @@ from oraclepack.adapters import files
 from oraclepack.core.oracle_surroundings import Surroundings, surroundings
 
 _CONFIG = "config.json"
+_LARGEST = 1024 * 1024
 _PROJECT_CONFIG = Path(".oracle", _CONFIG)
 
 
@@ -19,7 +20,9 @@ def oracle_home(env: Mapping[str, str]) -> Path:
 def around_call(cwd: str, env: Mapping[str, str]) -> Surroundings:
     """What takes part in the answer to a call made here. Raises InputError."""
     places = (oracle_home(env) / _CONFIG, *_project_configs(Path(cwd), env))
-    texts = [data.decode("utf-8", "replace") for place in places if (data := files.read(place))]
+    texts = [
+        data.decode("utf-8", "replace") for place in places if (data := files.read(place, _LARGEST))
+    ]
     return surroundings(env, _dotenv(Path(cwd)), texts)
 
 
@@ -42,7 +45,7 @@ def _upwards(cwd: Path, home: Path) -> Iterator[Path]:
 
 
 def _dotenv(cwd: Path) -> dict[str, str]:
-    data = files.read(cwd / ".env")
+    data = files.read(cwd / ".env", _LARGEST)
     if not data:
         return {}
     # Few projects have such a file; the others do not pay for the import.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.adapters import processes
+from oraclepack.adapters import files, processes
 from oraclepack.core.oracle_session import SessionRecord, read_record
 from oraclepack.core.result import Process
 
@@ -43,16 +43,14 @@ class OracleSessions:
         """What oracle printed in a session; empty when that is not to be had."""
         path = self._folder / session_id / _LOG
         try:
-            if path.stat().st_size > _LONGEST_LOG:
-                return ""
-            return path.read_text("utf-8", "replace")
+            return files.read_regular(path, _LONGEST_LOG).decode("utf-8", "replace")
         except OSError:
             return ""
 
 
 def _read(folder: Path) -> SessionRecord | None:
     try:
-        record = read_record((folder / _META).read_bytes())
+        record = read_record(files.read_regular(folder / _META))
     except OSError:
         return None
     if record is None or record.output_path is None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from oraclepack.adapters import files
 from oraclepack.core.errors import InputError
 from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
@@ -92,8 +93,10 @@ def _content(path: Path) -> bytes:
         # A named pipe would keep us until somebody writes into it; /dev/stdin has its writer.
         if not path.is_relative_to("/dev") and path.is_fifo():
             raise InputError(f"{path} is a named pipe", hint="save the pack to a file first")
-        with path.open("rb") as file:
-            return file.read(LARGEST + 1)
+        if path.is_relative_to("/dev"):
+            with path.open("rb") as file:
+                return file.read(LARGEST + 1)
+        return files.read_beginning(path, LARGEST + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file", hint="check the path") from None
     except IsADirectoryError:
@@ -115,7 +118,7 @@ def _packs_below(folder: Path) -> Iterator[Path]:
 
 def _is_pack(path: Path) -> bool:
     try:
-        content = path.read_bytes()[: LARGEST + 1]
+        content = files.read_beginning(path, LARGEST + 1)
     except OSError:
         return False
     return _OPENS_BASH.search(content) is not None and _OPENS_STEP.search(content) is not None

@@ -1,12 +1,12 @@
 """Tickets on disk: which files there are, and their text."""
 
 import os
-import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from oraclepack.adapters import files
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
 
@@ -104,11 +104,7 @@ def _content(root: Path, place: str) -> bytes:
         real = Path(os.path.realpath(root / place, strict=True))
         if not real.is_relative_to(os.path.realpath(root)):
             raise _unreadable(place, "it is a link that leads out of the project", "copy it")
-        # A pipe or a device would keep us waiting for ever.
-        if not stat.S_ISREG(real.stat().st_mode):
-            raise _unreadable(place, "it is not a regular file")
-        with real.open("rb") as file:
-            return file.read(LARGEST + 1)
+        return files.read_beginning(real, LARGEST + 1)
     except OSError as trouble:
         raise _unreadable(place, trouble.strerror or str(trouble)) from trouble
 
