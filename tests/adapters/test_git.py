@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.git import WorkTree, look, looking, top_level
+from oraclepack.adapters.git import Git, GitError, WorkTree, look, looking, top_level
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -143,3 +143,44 @@ def test_looking_runs_no_program_of_the_repository(repository: Path) -> None:
     look(repository, ENVIRONMENT)
 
     assert not (repository / "ran").exists()
+
+
+def test_a_call_that_takes_too_long_ends_with_what_it_started(tmp_path: Path) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\n/bin/sleep 300 &\nwait\n")
+    (tmp_path / "git").chmod(0o755)
+
+    with pytest.raises(GitError, match=r"git did not answer within 0\.2 s") as raised:
+        Git(tmp_path, {"PATH": str(tmp_path)}, 0.2).run("status")
+
+    assert raised.value.slow
+
+
+def test_git_is_not_looked_for_in_the_repository(repository: Path) -> None:
+    (repository / "git").write_text("#!/bin/sh\necho theirs\n")
+    (repository / "git").chmod(0o755)
+
+    for path in (f".::{os.environ['PATH']}", f"{os.environ['PATH']}:", "."):
+        found = look(repository, ENVIRONMENT | {"PATH": path})
+        assert found.sha in {git(repository, "rev-parse", "HEAD"), None}
+        assert found.reason in {"", "git is not installed"}
+
+
+def test_a_work_tree_elsewhere_is_none(repository: Path, tmp_path: Path) -> None:
+    git(repository, "config", "core.worktree", str(tmp_path))
+
+    assert top_level(repository, ENVIRONMENT) is None
+
+
+def test_filters_are_known_by_name(repository: Path) -> None:
+    for name in ("b", "A.b", "x y"):
+        git(repository, "config", f"filter.{name}.clean", "cat")
+
+    assert Git(repository, ENVIRONMENT).filters() == ("A.b", "b", "x y")
+
+
+def test_a_filter_that_cannot_be_switched_off_stops_git(repository: Path) -> None:
+    git(repository, "config", "filter.a=b.clean", "touch ran")
+
+    assert look(repository, ENVIRONMENT).reason == (
+        "a filter in the git configuration has `=` in its name"
+    )

@@ -130,3 +130,14 @@ def test_what_git_says_against_it_is_the_error(root: Path) -> None:
 
     with pytest.raises(WorktreeError, match=r"bad object|bad tree|unable"):
         tree.touched("0" * 40, "1" * 40)
+
+
+@pytest.mark.parametrize("tree", ["--output=stolen", "HEAD", "", "1" * 39])
+def test_a_tree_is_an_object_id(tmp_path: Path, tree: str) -> None:
+    watching = watched(a_repository(tmp_path / "r"))
+    before = watching.snapshot()
+
+    with pytest.raises(WorktreeError, match="is no object id"):
+        watching.difference(before, tree)
+    with pytest.raises(WorktreeError, match="is no object id"):
+        watching.touched(tree, before)

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from oraclepack.adapters.changed import changed_files
+from oraclepack.adapters.git import changed_files
 from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.app.tickets import Desk
 from oraclepack.app.tickets_report import report

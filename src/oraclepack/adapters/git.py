@@ -1,8 +1,16 @@
-"""What git knows of a work tree, by one call of the `git` program."""
+"""Every call of the `git` program, made so that looking at a repository runs nothing of its own.
 
+A repository can name programs in its configuration and attributes: filters, hooks, monitors, diff
+and transport programs. Nobody who clones or unpacks one has agreed to run them, so every call goes
+through `Git.run`, which switches all of them off. Submodules are not entered, nothing is fetched,
+and a call that takes too long is ended together with whatever it started.
+"""
+
+import os
+import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,9 +18,171 @@ import msgspec
 TIMEOUT = 20.0
 """Seconds. A huge tree on a cold disk takes a few; a dead network drive takes forever."""
 
+LONG_TIMEOUT = 120.0
+"""For what reads or writes contents."""
+
 NO_COMMIT = "the repository has no commit yet"
+NO_REPOSITORY = "not in a git repository"
 
 _OID = "# branch.oid "
+_PAIR = "RC"
+"""Renames and copies: a second path follows, the one it came from."""
+_NOTHING_FOUND = 1
+"""The exit code of `git config` where no key fits."""
+_CONFIG = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", "false"),
+    ("credential.helper", ""),
+    ("protocol.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+    ("diff.ignoreSubmodules", "all"),
+    ("log.showSignature", "false"),
+)
+"""Stronger than the repository's own configuration, since it is given on the command line."""
+_VARIABLES = {
+    # Optional locks off: two runners and an editor must not get into each other's way.
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    # Unlike `protocol.allow`, no `protocol.<name>.allow` of the repository overrides this.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+_UNFILTERED = frozenset(
+    {"cat-file", "check-attr", "config", "diff-tree", "log", "ls-files", "ls-tree", "rev-parse"}
+)
+"""The commands of ours that never call a filter. The others do, `write-tree` among them."""
+_FILTER_KEYS = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+
+
+class GitError(Exception):
+    """Git did not do what it was asked to; the reason is its message."""
+
+    def __init__(
+        self, reason: str, *, code: int = 0, slow: bool = False, missing: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.code = code
+        """Its exit code, where it ended by itself."""
+        self.slow = slow
+        """It took too long."""
+        self.missing = missing
+        """There is no git, or no directory to run it in."""
+
+
+class Git(msgspec.Struct, frozen=True):
+    """The git program in one directory."""
+
+    root: Path
+    environment: Mapping[str, str]
+    timeout: float = TIMEOUT
+    config: tuple[tuple[str, str], ...] = ()
+    """What this caller sets besides."""
+
+    def run(self, *words: str, said: bytes = b"", **variables: str) -> bytes:
+        """What a command prints. `variables` are for git alone, such as GIT_INDEX_FILE."""
+        config = [*_CONFIG, *self.config]
+        if words[0] not in _UNFILTERED:
+            config += self._filters_off(variables)
+        return self._call(config, words, said, variables)
+
+    def ask(self, *words: str, said: bytes = b"") -> bytes | None:
+        """The same, or None where git refuses."""
+        try:
+            return self.run(*words, said=said)
+        except GitError as trouble:
+            if trouble.slow or trouble.missing:
+                raise
+            return None
+
+    def filters(self, **variables: str) -> tuple[str, ...]:
+        """The names of all configured filters, whoever configured them."""
+        query = ("config", "-z", "--name-only", "--get-regexp", r"^filter\.")
+        try:
+            listed = self._call(_CONFIG, query, b"", variables)
+        except GitError as trouble:
+            if trouble.code == _NOTHING_FOUND:
+                return ()
+            raise
+        keys = (os.fsdecode(key) for key in listed.split(b"\0") if key)
+        return tuple(sorted({key.removeprefix("filter.").rpartition(".")[0] for key in keys}))
+
+    def _filters_off(self, variables: Mapping[str, str]) -> list[tuple[str, str]]:
+        names = self.filters(**variables)
+        if any("=" in name for name in names):  # it could not be named on the command line
+            raise GitError("a filter in the git configuration has `=` in its name")
+        return [(f"filter.{name}.{key}", value) for name in names for key, value in _FILTER_KEYS]
+
+    def _call(
+        self,
+        config: Sequence[tuple[str, str]],
+        words: Sequence[str],
+        said: bytes,
+        variables: Mapping[str, str],
+    ) -> bytes:
+        options = [word for key, value in config for word in ("-c", f"{key}={value}")]
+        env = _clean(self.environment) | dict(variables)
+        code, out, err = _output(["git", *options, *words], self.root, env, said, self.timeout)
+        if code < 0:
+            raise GitError(f"git was ended by signal {-code}")
+        if code > 0:
+            raise GitError(_complaint(err), code=code)
+        return out
+
+
+def _output(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], said: bytes, timeout: float
+) -> tuple[int, bytes, bytes]:
+    try:
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE if said else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+    except FileNotFoundError:
+        there = cwd.is_dir()
+        reason = "git is not installed" if there else f"{cwd} is no directory"
+        raise GitError(reason, missing=True) from None
+    except OSError as trouble:
+        reason = f"git cannot be run: {trouble.strerror or trouble}"
+        raise GitError(reason, missing=True) from None
+    try:
+        out, err = process.communicate(said or None, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise GitError(f"git did not answer within {timeout:g} s", slow=True) from None
+    finally:
+        if process.returncode is None:
+            # The group: a child of git's that holds our pipe open would keep us waiting.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    return process.returncode, out, err
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without git's own variables: GIT_DIR would point us elsewhere.
+
+    Nor are there relative directories on PATH: they would be those of the repository.
+    """
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    places = [place for place in kept.get("PATH", os.defpath).split(":") if place.startswith("/")]
+    # An empty PATH would mean the current directory.
+    return kept | _VARIABLES | {"PATH": ":".join(places) or os.defpath}
+
+
+def _complaint(stderr: bytes) -> str:
+    text = stderr.decode("utf-8", "replace").strip()
+    if "not a git repository" in text or "cannot use bare repository" in text:
+        return NO_REPOSITORY
+    return text.splitlines()[0] if text else "git failed without a word"
 
 
 class WorkTree(msgspec.Struct, frozen=True):
@@ -20,31 +190,37 @@ class WorkTree(msgspec.Struct, frozen=True):
 
     sha: str | None = None
     dirty: bool | None = None
-    """Tracked files differ from the commit. Untracked ones do not count: our own would."""
+    """Tracked files differ from the commit. Untracked ones do not count: our own would.
+
+    Neither do submodules, and files with a filter (such as Git LFS) are compared without it.
+    """
     reason: str = ""
-
-
-class _Silence(msgspec.Struct, frozen=True):
-    """Why git told nothing."""
-
-    reason: str
-    slow: bool = False
 
 
 def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> WorkTree:
     """The commit and the cleanness of the work tree around a directory."""
-    command = ("status", "--porcelain=v2", "--branch", "--untracked-files=no")
-    told = _git(root, command, environment, timeout)
-    if isinstance(told, _Silence):
+    git = Git(root, environment, timeout)
+    try:
+        told = git.run(
+            *("status", "--porcelain=v2", "--branch", "--no-ahead-behind"),
+            *("--untracked-files=no", "--ignore-submodules=all"),
+        )
+    except GitError as trouble:
         # The commit alone needs no look at the tree, and without it the run has no name.
-        head = _git(root, ("rev-parse", "HEAD"), environment, timeout) if told.slow else told
-        return WorkTree(head.strip() if isinstance(head, str) else None, None, told.reason)
-    lines = told.splitlines()
+        return WorkTree(_head(git) if trouble.slow else None, None, trouble.reason)
+    lines = told.decode("utf-8", "surrogateescape").splitlines()
     oid = next((line.removeprefix(_OID) for line in lines if line.startswith(_OID)), "")
     dirty = any(not line.startswith("#") for line in lines)
     if not oid or oid == "(initial)":
         return WorkTree(None, dirty, NO_COMMIT)
     return WorkTree(oid, dirty)
+
+
+def _head(git: Git) -> str | None:
+    try:
+        return git.run("rev-parse", "--verify", "HEAD").decode().strip()
+    except GitError:
+        return None
 
 
 def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTree]:
@@ -71,47 +247,40 @@ def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTree
 
 
 def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Path | None:
-    """The top directory of the work tree around a directory, if it is in one."""
-    told = _git(root, ("rev-parse", "--show-toplevel"), environment, timeout)
-    return Path(told.removesuffix("\n")) if isinstance(told, str) and told.strip() else None
+    """The top directory of the work tree around a directory, if it is in one.
 
-
-def _git(
-    root: Path, command: tuple[str, ...], environment: Mapping[str, str], timeout: float
-) -> str | _Silence:
-    # fsmonitor off: it names a program to run, and looking must not run anything.
-    argv = ["git", "-c", "core.fsmonitor=false", *command]
+    A repository whose configuration puts its work tree elsewhere (`core.worktree`) has none: what
+    a step changes would be looked for, and taken back, at a place of the repository's choice.
+    """
+    git = Git(root, environment, timeout)
     try:
-        ran = subprocess.run(
-            argv,
-            cwd=root,
-            env=clean_environment(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except FileNotFoundError:
-        there = root.is_dir()
-        return _Silence("git is not installed" if there else f"{root} is no directory")
-    except subprocess.TimeoutExpired:
-        return _Silence(f"git did not answer within {timeout:g} s", slow=True)
-    except OSError as trouble:
-        return _Silence(f"git cannot be run: {trouble.strerror or trouble}")
-    if ran.returncode != 0:
-        return _Silence(_complaint(ran.stderr))
-    return ran.stdout.decode("utf-8", "surrogateescape")
+        told = git.run("rev-parse", "--show-toplevel", "--absolute-git-dir")
+    except GitError:
+        return None
+    top, _, folder = (Path(os.fsdecode(line)) for line in told.removesuffix(b"\n").partition(b"\n"))
+    beside = top / ".git"
+    # In worktrees and submodules it is a file that names the directory.
+    is_its_own = beside.is_file() or os.path.realpath(beside) == os.path.realpath(folder)
+    return top if is_its_own and top in (root.resolve(), *root.resolve().parents) else None
 
 
-def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without git's own variables: GIT_DIR would point us elsewhere."""
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-    # Optional locks off: two runners and an editor must not get into each other's way.
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str, str]] | None:
+    """Git's two letters and the path of every changed or untracked file, sorted by path.
 
-
-def _complaint(stderr: bytes) -> str:
-    text = stderr.decode("utf-8", "replace").strip()
-    if "not a git repository" in text:
-        return "not in a git repository"
-    return text.splitlines()[0] if text else "git failed without a word"
+    None outside a repository, or where git does not tell.
+    """
+    command = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all")
+    try:
+        told = Git(root, environment, LONG_TIMEOUT).run(*command)
+    except GitError:
+        return None
+    found: list[tuple[str, str]] = []
+    entries = iter(told.decode("utf-8", "backslashreplace").split("\0"))
+    for entry in entries:
+        if not entry:
+            continue
+        state, path = entry[:2], entry[3:]
+        if state[0] in _PAIR:
+            next(entries, None)
+        found.append((state.strip(), path))
+    return sorted(found, key=lambda pair: pair[1])

@@ -1,20 +1,22 @@
 """The whole work tree as one git tree, so that what a step changed can be told and taken back.
 
 The trees are built with an index and an object store of our own: neither the user's index nor
-the repository's objects are touched. Ignored files, our own ones, and repositories within the
+the repository's objects are touched. Files stand in them as they lie on disk, whatever filters
+(Git LFS, for example) there are for them. Ignored files, our own ones, and repositories within the
 repository are no part of them.
 """
 
 import os
 import shutil
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.adapters import git
 from oraclepack.adapters.files import make_private
+from oraclepack.core.regex import regex
 
 _EXCLUDED = (
     # A pattern from its first sign on: git refuses to add anything where a plain path, although
@@ -23,15 +25,10 @@ _EXCLUDED = (
     ":(exclude,glob)**/.oraclepack/**",
     ":(exclude,glob)**/.oraclepack-*.tmp",
 )
-_GIT = (
-    *("git", "-c", "core.fsmonitor=false"),  # it names a program to run, as hooks do
-    *("-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.looseCompression=0"),  # the objects live as long as the step
-)
 _DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv")
 """Unlike `git diff` it does not care how the user likes to see patches."""
 _GITLINK = "160000 "
-TIMEOUT = 120.0
+_OBJECT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class WorktreeError(Exception):
@@ -77,6 +74,7 @@ class Worktree(msgspec.Struct, frozen=True):
         place = self.top / _path(self._git("rev-parse", "--git-path", "index"))
         if place.is_file():
             shutil.copyfile(place, index)  # git then hashes only what has changed
+            self._unfilter()
         ours = (f":(exclude,top,glob){_first_too(path)}" for path in self.own)
         others = (f":(exclude,top,literal){path}" for path in self.repositories())
         # By stdin, since there may be many.
@@ -84,6 +82,26 @@ class Worktree(msgspec.Struct, frozen=True):
         pathspecs = "\0".join(listed).encode("utf-8", "surrogateescape")
         self._git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", said=pathspecs)
         return self._git("write-tree").decode().strip()
+
+    def _unfilter(self) -> None:
+        """Let our index forget when files with a filter changed last: they are added anew.
+
+        The user's index holds them as their filter made them, and no filter runs here: the
+        content itself would be in no tree, and an undo could not bring it back.
+        """
+        with _told():
+            configured = {*self._program.filters()}
+        if not configured:
+            return
+        entries = self._git("ls-files", "-z", "--stage").split(b"\0")
+        paths = {entry.partition(b"\t")[2]: entry for entry in entries if entry}
+        said = b"".join(path + b"\0" for path in paths)
+        facts = self._git("check-attr", "-z", "--stdin", "filter", said=said).split(b"\0")
+        rows = zip(facts[0::3], facts[2::3], strict=False)
+        filtered = [paths[path] for path, name in rows if os.fsdecode(name) in configured]
+        if filtered:
+            said = b"".join(entry + b"\0" for entry in filtered)
+            self._git("update-index", "-z", "--index-info", said=said)
 
     def repositories(self) -> tuple[str, ...]:
         """Repositories within this one, submodules too: their files are not ours to describe."""
@@ -96,7 +114,8 @@ class Worktree(msgspec.Struct, frozen=True):
     def status(self) -> dict[str, tuple[str, int, int]]:
         """What differs from HEAD or is new, cheaply: by name, size and time, nothing is read."""
         listed = self._git(
-            "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"
+            *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"),
+            "--ignore-submodules=all",
         )
         found: dict[str, tuple[str, int, int]] = {}
         for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
@@ -107,11 +126,11 @@ class Worktree(msgspec.Struct, frozen=True):
 
     def difference(self, before: str, after: str) -> bytes:
         """What leads from one tree to the other, as a patch that git can apply and reverse."""
-        return self._git(*_DIFF, "-p", "--binary", "--full-index", before, after)
+        return self._git(*_DIFF, "-p", "--binary", "--full-index", *_trees(before, after))
 
     def touched(self, before: str, after: str) -> tuple[str, ...]:
         """The paths that differ, relative to the top of the work tree."""
-        listed = self._git(*_DIFF, "--name-only", "-z", before, after)
+        listed = self._git(*_DIFF, "--name-only", "-z", *_trees(before, after))
         names = listed.decode("utf-8", "surrogateescape").split("\0")
         return tuple(sorted(name for name in names if name))
 
@@ -132,9 +151,9 @@ class Worktree(msgspec.Struct, frozen=True):
         """Apply a patch in reverse to copies of its files, with the settings of this work tree."""
         words = _reversing(patch, without)
         home = _path(self._git("rev-parse", "--absolute-git-dir"))
-        env = git.clean_environment(self.environment)
-        env |= {"GIT_DIR": home, "GIT_WORK_TREE": str(copies)}
-        _run([*_GIT, *words], copies, env)
+        place = git.Git(copies, self.environment, git.LONG_TIMEOUT)
+        with _told():
+            place.run(*words, GIT_DIR=home, GIT_WORK_TREE=str(copies))
 
     def _reverse(self, patch: Path, without: Sequence[str], *how: str) -> bytes:
         return self._git(*_reversing(patch, without), *how)
@@ -144,20 +163,40 @@ class Worktree(msgspec.Struct, frozen=True):
         shutil.rmtree(self.folder / "objects", ignore_errors=True)
         (self.folder / "index").unlink(missing_ok=True)
 
-    def _git(self, *words: str, said: bytes = b"") -> bytes:
-        env = git.clean_environment(self.environment)
-        if (self.folder / "objects").is_dir():
-            env |= self._own_store(env)
-        return _run([*_GIT, *words], self.top, env, said)
+    @property
+    def _program(self) -> git.Git:
+        # The objects live as long as the step: compressing them would take longer.
+        config = (("core.looseCompression", "0"),)
+        return git.Git(self.top, self.environment, git.LONG_TIMEOUT, config)
 
-    def _own_store(self, env: Mapping[str, str]) -> dict[str, str]:
-        objects = _run([*_GIT, "rev-parse", "--git-path", "objects"], self.top, env)
-        theirs = self.top / _path(objects)
+    def _git(self, *words: str, said: bytes = b"") -> bytes:
+        with _told():
+            own = self._own_store() if (self.folder / "objects").is_dir() else {}
+            return self._program.run(*words, said=said, **own)
+
+    def _own_store(self) -> dict[str, str]:
+        theirs = self.top / _path(self._program.run("rev-parse", "--git-path", "objects"))
         return {
             "GIT_INDEX_FILE": str(self.folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(self.folder / "objects"),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(theirs),
         }
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except git.GitError as trouble:
+        raise WorktreeError(trouble.reason) from None
+
+
+def _trees(*ids: str) -> tuple[str, ...]:
+    """Trees as arguments. They come from a journal: what is no object id might be an option."""
+    for one in ids:
+        if not _OBJECT.fullmatch(one):
+            raise WorktreeError(f"{one!r} is no object id")
+    return ("--end-of-options", *ids)
 
 
 def _reversing(patch: Path, without: Sequence[str]) -> list[str]:
@@ -186,24 +225,3 @@ def _first_too(path: str) -> str:
     """The same, and a pattern from its first sign on."""
     rest = _literal(path)
     return rest if rest.startswith(("[", "\\")) else f"\\{rest}"
-
-
-def _run(argv: Sequence[str], cwd: Path, env: Mapping[str, str], said: bytes = b"") -> bytes:
-    try:
-        done = subprocess.run(
-            argv,
-            cwd=cwd,
-            env=dict(env),
-            input=said,
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as trouble:
-        raise WorktreeError(str(trouble)) from None
-    if done.returncode < 0:
-        raise WorktreeError(f"git was ended by signal {-done.returncode}")
-    if done.returncode != 0:
-        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise WorktreeError(told[0] if told else "git failed without a word")
-    return done.stdout

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from oraclepack.adapters import files
-from oraclepack.adapters.changed import changed_files
+from oraclepack.adapters.git import changed_files
 from oraclepack.adapters.surroundings import environment
 from oraclepack.adapters.tickets import list_files
 from oraclepack.app.tickets import Desk
