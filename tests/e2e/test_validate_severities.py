@@ -10,6 +10,7 @@ from oraclepack.lint.rule import Rule
 
 ALWAYS = ("error", "error")
 STRICTLY = ("warning", "error")
+SILENTLY = ("silent", "error")
 NEVER = ("warning", "warning")
 ADVICE = ("advice", "advice")
 
@@ -24,7 +25,7 @@ WEIGHTS = {
     "step-out-of-order": ALWAYS,
     "duplicate-step": ALWAYS,
     "too-many-steps": ALWAYS,
-    "wrong-step-count": STRICTLY,
+    "wrong-step-count": SILENTLY,
     "foreign-line-ends": ADVICE,
     "unknown-allow": NEVER,
     "useless-allow": NEVER,
@@ -32,7 +33,7 @@ WEIGHTS = {
     "unheard-directive": NEVER,
     # bash
     "orphaned-flag": ALWAYS,
-    "comment-in-wrapped-call": NEVER,
+    "comment-in-wrapped-call": ALWAYS,
     "bash-syntax": ALWAYS,
     "crosses-step-boundary": ALWAYS,
     "shellcheck-error": STRICTLY,
@@ -84,7 +85,9 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.id} {rule.name}")
 def test_the_weight_of_a_rule(rule: Rule) -> None:
-    assert (rule.severity.value, rule.strict.value) == WEIGHTS[rule.name]
+    default = "silent" if rule.only_strict else rule.severity.value
+
+    assert (default, rule.strict.value) == WEIGHTS[rule.name]
 
 
 def test_no_rule_has_vanished() -> None:

@@ -31,6 +31,8 @@ class RuleDoc(msgspec.Struct, frozen=True):
     example_kind: ExampleKind
     bad: str
     good: str
+    only_strict: bool = False
+    """It has nothing to say without `--strict`."""
 
 
 class Explained(msgspec.Struct, frozen=True):

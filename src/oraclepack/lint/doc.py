@@ -28,6 +28,7 @@ def doc_of(rule: Rule) -> RuleDoc:
         name=rule.name,
         severity=rule.severity,
         strict_severity=rule.strict,
+        only_strict=rule.only_strict,
         can_be_allowed=not is_binding(rule),
         summary=_flowing(text[: marks[0].start()] if marks else text),
         why=parts.get("Why", ""),
@@ -72,6 +73,8 @@ def doc_text(doc: RuleDoc) -> str:
 
 
 def _weight(doc: RuleDoc) -> str:
+    if doc.only_strict:
+        return f"{doc.strict_severity} with --strict, silent without"
     if doc.severity is doc.strict_severity:
         return doc.severity
     return f"{doc.severity}, with --strict {doc.strict_severity}"
@@ -130,10 +133,14 @@ def rules_page(rules: Sequence[Rule]) -> str:
 def _table(docs: Iterable[RuleDoc]) -> str:
     head = "| rule | name | default | strict | demands |\n|---|---|---|---|---|\n"
     return head + "".join(
-        f"| {doc.rule} | [{doc.name}](#{doc.rule.lower()}-{doc.name}) | {doc.severity} |"
+        f"| {doc.rule} | [{doc.name}](#{doc.rule.lower()}-{doc.name}) | {_default(doc)} |"
         f" {doc.strict_severity} | {_cell(doc.summary)} |\n"
         for doc in docs
     )
+
+
+def _default(doc: RuleDoc) -> str:
+    return "silent" if doc.only_strict else doc.severity
 
 
 def _cell(text: str) -> str:

@@ -22,7 +22,11 @@ def lint(
     `select` and `ignore` take ids, names and the beginnings of ids ("OP4"); nothing selected
     means everything, and `ignore` has the last word.
     """
-    asked = tuple(rule for rule in rules if _is_asked(rule, select, ignore))
+    asked = tuple(
+        rule
+        for rule in rules
+        if _is_asked(rule, select, ignore) and (strict or not rule.only_strict)
+    )
     found = dict.fromkeys(
         finding
         for rule in asked

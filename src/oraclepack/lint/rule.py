@@ -69,3 +69,5 @@ class Rule(msgspec.Struct, frozen=True):
     strict: Severity
     """What it weighs under `--strict`."""
     check: Callable[[Subject], Iterator[Problem]]
+    only_strict: bool = False
+    """It has nothing to say without `--strict`."""

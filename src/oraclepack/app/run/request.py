@@ -84,7 +84,7 @@ def request_for(
         settings=_recorded(settings),
         import_state=Path(asked.import_state) if asked.import_state else None,
         min_completion=settings[rs.MIN_COMPLETION],
-        check=partial(_refuse_broken, pack, root) if settings[rs.VALIDATE] else None,
+        check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
     )
 
 
@@ -156,19 +156,21 @@ def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[s
     return {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(given.items())}
 
 
-def _refuse_broken(pack: Pack, root: Path) -> None:
+def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
     from oraclepack.adapters.syntax import start_reading  # noqa: PLC0415 - for a new run only
 
     # Bash reads the block while the rules are loaded.
     bash = start_reading(pack.block) if pack.block is not None else None
     from oraclepack.app.runnable import errors_that_stop  # noqa: PLC0415 - the rules
 
-    errors = errors_that_stop(pack, root, bash)
+    strict = settings[STRICT]
+    errors = errors_that_stop(pack, root, bash, settings if strict else None)
     if not errors:
         return
     first = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     raise InvalidPackError(
         f"{pack.path}:{first.span.line}:{first.span.column} {first.rule} {first.message}{more}",
-        hint=f"oraclepack validate {pack.path} shows all; --no-validate runs it all the same",
+        hint=f"oraclepack validate {'--strict ' if strict else ''}{pack.path} shows all; "
+        "--no-validate runs it all the same",
     )

@@ -199,8 +199,8 @@ RULES = (
     Rule(
         "OP202",
         "comment-in-wrapped-call",
-        Severity.WARNING,
-        Severity.WARNING,
+        Severity.ERROR,
+        Severity.ERROR,
         comment_in_wrapped_call,
     ),
     Rule("OP203", "bash-syntax", Severity.ERROR, Severity.ERROR, bash_syntax),

@@ -137,7 +137,7 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
     """A strict pack has exactly 20 steps.
 
     Why: the strict format promises 20 questions to everything that reads its answers. Without
-    `--strict` any number from 1 to 99 runs, and this only warns.
+    `--strict` any number from 1 to 99 is fine, and this says nothing.
     Mend: add or remove steps; `oraclepack generate` writes 20.
 
     Bad::
@@ -163,5 +163,12 @@ RULES = (
     Rule("OP107", "step-out-of-order", Severity.ERROR, Severity.ERROR, step_out_of_order),
     Rule("OP108", "duplicate-step", Severity.ERROR, Severity.ERROR, duplicate_step),
     Rule("OP109", "too-many-steps", Severity.ERROR, Severity.ERROR, too_many_steps),
-    Rule("OP110", "wrong-step-count", Severity.WARNING, Severity.ERROR, wrong_step_count),
+    Rule(
+        "OP110",
+        "wrong-step-count",
+        Severity.WARNING,
+        Severity.ERROR,
+        wrong_step_count,
+        only_strict=True,
+    ),
 )

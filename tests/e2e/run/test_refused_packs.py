@@ -1,0 +1,62 @@
+"""What keeps `run` from starting: exit 2, nothing called, nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import tree
+from tests.e2e.run.project import Project, Zygote, a_project, asking
+
+ASKS = "oracle -p why --write-output out/a.md"
+
+
+@pytest.mark.parametrize(
+    ("bash", "args", "reason"),
+    [
+        pytest.param(
+            '# 01) a\noracle -p "What does `touch ran` break?" --write-output out/a.md',
+            (),
+            "pack.md:5:22 OP210 bash would run `touch ran` instead of sending the text",
+            id="backquotes in a prompt",
+        ),
+        pytest.param(
+            "# 01) a\noracle --write-output out/a.md # where\n  -p why",
+            (),
+            "pack.md:5:32 OP202 this comment ends the call in the middle (and 1 more)",
+            id="a comment in a wrapped call",
+        ),
+        pytest.param(
+            f"# 01) a\n{ASKS}",
+            ("--strict",),
+            "pack.md:3:1 OP110 1 step; --strict wants 20 (and 1 more)",
+            id="a pack that is not strict",
+        ),
+    ],
+)
+def test_a_pack_that_is_refused(
+    tmp_path: Path, zygote: Zygote, bash: str, args: tuple[str, ...], reason: str
+) -> None:
+    project = a_project(tmp_path, zygote, f"{bash}\n")
+    before = tree(project.root)
+
+    ran = project.run(*args)
+
+    assert (ran.code, ran.envelope["error"]["code"]) == (2, "INVALID_PACK")
+    assert ran.envelope["error"]["message"] == reason
+    assert project.oracle.calls == []
+    assert tree(project.root) == before
+
+
+def test_a_pack_that_is_not_strict_runs_without_the_flag(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{asking(1)}")
+
+    assert project.run().code == 0
+
+
+def test_the_pipeline_is_strict_as_well(tmp_path: Path, zygote: Zygote) -> None:
+    project: Project = a_project(tmp_path, zygote, f"mkdir -p out\n{asking(1)}")
+
+    ran = project.start("pipeline", "pack.md", "--strict", "--json").wait()
+
+    assert ran.code == 2
+    assert project.oracle.calls == []
