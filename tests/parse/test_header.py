@@ -31,6 +31,23 @@ def a_comment(text: str) -> Comment:
         ("# 07) ROI=1 ROI=2", "07", "", {"ROI": "1"}),
         ("# 07) category= ROI=2", "07", "", {"category": "", "ROI": "2"}),
         ("# 07) xROI=2", "07", "xROI=2", {}),
+        ("# 02) ROI=0.5 low value", "02", "low value", {"ROI": "0.5"}),
+        ("# 02) (ROI=4.5) Title", "02", "Title", {"ROI": "4.5"}),
+        ("# 02) Title (ROI=4.5)", "02", "Title", {"ROI": "4.5"}),
+        ("# 02) Title [ROI=4.5, effort=2] more", "02", "Title more", {"ROI": "4.5", "effort": "2"}),
+        ("# 01 — ROI=4.5 — Title", "01", "Title", {"ROI": "4.5"}),
+        ("# 01 - Title - ROI=4.5 - more", "01", "Title - more", {"ROI": "4.5"}),
+        ("# 01) Title ROI=4.5 more words", "01", "Title more words", {"ROI": "4.5"}),
+        ("# 01) Title, ROI=4", "01", "Title", {"ROI": "4"}),
+        ("# 01) **ROI=4** Title", "01", "Title", {"ROI": "4"}),
+        (
+            "# 01) ROI=2 category=UX flows and more",
+            "01",
+            "",
+            {"ROI": "2", "category": "UX flows and more"},
+        ),
+        ("# 01) ROI=4,5 impact=high", "01", "", {"ROI": "4,5", "impact": "high"}),
+        ("# 01) ROI=... Title", "01", "", {"ROI": "... Title"}),
     ],
 )
 def test_a_header_is_read(text: str, step: str, title: str, attributes: dict[str, str]) -> None:
@@ -73,6 +90,12 @@ def test_the_older_spelling_in_the_body_fills_what_the_header_lacks() -> None:
         "impact": ("5", BLOCK_LINE + 2),
         "category": ("UX flows", BLOCK_LINE + 3),
     }
+
+
+def test_words_behind_a_number_in_the_body_do_not_count() -> None:
+    step = a_pack("# 01) a\n# ROI: 3.25 (rather high)\n# Impact: High\ntrue\n").steps[0]
+
+    assert (step.number("ROI"), step.attribute("impact")) == (3.25, "High")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,17 @@ HEADER = regex(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$
 NUMBERED = regex(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """The same with any number of digits: what a header with a slip looks like."""
 
-_FIELD = regex(rf"(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})\s*=\s*", re.IGNORECASE)
+_NUMBERS = ("ROI", "impact", "confidence", "effort")
+_FIELD = regex(
+    rf"(?:(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})"
+    rf"|(?<=[(\[{{,;:|*—–])(?P<number>{'|'.join(_NUMBERS)}))\s*=\s*",
+    re.IGNORECASE,
+)
+_NUMBER = regex(r"[0-9]+(?:\.[0-9]+)?(?=[\s)\]}|*—–]|[,;:](?:\s|$)|$)")
+"""A number that other words may follow: `ROI=0.5 low value`, `(ROI=4.5)`."""
+_EMPTY_BRACKETS = regex(r"\(([\s,;|]*)\)|\[([\s,;|]*)\]|\{([\s,;|]*)\}|\*{4}")
+_SEPARATORS = regex(r"(?<!\S)([—–|-])(?:\s+[—–|-])+(?!\S)")
+_TITLE_ENDS = " \t,;|—–-"
 _OLD_FIELD = regex(
     rf"#\s*(?P<key>{'|'.join(HEADER_FIELDS)})\s*:\s*(?P<value>\S.*?)\s*$", re.IGNORECASE
 )
@@ -46,8 +56,9 @@ def with_old_fields(header: Header, comments: Iterable[Comment]) -> Header:
         match = _OLD_FIELD.match(comment.text) if comment.top_level else None
         if match is not None:
             key = _SPELLING[match["key"].lower()]
-            value = _within(comment.span, match.start("value"), match.end("value"))
-            found.setdefault(key, Attribute(match["value"], value))
+            text = _counted(key, match["value"])
+            value = _within(comment.span, match.start("value"), match.start("value") + len(text))
+            found.setdefault(key, Attribute(text, value))
     if not found:
         return header
     merged = found | dict(header.attributes)
@@ -65,17 +76,36 @@ def read_directives(comments: Iterable[Comment]) -> tuple[Directive, ...]:
 
 
 def _attributes(rest: str, offset: int, span: Span) -> tuple[Mapping[str, Attribute], str]:
-    """The attributes of a header text; a value ends where the next known key starts."""
+    """The attributes of a header text, and its title.
+
+    A value ends where the next known key starts, a number where it ends: the words behind it belong
+    to the title.
+    """
     keys = list(_FIELD.finditer(rest))
     if not keys:
         return {}, rest.strip()
     attributes: dict[str, Attribute] = {}
     ends = [key.start() for key in keys[1:]] + [len(rest)]
+    words = [rest[: keys[0].start()]]
     for key, end in zip(keys, ends, strict=True):
-        text = rest[key.end() : end].rstrip()
+        name = _SPELLING[(key["key"] or key["number"]).lower()]
+        text = _counted(name, rest[key.end() : end].rstrip())
         where = _within(span, offset + key.end(), offset + key.end() + len(text))
-        attributes.setdefault(_SPELLING[key["key"].lower()], Attribute(text, where))
-    return attributes, rest[: keys[0].start()].strip()
+        attributes.setdefault(name, Attribute(text, where))
+        words.append(rest[key.end() + len(text) : end])
+    return attributes, _title("".join(words))
+
+
+def _counted(name: str, text: str) -> str:
+    """The value without the words behind its number, if it is one that counts."""
+    number = _NUMBER.match(text) if name in _NUMBERS else None
+    return text if number is None else number[0]
+
+
+def _title(words: str) -> str:
+    """The words that are left of a header, without the brackets and dashes around what was cut."""
+    joined = " ".join(_EMPTY_BRACKETS.sub(" ", words).split())
+    return _SEPARATORS.sub(r"\1", joined).strip(_TITLE_ENDS)
 
 
 def _within(span: Span, start: int, end: int) -> Span:

@@ -294,3 +294,27 @@ def test_a_failed_prelude_says_why(tmp_path: Path, zygote: Zygote) -> None:
 
     assert error["message"].startswith("the prelude failed: exit code 4")
     assert error["retryable"] is False
+
+
+FORMS = (
+    "# 01) ROI=0.5 low value",
+    "# 02) (ROI=0.5) low value",
+    "# 03 — ROI=0.5 — low value",
+    "# 04) low ROI=0.5 value",
+    "# 05) low value\n# ROI: 0.5",
+    "# 06) low value ROI=0.5 impact=1 confidence=0.5 effort=1",
+    "# 07) high value (ROI=4.5)",
+    "# 08) high value\n# Impact: High\n# ROI: 3.25",
+)
+
+
+def test_a_threshold_hears_every_form_of_the_score(tmp_path: Path, zygote: Zygote) -> None:
+    steps = "\n".join(f"{header}\ntouch ran-{header[2:4]}" for header in FORMS)
+    project = a_project(tmp_path, zygote, f"{steps}\n")
+
+    ran = project.run("--roi-threshold", "3")
+
+    assert (ran.code, ran.data["completed_steps"]) == (0, ["07", "08"])
+    assert sorted(path.name for path in project.root.glob("ran-*")) == ["ran-07", "ran-08"]
+    listed = project.start("list", "pack.md", "--json").wait().data["steps"]
+    assert [step["title"] for step in listed] == ["low value"] * 6 + ["high value"] * 2
