@@ -31,6 +31,7 @@ WEIGHTS = {
     "useless-allow": NEVER,
     "reasonless-allow": NEVER,
     "unheard-directive": NEVER,
+    "swallowed-header": NEVER,
     # bash
     "orphaned-flag": ALWAYS,
     "comment-in-wrapped-call": ALWAYS,

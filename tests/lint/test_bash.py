@@ -81,6 +81,22 @@ def test_what_bash_makes_of_lines(bash: str, expected: list[Row]) -> None:
         pytest.param("x=\"$(cat <<'P'\nit's what's\nP\n)\"", [], id="two apostrophes"),
         pytest.param('x="$(cat <<\'P\'\nsay "it\'s"\nP\n)"', [], id="an apostrophe in quotes"),
         pytest.param("cat <<'P'\nit's\nP", [], id="outside a substitution"),
+        pytest.param("x=$(cat <<'P'\nit's\nP\n)", [(2, "OP206")], id="without quotes around it"),
+        pytest.param("x=$(cat <<'P'\n# it's\nP\n)", [], id="what looks like a comment"),
+        pytest.param(
+            "x=\"$(cat <<'P'\n# it's\nP\n)\"", [(2, "OP206")], id="no comment between quotes"
+        ),
+        pytest.param("x=`cat <<'P'\nit's\nP\n`", [], id="in backquotes"),
+        pytest.param(
+            "x=$(cat <<'P'; cat <<'Q'\nit's\nP\nthat's\nQ\n)", [], id="a partner further on"
+        ),
+        pytest.param("x=$(cat <<'P'\nit\\'s\nP\n)", [], id="an escaped apostrophe"),
+        pytest.param("x=$(cat <<'P'\na ` b\nP\n)", [(2, "OP206")], id="a backquote"),
+        pytest.param("x=$(cat <<'P'\nsay \"a\nP\n)", [(2, "OP206")], id="a double quote"),
+        pytest.param(
+            "mapfile -t x < <(cat <<'P'\nit's\nP\n)", [(1, "OP207"), (2, "OP206")], id="<(…)"
+        ),
+        pytest.param("(cat <<'P'\nit's\nP\n)", [], id="in a subshell"),
         pytest.param("mapfile -t x < a\nmapfile -t y < b", [(1, "OP207")], id="mapfile, told once"),
         pytest.param("readarray x < a", [(1, "OP207")], id="readarray"),
         pytest.param("declare -A map", [(1, "OP207")], id="an associative array"),

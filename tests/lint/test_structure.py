@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.core.finding import Severity
-from tests.packs import findings_of, pack_text, places, some_steps, strict_text
+from tests.packs import BLOCK_LINE, findings_of, pack_text, places, some_steps, strict_text
 
 STEP = "# 01) a\ntrue\n"
 SELECTED = tuple(f"OP{number}" for number in (*range(101, 110), 111))
@@ -93,3 +93,48 @@ def test_the_hint_names_the_block_that_was_meant() -> None:
 
 def test_a_strict_pack_has_no_findings_of_structure_or_bash() -> None:
     assert findings_of(strict_text(), strict=True, select=("OP1", "OP2")) == ()
+
+
+@pytest.mark.parametrize(
+    ("bash", "merged"),
+    [
+        pytest.param("# 01) a\ntrue\n  # 02) b\ntrue", [(3, "02", "step 01")], id="indented"),
+        pytest.param("# 01) a\ntrue\n# 2) b\ntrue", [(3, "02", "step 01")], id="one digit"),
+        pytest.param("# 01) a\ntrue\n## 02) b\ntrue", [(3, "02", "step 01")], id="two signs"),
+        pytest.param("# 01) a\ntrue\n# 02: b\ntrue", [(3, "02", "step 01")], id="a colon"),
+        pytest.param("# 01) a\ntrue\n# 02. b\ntrue", [(3, "02", "step 01")], id="a dot"),
+        pytest.param(
+            "# 01) a\ntrue\n# 2) b\ntrue\n# 3) c\ntrue",
+            [(3, "02", "step 01"), (5, "03", "step 01")],
+            id="two in a row",
+        ),
+        pytest.param(
+            "# 01) a\ntrue\n# 2) b\ntrue\n# 03) c\ntrue", [(3, "02", "step 01")], id="in a gap"
+        ),
+        pytest.param(
+            "# 1: a\ntrue\n# 02) b\ntrue", [(1, "01", "the prelude")], id="before all steps"
+        ),
+        pytest.param("# 01) a\n# 1) one\n# 2) two\ntrue", [], id="a list of its own"),
+        pytest.param("# 01) a\n# 2) b\ntrue\n# 02) c\ntrue", [], id="there is a step 02"),
+        pytest.param("# 01) a\n# 7) b\n# 2024: c\n# 3.5 d\ntrue", [], id="other numbers"),
+        pytest.param("# 01) a\ntrue\n# 2) b", [], id="nothing behind it"),
+        pytest.param("# 01) a\ntrue # 2) b\ntrue", [], id="behind a command"),
+        pytest.param("# 01) a\nif true; then\n  # 2) b\n  true\nfi", [], id="in a construct"),
+        pytest.param("# 01) a\ncat <<E\n# 2) b\nE\ntrue", [], id="in a heredoc"),
+        pytest.param("# 1) set up\ntrue\n# 2) more\ntrue\n# 01) a\ntrue", [], id="a prelude"),
+        pytest.param("# 01) a\n# 2 files are left\ntrue", [], id="a sentence"),
+    ],
+)
+def test_headers_that_are_merged_into_a_step(bash: str, merged: list[tuple[int, str, str]]) -> None:
+    found = findings_of(pack_text(f"{bash}\n"), select=("OP116",))
+
+    assert [(each.span.line - BLOCK_LINE + 1, each.message) for each in found] == [
+        (line, f"no step header: the commands of step {number} are merged into {where}")
+        for line, number, where in merged
+    ]
+
+
+def test_steps_are_not_renumbered_past_a_header_that_was_merged() -> None:
+    text = pack_text("# 01) a\ntrue\n# 2) b\ntrue\n# 03) c\ntrue\n")
+
+    assert all(finding.fix is None for finding in findings_of(text, select=("OP1",)))

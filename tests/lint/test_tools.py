@@ -92,3 +92,9 @@ def test_a_choice_comes_with_what_is_allowed() -> None:
     (found,) = findings(f"{ORACLE} --engine foo", only("OP604", RULES))
 
     assert found.hint == "one of: api, browser"
+
+
+def test_a_placeholder_is_named_at_its_first_brace() -> None:
+    (found,) = findings("  {{oracle_cmd}} \\\n  -p q", only("OP609", RULES))
+
+    assert (found.span.line, found.span.column) == (5, 3)

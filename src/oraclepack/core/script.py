@@ -97,9 +97,15 @@ class Heredoc(msgspec.Struct, frozen=True):
     body: str
     span: Span
     """From the first line of the body to the line of the delimiter."""
-    in_substitution: bool
-    """It stands inside `$(…)`, where old bash versions misread apostrophes."""
     expansions: tuple[Expansion, ...] = ()
+
+
+class Substitution(msgspec.Struct, frozen=True):
+    """A `$(…)` or `<(…)` that holds heredocs, the outermost of several."""
+
+    span: Span
+    quoted: bool
+    """It stands between double quotes."""
 
 
 class Place(StrEnum):
@@ -152,6 +158,8 @@ class Script(msgspec.Struct, frozen=True):
     heredocs: tuple[Heredoc, ...] = ()
     comments: tuple[Comment, ...] = ()
     functions: tuple[str, ...] = ()
+    substitutions: tuple[Substitution, ...] = ()
+    """Those with heredocs inside, which old bash versions misread."""
     texts: Mapping[str, tuple[Expansion, ...]] = msgspec.field(default_factory=dict)
     """By variable: what bash expands in the texts that are assigned to it somewhere."""
     sets: frozenset[str] = frozenset()

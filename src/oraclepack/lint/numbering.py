@@ -1,5 +1,7 @@
 """The step headers of a pack in the order of the text, with those that have a slip."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from oraclepack.core.finding import Edit, Fix
@@ -9,6 +11,7 @@ from oraclepack.core.script import Comment
 from oraclepack.core.source import Span
 
 _DIGITS = regex(r"#\s*(\d+)")
+_LIKE_A_HEADER = regex(r"#+[ \t]*(?P<id>[0-9]{1,2})(?:\)|[:.](?=\s|$)|\s+[—–-](?=\s|$))")
 _STEP_NAMED = regex(r"\d")
 MOST_STEPS = 99
 """A step's name has two digits."""
@@ -46,6 +49,41 @@ def _slip(comment: Comment) -> Numbered:
     return Numbered(match[1], comment.span, digits_span, is_step=False)
 
 
+class Merged(msgspec.Struct, frozen=True):
+    """A comment that was meant to open a step, and the stretch its commands run in instead."""
+
+    number: int
+    comment: Comment
+    step: str | None
+    """None for the prelude."""
+
+
+def merged_headers(pack: Pack) -> Iterator[Merged]:
+    """Comments such as `  # 02) b`, `# 2) b`, `## 02) b`, `# 02: b`, where step 02 is missing.
+
+    The number tells: it is the one after that of the step it stands in, no step has it, and
+    commands follow. A list of its own (`# 1) … # 2) …`) is none of these.
+    """
+    known = {int(step.id) for step in pack.steps}
+    slips = {comment.span for comment in pack.misnumbered}
+    parts = [(0, pack.prelude.script)] if pack.prelude is not None else []
+    for number, script in (*parts, *((int(step.id), step.script) for step in pack.steps)):
+        likely = [
+            (int(match["id"]), comment)
+            for comment in script.comments
+            if comment.top_level and not comment.trailing and comment.span not in slips
+            if (match := _LIKE_A_HEADER.match(comment.text)) is not None
+        ]
+        if number and any(found == 1 for found, _ in likely):
+            continue
+        expected = number + 1
+        for found, comment in likely:
+            follows = any(command.span > comment.span for command in script.commands[-1:])
+            if found == expected and found not in known and follows:
+                yield Merged(found, comment, f"{number:02}" if number else None)
+                expected += 1
+
+
 def renumbering(pack: Pack) -> Fix | None:
     """Number all headers 01, 02, … in order; None where that could change what is meant.
 
@@ -55,6 +93,8 @@ def renumbering(pack: Pack) -> Fix | None:
     """
     headers = numbered(pack)
     if len(headers) > MOST_STEPS or pack.swallowed or _coverage_names_steps(pack):
+        return None
+    if next(merged_headers(pack), None) is not None:
         return None
     if any(not header.is_step and header.span.column > 1 for header in headers):
         return None

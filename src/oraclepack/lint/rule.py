@@ -1,6 +1,6 @@
 """What a rule is: one fault it looks for, how much that weighs, and its own documentation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -43,6 +43,14 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def stretches(self) -> tuple[Stretch, ...]:
         """The prelude and the steps, as wrapping is judged."""
         return tuple(stretches(self.pack, self.lines))
+
+
+def text_between(lines: Sequence[str], span: Span) -> str:
+    """What stands at a stretch of the file that these lines are."""
+    stretch = list(lines[span.line - 1 : span.end_line])
+    if len(stretch) == span.end_line - span.line + 1:
+        stretch[-1] = stretch[-1][: span.end_column - 1]
+    return "\n".join(stretch)[span.column - 1 :]
 
 
 class Problem(msgspec.Struct, frozen=True):

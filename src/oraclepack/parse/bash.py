@@ -13,6 +13,7 @@ from oraclepack.core.script import (
     Place,
     Redirect,
     Script,
+    Substitution,
     Word,
 )
 from oraclepack.core.source import Span
@@ -57,6 +58,7 @@ def read_script(
         heredocs=tuple(sorted(reader.heredocs, key=lambda heredoc: heredoc.span)),
         comments=tuple(sorted(reader.comments, key=lambda comment: comment.span)),
         functions=tuple(reader.functions),
+        substitutions=tuple(sorted(reader.substitutions, key=lambda one: one.span)),
         texts={name: tuple(found) for name, found in reader.variables.held.items()},
         sets=frozenset(sets or ()),
         sets_anything=sets is None or any(map(sets_anything, reader.commands)),
@@ -75,6 +77,7 @@ class _Reader(msgspec.Struct):
     heredocs: list[Heredoc] = msgspec.field(default_factory=list)
     comments: list[Comment] = msgspec.field(default_factory=list)
     functions: dict[str, None] = msgspec.field(default_factory=dict)
+    substitutions: list[Substitution] = msgspec.field(default_factory=list)
     misread: list[Span] = msgspec.field(default_factory=list)
     function: str = ""
     backquoted: bool = False
@@ -113,10 +116,17 @@ class _Reader(msgspec.Struct):
             case kind if kind in _SUBSTITUTIONS:
                 outer = self.backquoted
                 self.backquoted = outer or text_of(node).startswith("`")
+                if not self.backquoted and Place.SUBSTITUTION not in places:
+                    self._with_heredocs(node)
                 self._apart(node, places | {Place.SUBSTITUTION})
                 self.backquoted = outer
             case kind if kind not in _SKIPPED:
                 self._children(node, places)
+
+    def _with_heredocs(self, node: "Node") -> None:
+        if b"<<" in (node.text or b""):
+            quoted = node.parent is not None and node.parent.type == "string"
+            self.substitutions.append(Substitution(self._span(node), quoted))
 
     def _children(self, node: "Node", places: frozenset[Place]) -> None:
         children = node.children
@@ -285,7 +295,6 @@ class _Reader(msgspec.Struct):
             quoted,
             text.text,
             self.place.span(first.start_point, node.end_point),
-            Place.SUBSTITUTION in places,
             text.expansions,
         )
         heredocs.append(heredoc)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.e2e.program import tree
 from tests.e2e.run.project import Project, Zygote, a_project, asking
+from tests.packs import findings_of, pack_text
 
 ASKS = "oracle -p why --write-output out/a.md"
 
@@ -60,3 +61,18 @@ def test_the_pipeline_is_strict_as_well(tmp_path: Path, zygote: Zygote) -> None:
 
     assert ran.code == 2
     assert project.oracle.calls == []
+
+
+def test_the_hint_about_a_missing_guard_can_be_followed_to_the_letter(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    call = 'codex exec "Correct the test." -o out/codex.md'
+    (found,) = findings_of(pack_text(f"# 01) a\n{call}\n"), select=("OP601",))
+    guard = found.hint.removeprefix("put before it: ")
+    text = f"# 01) a\n{guard}\n{call}\n"
+    assert findings_of(pack_text(text), select=("OP601",)) == ()
+
+    ran = a_project(tmp_path, zygote, text).run()
+
+    assert (ran.code, ran.data["failed_step"]) == (0, None)
+    assert ran.data["skipped_steps"] == ["01"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
 from oraclepack.core.source import Span
-from oraclepack.lint.numbering import MOST_STEPS, Numbered, numbered, renumbering
+from oraclepack.lint.numbering import MOST_STEPS, Numbered, merged_headers, numbered, renumbering
 from oraclepack.lint.rule import Problem, Rule, Subject
 
 STRICT_STEPS = 20
@@ -157,6 +157,33 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
         yield Problem(Span.at(block.span.line), message, "leave --strict out, or ask 20 questions")
 
 
+def swallowed_header(subject: Subject) -> Iterator[Problem]:
+    """A comment that looks like the next step header is one.
+
+    Why: `# 2)`, `## 02)`, `# 02:` and an indented `# 02)` are ordinary comments, so that the
+    commands below them run as part of the step before: two questions, one status, one retry.
+    Mend: write `# 02) …` at the start of the line. A numbered list in comments begins with 1.
+
+    Bad::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ## 02) another question
+        oracle -p "How?" --write-output b.md
+
+    Good::
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 02) another question
+        oracle -p "How?" --write-output b.md
+    """
+    for merged in merged_headers(subject.pack):
+        where = f"step {merged.step}" if merged.step else "the prelude"
+        number = f"{merged.number:02}"
+        message = f"no step header: the commands of step {number} are merged into {where}"
+        hint = f"write it as # {number}) at the start of the line"
+        yield Problem(merged.comment.span, message, hint)
+
+
 RULES = (
     Rule("OP105", "no-steps", Severity.ERROR, Severity.ERROR, no_steps),
     Rule("OP106", "malformed-step-number", Severity.ERROR, Severity.ERROR, malformed_step_number),
@@ -171,4 +198,5 @@ RULES = (
         wrong_step_count,
         only_strict=True,
     ),
+    Rule("OP116", "swallowed-header", Severity.WARNING, Severity.WARNING, swallowed_header),
 )

@@ -5,12 +5,18 @@ from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
 from oraclepack.core.regex import regex
-from oraclepack.core.script import Heredoc
+from oraclepack.core.script import Substitution
 from oraclepack.core.source import Span
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Rule, Subject, text_between
 from oraclepack.lint.wrapped import Stretch
 
-_BALANCED = regex(r"""(?:[^'"\\]++|\\.|'[^']*+'|"(?:[^"\\]++|\\.)*+")*+""", re.DOTALL)
+_QUOTE = regex(r"['\"`]")
+_PAIR = (
+    r"""[^'"`\\#]++|\\.|\$'(?:[^'\\]++|\\.)*+'|'[^']*+'|"(?:[^"\\]++|\\.)*+"|`(?:[^`\\]++|\\.)*+`"""
+)
+_PAIRED = regex(rf"(?:{_PAIR}|#)*+", re.DOTALL)
+_PAIRED_OR_COMMENT = regex(rf"(?:(?<=[\s(])#[^\n]*+|{_PAIR}|#)*+", re.DOTALL)
+"""As bash 3.2 reads `$(…)`: outside double quotes it skips what looks like a comment."""
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
 _CASE = regex(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
 _DECLARERS = ("declare", "typeset", "local")
@@ -18,11 +24,14 @@ _MAP = regex(r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t
 
 
 def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
-    """A heredoc inside `$(…)` has its quotes in pairs, apostrophes among them.
+    """The quotes of heredocs inside `$(…)` come in pairs, apostrophes among them.
 
-    Why: bash 3.2 looks for the end of `$(…)` without knowing heredocs, takes an apostrophe for
-    the start of a string, and does not find the end.
-    Mend: write the word without its apostrophe, or use a newer bash.
+    Why: bash 3.2 looks for the end of `$(…)` without knowing heredocs. It pairs quotes, apostrophes
+    and backquotes as it meets them, and does not find the end where one has no partner. Two
+    apostrophes are a pair, one between double quotes needs none, nor does one in a line that looks
+    like a comment, if no double quotes stand around the `$(…)`.
+    Mend: write the word without its apostrophe, read the heredoc with `read -r -d ''` instead, or
+    use a newer bash.
 
     Bad::
         # 01) one question
@@ -39,23 +48,27 @@ def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
         )"
     """
     for stretch in subject.stretches:
-        for heredoc in stretch.script.heredocs:
-            place = _unclosed_quote(heredoc) if heredoc.in_substitution else None
+        for substitution in stretch.script.substitutions:
+            place = _unclosed_quote(substitution, subject.lines)
             if place is not None:
                 message = "bash 3.2 cannot read this heredoc in $(…): a quote without a partner"
                 yield Problem(place, message, "reword it without the apostrophe or quote")
 
 
-def _unclosed_quote(heredoc: Heredoc) -> Span | None:
-    if "'" not in heredoc.body and '"' not in heredoc.body:
+def _unclosed_quote(substitution: Substitution, lines: list[str]) -> Span | None:
+    """Where the quote stands that is still open where the substitution ends."""
+    span = substitution.span
+    text = text_between(lines, span)[:-1]
+    if not _QUOTE.search(text):
         return None
-    match = _BALANCED.match(heredoc.body)
-    end = match.end() if match else 0
-    if heredoc.body[end : end + 1] not in {"'", '"'}:
+    paired = _PAIRED if substitution.quoted else _PAIRED_OR_COMMENT
+    match = paired.match(text, len("$("))
+    end = match.end() if match else len(text)
+    if end >= len(text):
         return None
-    before = heredoc.body[:end]
-    line = heredoc.span.line + before.count("\n")
-    return Span.at(min(line, heredoc.span.end_line), end - before.rfind("\n"))
+    before = text[:end]
+    column = end - before.rfind("\n") if "\n" in before else span.column + end
+    return Span.at(span.line + before.count("\n"), column)
 
 
 def needs_bash_4(subject: Subject) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from oraclepack.core.finding import Edit, Fix, Severity
 from oraclepack.core.script import Expansion, ExpansionKind
 from oraclepack.lint.prompt_texts import MEANT, PromptText, escapes
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Rule, Subject, text_between
 
 _LONGEST = 40
 ABOUT_PROMPTS = frozenset({"OP203", "OP210", "OP211", "OP212"})
@@ -94,7 +94,9 @@ def command_in_prompt(subject: Subject) -> Iterator[Problem]:
 
 def _is_plain(subject: Subject, expansion: Expansion) -> bool:
     """It stands on one line and quotes nothing by a backslash."""
-    return expansion.span.line == expansion.span.end_line and "\\" not in _text(subject, expansion)
+    return expansion.span.line == expansion.span.end_line and "\\" not in text_between(
+        subject.lines, expansion.span
+    )
 
 
 def empty_variable_in_prompt(subject: Subject) -> Iterator[Problem]:
@@ -139,16 +141,8 @@ def _escaped(
 
 def _shown(subject: Subject, expansion: Expansion) -> str:
     """The source of an expansion, on one line and cut where it is long."""
-    text = " ".join(_text(subject, expansion).split())
+    text = " ".join(text_between(subject.lines, expansion.span).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _text(subject: Subject, expansion: Expansion) -> str:
-    span, lines = expansion.span, subject.lines
-    stretch = list(lines[span.line - 1 : span.end_line])
-    if len(stretch) == span.end_line - span.line + 1:
-        stretch[-1] = stretch[-1][: span.end_column - 1]
-    return "\n".join([stretch[0][span.column - 1 :], *stretch[1:]]) if stretch else ""
 
 
 RULES = (

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from oraclepack.core.call import ORACLE, FlagFault, FlagProblem, ToolCall
 from oraclepack.core.finding import Severity
 from oraclepack.core.flag_tables import table_of
@@ -25,7 +27,8 @@ def unguarded_tool(subject: Subject) -> Iterator[Problem]:
     """A step that uses codex, gemini or task-master asks first whether it is there.
 
     Why: these tools are optional; a step that checks can say `SKIP` instead of failing halfway.
-    Mend: put `command -v <tool>` before the call.
+    Mend: put `command -v codex >/dev/null || { echo "SKIP: codex not found"; exit 0; }` before the
+    call, or the call into an `if`.
 
     Bad::
         # 01) takes it for granted
@@ -47,7 +50,8 @@ def unguarded_tool(subject: Subject) -> Iterator[Problem]:
                 continue
             named.add(call.tool)
             message = f"{call.spelled} is called without asking whether it is there"
-            hint = f'put before it: command -v {call.spelled} >/dev/null || echo "SKIP: …"'
+            skip = f'{{ echo "SKIP: {call.spelled} not found"; exit 0; }}'
+            hint = f"put before it: command -v {call.spelled} >/dev/null || {skip}"
             yield Problem(call.span, message, hint, step=step.id)
 
 
@@ -243,7 +247,8 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
             name = command.words[0].source if command.words else ""
             if before == "{{" and _OPENED.match(name):
                 message = f"{{{{{name} is a placeholder, not a command"
-                yield Problem(command.span, message, "fill in the template", step=step.id)
+                where = replace(command.span, column=start - 1)
+                yield Problem(where, message, "fill in the template", step=step.id)
         words = [output.path for output in step.outputs]
         words += [each.word for call in step.calls for each in call.attachments]
         for word in words:
