@@ -1,16 +1,21 @@
 """Builders of journals: events with plausible fields, numbered as a journal numbers them."""
 
+import zlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 
 import msgspec
 from hypothesis import strategies as st
 
+from oraclepack.adapters.trust_key import make_key
 from oraclepack.core import journal as j
-from oraclepack.core.journal_line import encode_line
+from oraclepack.core.digest import canonical_line
+from oraclepack.core.journal_line import Link, Signer, encode_line
 from oraclepack.core.result import Cache, Process, RollbackStatus, Status, StepError, Usage
 
 PACK_HASH = "5" * 64
+SIGNER = Signer(b"a test key, 32 bytes of it or less", "2026-03-01__abc1234__55555555")
 
 
 def at(second: int) -> str:
@@ -84,14 +89,31 @@ def a_step(step: str, status: Status = Status.OK, attempt: int = 1) -> list[j.Kn
     return [started(step, attempt), *made, finished(step, status, attempt)]
 
 
-def in_file(events: Iterable[j.KnownEvent]) -> bytes:
+def in_file(events: Iterable[j.KnownEvent], signer: Signer = SIGNER) -> bytes:
     """The bytes of a journal file that holds these events."""
-    crc = 0
+    link = Link()
     lines = []
     for event in events:
-        line, crc = encode_line(event, crc)
+        line, link = encode_line(event, link, signer)
         lines.append(line)
     return b"".join(lines)
+
+
+def unsigned(events: Iterable[j.KnownEvent]) -> bytes:
+    """The same as oraclepack 0.1.0 wrote it, or anybody who ships a journal."""
+    crc, lines = 0, []
+    for event in events:
+        payload = canonical_line(event)
+        crc = zlib.crc32(payload, crc)
+        lines.append(b'{"crc":"%08x","e":%s}\n' % (crc, payload))
+    return b"".join(lines)
+
+
+def write_journal(directory: Path, *events: j.Event) -> Path:
+    """A journal in a run directory, signed with the key of the user who runs the test."""
+    path = directory / "journal.jsonl"
+    path.write_bytes(in_file(numbered(*events), Signer(make_key(), directory.name)))
+    return path
 
 
 def _some(event: type[j.Event], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[j.Event]:
@@ -137,6 +159,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
         left=st.sampled_from([(), ("a.md",)]),
     ),
     _some(j.Imported, source=st.just("x.state.json"), sha256=st.just("0")),
+    _some(j.RunTrusted, reason=st.sampled_from(["unsigned", "other_key"])),
     _some(j.Warned, message=st.text(max_size=5)),
     _some(j.SessionFinished, exit_code=_SMALL),
     _some(j.RunFinished, ok=st.booleans()),

@@ -152,6 +152,9 @@ A setting may be given in several places. The first of these wins:
    variable `ORACLEPACK_CONFIG` names another one),
 6. the default.
 
+`ORACLEPACK_TRUST_KEY` is no setting: it holds a key that machines share (see
+[security](security.md#runs-and-caches-that-are-not-yours)), and is read from the environment alone.
+
 A bad value is an error that names its source, also where a stronger source hides it. An unknown
 key is an error; an unknown `ORACLEPACK_*` variable is a warning.
 

@@ -6,7 +6,7 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
-from tests.events import a_step, created, in_file, numbered, session
+from tests.events import a_step, created, session, write_journal
 
 RUN_ID = "2026-03-01__abc1234__55555555"
 
@@ -15,7 +15,7 @@ def a_run(root: Path, *events: j.Event, run_id: str = RUN_ID) -> RunDir:
     """A run whose journal holds these events."""
     run = RunDir(root, run_id)
     run.create()
-    run.journal.write_bytes(in_file(numbered(*events)))
+    write_journal(run.path, *events)
     return run
 
 

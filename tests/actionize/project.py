@@ -8,7 +8,7 @@ from oraclepack.core.backlog import Export, Record
 from oraclepack.core.digest import sha256_text
 from oraclepack.parse.pack import parse_pack
 from tests.actionize.answers import direct
-from tests.events import created, finished, in_file, numbered, started
+from tests.events import created, finished, started, write_journal
 from tests.packs import pack_text
 
 RUN_ID = "2026-03-01__abc1234__55555555"
@@ -63,7 +63,7 @@ class Project:
         self.events += [started(step), *calls, output, finished(step)]
 
     def actionize(self, *exports: Export) -> Done:
-        (self.run / "journal.jsonl").write_bytes(in_file(numbered(*self.events)))
+        write_journal(self.run, *self.events)
         return actionize_request(Request(run_dir=str(self.run), exports=exports), self.root)
 
     def records(self) -> dict[str, Record]:

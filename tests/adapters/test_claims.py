@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.claims import Claim, claim
+from oraclepack.adapters.claims import Claim, claim, foreign_claims, take_over
+from oraclepack.core.digest import canonical_line
 from oraclepack.core.errors import WorldError
 from oraclepack.core.journal import InvocationIntent
 from oraclepack.core.result import Process
@@ -95,3 +96,42 @@ def test_where_no_file_can_be_made(tmp_path: Path) -> None:
 
     with pytest.raises(WorldError):
         claim(tmp_path / "cache", KEY)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(canonical_line(an_intent(4711)), id="as of oraclepack 0.1.0"),
+        pytest.param(
+            b'{"mac":"%s","e":%s}' % (b"0" * 32, canonical_line(an_intent(4711))),
+            id="an invented signature",
+        ),
+    ],
+)
+def test_what_nobody_has_signed_tells_of_no_call_until_it_is_taken_over(
+    tmp_path: Path, line: bytes
+) -> None:
+    path = tmp_path / f"{KEY}.asking"
+    path.write_bytes(line + b"\n")
+
+    held = claimed(tmp_path)
+    assert (held.left, held.is_unsigned) == (None, True)
+    held.release()
+    assert path.read_bytes() == line + b"\n", "it is not ours to remove"
+
+    assert foreign_claims(tmp_path) == (path,)
+    assert take_over(path) == 1
+    held = claimed(tmp_path)
+    assert (held.left, held.is_unsigned) == (an_intent(4711), False)
+
+
+def test_a_claim_of_another_question_tells_nothing(tmp_path: Path) -> None:
+    held = claimed(tmp_path)
+    held.note(an_intent())
+    held.release()
+    (tmp_path / f"{KEY}.asking").rename(tmp_path / f"{'b' * 64}.asking")
+
+    other = claim(tmp_path, "b" * 64)
+
+    assert other is not None
+    assert other.left is None

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from oraclepack.adapters.journal import NAME, JournalFile, load
+from oraclepack.adapters.trust_key import make_key
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.result import Move, Status
@@ -58,6 +59,7 @@ def test_an_event_is_one_write_and_one_sync(tmp_path: Path) -> None:
 
 
 def test_a_new_journal_is_known_to_its_directory(tmp_path: Path) -> None:
+    make_key()
     with watched() as operations:
         a_journal(tmp_path).close()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from oraclepack.adapters.journal import load
 from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.trust_key import make_key
 from oraclepack.core.journal import StepFinished
 from tests.adapters.scripted_run import RUN_ID, STEPS, run
 from tests.faults import killed_at, watched
@@ -44,6 +45,7 @@ def what_remains(root: Path) -> dict[str, Any]:
 
 
 def test_a_run_killed_anywhere_ends_the_same(tmp_path: Path) -> None:
+    make_key()
     undisturbed = a_project(tmp_path, "undisturbed")
     with watched() as operations:
         run(undisturbed)

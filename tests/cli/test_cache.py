@@ -27,7 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fill(project: Path) -> AnswerCache:
-    cache = AnswerCache(project / CACHE)
+    cache = AnswerCache(project, project / CACHE)
     for day, (key, parts) in enumerate(KEYS.items(), start=1):
         data = f"answer {key[0]}\n".encode()
         cache.put(

@@ -72,6 +72,7 @@ def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
             "duration_ms": 6000,
             "holder": None,
             "damage": None,
+            "foreign": None,
         }
     ]
 

@@ -1,11 +1,14 @@
 """Reading and writing the lines of a journal."""
 
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
-from oraclepack.core.journal_line import Unknown, encode_line, read_lines
+from oraclepack.core.digest import canonical_line
+from oraclepack.core.journal_line import Link, Signer, Unknown, encode_line, read_lines
 from oraclepack.core.result import Status
 from tests import events as e
 
@@ -15,9 +18,7 @@ LINES = FILE.splitlines(keepends=True)
 
 
 def raw(payload: bytes) -> bytes:
-    """A first line around any payload, with the right checksum."""
-    import zlib  # noqa: PLC0415 - spelled out here so that the format is checked, not repeated
-
+    """A first line around any payload, with the right checksum, as oraclepack 0.1.0 wrote it."""
     return b'{"crc":"%08x","e":%s}\n' % (zlib.crc32(payload), payload)
 
 
@@ -137,15 +138,71 @@ def test_an_unknown_field_is_ignored() -> None:
     ],
 )
 def test_a_line_that_is_no_event_is_damage(payload: bytes) -> None:
-    follow, _ = encode_line(j.Warned(seq=2, message="m"), 0)
+    follow, _ = encode_line(j.Warned(seq=2, message="m"), Link(), e.SIGNER)
 
     assert read_lines(raw(payload) + follow).damage is not None
 
 
 def test_the_form_of_a_line() -> None:
-    line, _ = encode_line(e.numbered(e.finished("01", Status.OK))[0], 0)
-
-    assert line == raw(
+    line, _ = encode_line(e.numbered(e.finished("01", Status.OK))[0], Link(), e.SIGNER)
+    payload = (
         b'{"at":"2026-03-01T10:00:01Z","attempt":1,"duration_ms":5,"exit_code":0,'
         b'"kind":"step_finished","seq":1,"status":"ok","step":"01"}'
     )
+    mac = e.SIGNER.sign(Link(), payload).encode()
+
+    assert line == b'{"crc":"%08x","mac":"%s","e":%s}\n' % (zlib.crc32(mac + payload), mac, payload)
+
+
+MORE = encode_line(e.numbered(*SMALL, j.Warned(message="m"))[-1], read_lines(FILE).end, e.SIGNER)[0]
+FORGED = e.unsigned(SMALL)
+TAKEN = encode_line(
+    e.numbered(*SMALL, j.RunTrusted(reason="unsigned"))[-1], read_lines(FORGED).end, e.SIGNER
+)[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "signer", "signature"),
+    [
+        pytest.param(b"", e.SIGNER, "absent", id="an empty journal"),
+        pytest.param(FILE, e.SIGNER, "valid", id="one of ours"),
+        pytest.param(FILE + MORE, e.SIGNER, "valid", id="one of ours, continued"),
+        pytest.param(FILE + MORE[:-9], e.SIGNER, "valid", id="one of ours with a torn line"),
+        pytest.param(FILE, None, "invalid", id="one of ours where there is no key"),
+        pytest.param(FILE, Signer(b"another", e.SIGNER.run_id), "invalid", id="of another key"),
+        pytest.param(FILE, Signer(e.SIGNER.key, "other"), "invalid", id="of another run"),
+        pytest.param(FORGED, e.SIGNER, "absent", id="of oraclepack 0.1.0"),
+        pytest.param(FORGED + TAKEN, e.SIGNER, "valid", id="of 0.1.0, taken over"),
+    ],
+)
+def test_the_last_signature_decides_whose_it_is(
+    data: bytes, signer: Signer | None, signature: str
+) -> None:
+    reading = read_lines(data, signer)
+
+    assert reading.damage is None
+    assert reading.signature == signature
+
+
+def test_what_others_append_is_noticed() -> None:
+    payload = canonical_line(j.Warned(seq=len(SMALL) + 1, message="m"))
+    forged = zlib.crc32(payload, read_lines(FILE).end.crc)
+    line = b'{"crc":"%08x","e":%s}\n' % (forged, payload)
+
+    reading = read_lines(FILE + line, e.SIGNER)
+
+    assert (len(reading.events), reading.signature) == (len(SMALL) + 1, "absent")
+
+
+def test_what_others_change_before_the_last_line_is_noticed() -> None:
+    """With the checksums made to fit, which are no secret, and all signatures left as they were."""
+    changed, crc = [], 0
+    for line in LINES:
+        mac, payload = line[25:57], line[63:-2].replace(b'"step":"01"', b'"step":"02"')
+        crc = zlib.crc32(payload, zlib.crc32(mac, crc))
+        changed.append(b'{"crc":"%08x","mac":"%s","e":%s}\n' % (crc, mac, payload))
+
+    reading = read_lines(b"".join(changed), e.SIGNER)
+
+    assert (reading.damage, len(reading.events)) == (None, len(SMALL))
+    assert reading.signature == "invalid"

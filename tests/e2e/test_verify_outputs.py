@@ -30,6 +30,15 @@ runpy.run_module("oraclepack", run_name="__main__", alter_sys=True)
 """
 
 
+SHARED_KEY = "5" * 64
+
+
+@pytest.fixture(autouse=True)
+def _one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the run, which was made in another home."""
+    monkeypatch.setenv("ORACLEPACK_TRUST_KEY", SHARED_KEY)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example pack, rehearsed in a copy of what it asks about."""
@@ -39,7 +48,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("src", "docs", "examples"):
         shutil.copytree(ROOT / name, root / name, ignore=skipped)
     home = str(tmp_path_factory.mktemp("home"))
-    ran = oraclepack(root, "run", REVIEW, "--engine", "rehearsal", HOME=home)
+    own = {"HOME": home, "ORACLEPACK_TRUST_KEY": SHARED_KEY}
+    ran = oraclepack(root, "run", REVIEW, "--engine", "rehearsal", **own)
     assert ran.code == 0, ran.err
     return root
 

@@ -14,7 +14,7 @@ from oraclepack.core.journal_line import Damage, encode_line, read_lines
 from oraclepack.core.legacy import import_state
 from oraclepack.core.oracle_session import read_record
 from oraclepack.core.runstate import fold
-from tests.events import any_event, in_file, numbered
+from tests.events import SIGNER, any_event, in_file, numbered
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 
@@ -94,7 +94,7 @@ def foreign_lines_are_no_crash(data: bytes) -> None:
     state = fold(reading.events)
     assert state.last_seq == len(reading.events)
     event = msgspec.structs.replace(j.RunFinished(ok=True), seq=state.last_seq + 1)
-    line, _ = encode_line(event, reading.crc)
+    line, _ = encode_line(event, reading.end, SIGNER)
     assert read_lines(data[: reading.good_bytes] + line).events[:-1] == reading.events
 
 

@@ -104,9 +104,47 @@ def a_copy(name: str, place: Path, home: Path, zygote: Zygote) -> Project:
 
 
 @pytest.fixture(params=RUNS)
-def old(request: pytest.FixtureRequest, tmp_path: Path, home: Path, zygote: Zygote) -> Kept:
+def foreign(request: pytest.FixtureRequest, tmp_path: Path, home: Path, zygote: Zygote) -> Kept:
+    """As the version left it: oraclepack 0.1.0 signed nothing."""
     past = PAST[request.param.partition("/")[2]]
     return Kept(a_copy(request.param, tmp_path, home, zygote), past)
+
+
+@pytest.fixture
+def old(foreign: Kept) -> Kept:
+    """The same after its user has taken it over, once."""
+    take_over(foreign.project)
+    return foreign
+
+
+def take_over(project: Project) -> None:
+    for words in (["--cache"], *([run_dir.name] for run_dir in project.run_dirs)):
+        ran = project.start("trust", *words, "--yes", "--json").wait()
+        assert ran.code == 0, ran.out + ran.err
+
+
+def test_it_is_shown_as_foreign_and_stops_a_run_that_would_pay_again(foreign: Kept) -> None:
+    before = tree_of(foreign.project.root)
+
+    listed = foreign.ask("runs", "list")["runs"]
+    shown = foreign.ask("runs", "show", foreign.run_dir.name)
+    ran = foreign.project.start("run", PACK, "--json").wait()
+
+    assert {one["status"] for one in listed} == {"foreign"}
+    assert shown["manifest"]["pack_path"] == PACK
+    error = ran.envelope["error"]
+    assert (ran.code, error["code"]) == (2, "FOREIGN")
+    assert "oraclepack trust" in error["suggestion"]
+    assert foreign.project.oracle.calls == []
+    assert tree_of(foreign.project.root) == before
+
+
+def tree_of(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and ".git" not in path.parts
+    }
 
 
 def test_it_can_be_looked_at(old: Kept) -> None:
@@ -159,6 +197,7 @@ def test_it_goes_on_and_nothing_is_paid_for_again(old: Kept) -> None:
 def test_what_it_changed_can_be_taken_back(tmp_path: Path, home: Path, zygote: Zygote) -> None:
     for version in VERSIONS:
         project = a_copy(f"{version}/changed-the-work-tree", tmp_path / version, home, zygote)
+        take_over(project)
 
         ran = project.start("undo", PACK, "02", "--json").wait()
 
@@ -172,6 +211,7 @@ def test_its_backlog_and_its_tickets_stay_as_they_are(
     for version in VERSIONS:
         finished = a_copy(f"{version}/finished", tmp_path / version, home, zygote)
         tickets = a_copy(f"{version}/tickets", tmp_path / f"{version}-tickets", home, zygote)
+        take_over(finished)
         run_dir = finished.run_dir.relative_to(finished.root).as_posix()
         work = finished.run_dir / "actionizer"
         before = {path.name: path.read_bytes() for path in work.iterdir()}

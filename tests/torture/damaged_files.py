@@ -40,7 +40,7 @@ def read_damaged_cache(scene: Scene) -> Tally:
     damaged keeps nobody from asking, and one that was cut tells the call that it held, or none.
     """
     ground = finished(scene)
-    cache = AnswerCache(ground.root / ".oraclepack/cache")
+    cache = AnswerCache(ground.root, ground.root / ".oraclepack/cache")
     one, other = sorted(path.stem for path in cache.directory.glob("*.json"))[:2]
     broken: list[Broken] = []
     trials = 0
@@ -180,7 +180,7 @@ def _entries(ground: Ground) -> list[Path]:
 def _after_entry(ground: Ground, _before: dict[str, bytes], place: Path) -> list[Broken]:
     """All is asked for in a new run: of the damaged entry perhaps again, of the others not."""
     project = ground.project
-    found = AnswerCache(place.parent).get(place.stem)
+    found = AnswerCache(place.parents[2], place.parent).get(place.stem)
     is_good = found is not None and found.state == GOOD
     content = place.read_bytes()
     billed = len(ground.billed)

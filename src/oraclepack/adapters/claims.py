@@ -1,10 +1,14 @@
 """Who asks a question just now, among all processes: one at a time, so that it is paid for once.
 
 A claim is a file that its holder has locked: the kernel frees it when the holder dies. What the
-holder wrote into it stays, and tells whoever comes next which call may still be under way.
+holder wrote into it stays, and tells whoever comes next which call may still be under way. Each
+line is signed with the user's key; what others wrote tells nothing:
+
+    {"mac":"<32 hex>","e":{…canonical JSON of the intent…}}
 """
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,10 +16,14 @@ import msgspec
 
 from oraclepack.adapters import disk, files
 from oraclepack.adapters.lock import hold
-from oraclepack.core.digest import canonical_line
+from oraclepack.adapters.trust_key import find_key, make_key
+from oraclepack.core.digest import canonical_line, keyed_digest, same_digest
 from oraclepack.core.journal import InvocationIntent
+from oraclepack.core.regex import regex
 
-_ENDING = ".asking"
+ENDING = ".asking"
+_LINE = b'\n{"mac":"%s","e":%s}\n'
+_SIGNED = regex(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
 
 
 class Claim:
@@ -24,17 +32,19 @@ class Claim:
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
         self._path = path
-        self.left = _last(descriptor)
+        noted = list(_noted(_content(descriptor), path))
+        self.left = next((one.intent for one in reversed(noted) if one.is_ours), None)
         """The call of an earlier holder who did not live to see its end."""
-        self._is_open = self.left is not None
+        self.is_unsigned = self.left is None and bool(noted)
+        """It speaks of calls, and nobody can tell whether the user made them."""
+        self._is_open = bool(noted)
 
     def note(self, intent: InvocationIntent) -> None:
         """Write down a call that may cost money from here on; the journal has it already."""
         self._is_open = True
         with suppress(OSError):
-            # A line more, never one in place of another: death in between loses nothing. It begins
-            # with a line end: the line before may have been cut short by the death of its writer.
-            disk.write(self._descriptor, b"\n" + canonical_line(intent) + b"\n", self._path)
+            # A line more, never one in place of another: death in between loses nothing.
+            disk.write(self._descriptor, _line(intent, self._path), self._path)
 
     def settle(self) -> None:
         """Everything that was noted has come to a known end."""
@@ -50,7 +60,7 @@ class Claim:
 def claim(folder: Path, key: str) -> Claim | None:
     """The right to ask this question; None while somebody else has it. Raises WorldError."""
     files.make_private(folder)
-    path = folder / f"{key}{_ENDING}"
+    path = folder / f"{key}{ENDING}"
     while (descriptor := hold(path)) is not None:
         if _is_at(path, descriptor):
             return Claim(descriptor, path)
@@ -65,12 +75,66 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _last(descriptor: int) -> InvocationIntent | None:
-    """The last whole line; one that cannot be read tells nothing."""
-    data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    for line in reversed(data.splitlines()):
+def foreign_claims(folder: Path) -> tuple[Path, ...]:
+    """The claims that speak of calls which nobody has signed. Changes nothing."""
+    claims = (path for path in sorted(folder.glob(f"*{ENDING}")) if not path.is_symlink())
+    return tuple(
+        path
+        for path in claims
+        if any(not one.is_ours for one in _noted(files.read(path) or b"", path))
+    )
+
+
+def take_over(path: Path) -> int:
+    """Sign what a claim speaks of, since the user says that it is theirs; how many calls."""
+    descriptor = hold(path)
+    if descriptor is None:
+        return 0  # somebody asks just now, and has signed
+    try:
+        noted = [one for one in _noted(_content(descriptor), path) if not one.is_ours]
+        for one in noted:
+            disk.write(descriptor, _line(one.intent, path), path)
+    except OSError as trouble:
+        raise files.cannot("sign", path, trouble) from trouble
+    finally:
+        os.close(descriptor)
+    return len(noted)
+
+
+class _Noted(msgspec.Struct, frozen=True):
+    intent: InvocationIntent
+    is_ours: bool
+
+
+def _noted(data: bytes, path: Path) -> Iterator[_Noted]:
+    """The calls that a claim speaks of, the last one last; what cannot be read tells nothing."""
+    key = find_key()
+    for line in data.splitlines():
+        mac, payload = _payload(line)
         try:
-            return msgspec.json.decode(line, type=InvocationIntent)
+            intent = msgspec.json.decode(payload, type=InvocationIntent)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             continue
-    return None
+        fits = key is not None and same_digest(mac, _mac(key, path, payload))
+        yield _Noted(intent, is_ours=fits)
+
+
+def _content(descriptor: int) -> bytes:
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+
+
+def _line(intent: InvocationIntent, path: Path) -> bytes:
+    """It begins with a line end: the line before may have been cut short by its writer's death."""
+    payload = canonical_line(intent)
+    return _LINE % (_mac(make_key(), path, payload).encode(), payload)
+
+
+def _payload(line: bytes) -> tuple[str, bytes]:
+    """The signature and the event of a line; those of oraclepack 0.1.0 have no signature."""
+    found = _SIGNED.fullmatch(line)
+    return ("", line) if found is None else (found[1].decode(), found[2])
+
+
+def _mac(key: bytes, path: Path, payload: bytes) -> str:
+    """For this question only: a claim must not pass for that of another."""
+    return keyed_digest(key, "claim", path.name.encode(), payload)

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.core.setting import TRUST_KEY_VARIABLE
+
 TIMEOUT = 20.0
 """Seconds. A huge tree on a cold disk takes a few; a dead network drive takes forever."""
 
@@ -172,7 +174,11 @@ def _clean(environment: Mapping[str, str]) -> dict[str, str]:
 
     Nor are there relative directories on PATH: they would be those of the repository.
     """
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith("GIT_") and name != TRUST_KEY_VARIABLE
+    }
     places = [place for place in kept.get("PATH", os.defpath).split(":") if place.startswith("/")]
     # An empty PATH would mean the current directory.
     return kept | _VARIABLES | {"PATH": ":".join(places) or os.defpath}
@@ -262,6 +268,15 @@ def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEO
     # In worktrees and submodules it is a file that names the directory.
     is_its_own = beside.is_file() or os.path.realpath(beside) == os.path.realpath(folder)
     return top if is_its_own and top in (root.resolve(), *root.resolve().parents) else None
+
+
+def tracked(root: Path, environment: Mapping[str, str], pathspec: str) -> tuple[str, ...] | None:
+    """What git tracks among the paths that are meant, relative to a directory; None if unknown."""
+    try:
+        told = Git(root, environment).run("ls-files", "-z", "--cached", "--", pathspec)
+    except GitError:
+        return None
+    return tuple(os.fsdecode(path) for path in told.split(b"\0") if path)
 
 
 def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str, str]] | None:

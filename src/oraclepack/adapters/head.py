@@ -42,6 +42,18 @@ def is_unborn(root: Path) -> bool:
         return False
 
 
+def git_folder(root: Path) -> str | None:
+    """Where git keeps HEAD and the index of a work tree; None where `root` is not its top."""
+    try:
+        folder, _ = _places(f"{root}/.git")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if os.path.isfile(f"{folder}/HEAD"):  # noqa: PTH113 - see above
+        return folder
+    _places.cache_clear()  # there is no repository, or no longer that one
+    return None
+
+
 @cache
 def _places(git: str) -> tuple[str, str]:
     """The directory of HEAD and that of the branches; worktrees share those of the main one."""

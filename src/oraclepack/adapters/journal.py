@@ -8,9 +8,11 @@ from typing import Self
 import msgspec
 
 from oraclepack.adapters import disk, files
+from oraclepack.adapters.trust_key import find_key, make_key
 from oraclepack.core.errors import InputError
+from oraclepack.core.foreign import Foreign, Kind, foreign_run
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.journal_line import Reading, encode_line, read_lines
+from oraclepack.core.journal_line import Reading, Signature, Signer, encode_line, read_lines
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.ports import Clock
 from oraclepack.core.readable import readable_record
@@ -23,25 +25,48 @@ NAME = "journal.jsonl"
 
 def load(path: Path) -> Reading:
     """Read a journal; a missing file is an empty one. Changes nothing."""
-    return read_lines(files.read(path) or b"")
+    key = find_key()
+    signer = None if key is None else Signer(key, path.parent.name)
+    return read_lines(files.read(path) or b"", signer)
+
+
+def foreign_reading(reading: Reading) -> Foreign | None:
+    """Why what a journal says is not ours; one without a line says nothing."""
+    if not reading.events or reading.signature is Signature.VALID:
+        return None
+    absent = reading.signature is Signature.ABSENT
+    return Foreign(Kind.UNSIGNED if absent else Kind.OTHER_KEY)
 
 
 class JournalFile:
     """An open journal and the state it comes to. Safe to use from several threads.
 
-    Only the holder of the run's lock may open one.
+    Only the holder of the run's lock may open one. A foreign one is opened only to take it over:
+    the next line that is appended vouches for all others.
     """
 
-    def __init__(self, path: Path, clock: Clock, redactor: Redactor = NOTHING_SECRET) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        redactor: Redactor = NOTHING_SECRET,
+        *,
+        take_over: bool = False,
+    ) -> None:
+        # The key first: without one nothing could be written, and nothing must be begun.
+        self._signer = Signer(make_key(), path.parent.name)
         reading = load(path)
         if reading.damage is not None:
             raise damaged(path, reading)
+        foreign = foreign_reading(reading)
+        if foreign is not None and not take_over:
+            raise foreign_run(path.parent.name, foreign)
         self._path = path
         self._clock = clock
         self._redactor = redactor
         self._lock = Lock()
         self._syncing = Lock()
-        self._crc = reading.crc
+        self._end = reading.end
         self._size = self._synced = reading.good_bytes
         self._torn = reading.torn
         self._state = fold(reading.events)
@@ -68,12 +93,12 @@ class JournalFile:
                 at=event.at or rfc3339(self._clock.now()),
             )
             try:
-                line, crc = encode_line(kept, self._crc)
+                line, end = encode_line(kept, self._end, self._signer)
             except UnicodeEncodeError:  # a file's name, or a word of the command line
                 kept = readable_record(kept)
-                line, crc = encode_line(kept, self._crc)
+                line, end = encode_line(kept, self._end, self._signer)
             self._write(line, sync=sync)
-            self._crc = crc
+            self._end = end
             self._size += len(line)
             if sync:
                 self._synced = self._size

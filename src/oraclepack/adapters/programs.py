@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.adapters.surroundings import inherited
+
 MOST_BYTES = 64_000
 """A program that says more than this to a short question is not worth listening to."""
 
@@ -58,7 +60,7 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
             stderr=subprocess.STDOUT,
             start_new_session=True,
             # task-master would otherwise look for an update of itself.
-            env=os.environ | {"TASKMASTER_SKIP_AUTO_UPDATE": "1"},
+            env=inherited() | {"TASKMASTER_SKIP_AUTO_UPDATE": "1"},
         )
     except OSError as trouble:
         return Probe(None, "", time.monotonic_ns() - started, f"cannot start: {trouble.strerror}")

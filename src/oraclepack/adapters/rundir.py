@@ -8,9 +8,11 @@ import msgspec
 
 from oraclepack.adapters import files
 from oraclepack.adapters import journal as journal_file
+from oraclepack.adapters.ownership import linked, tracked
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
-from oraclepack.core.journal_line import Reading
+from oraclepack.core.foreign import Foreign, Kind
+from oraclepack.core.journal_line import Link, Reading
 from oraclepack.core.outpath import RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
@@ -20,6 +22,12 @@ from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 BACKUPS = "backups"
 """In a run directory."""
 _STEPS = "steps"
+_OWN = (
+    *(journal_file.NAME, "outputs", "logs", BACKUPS, _STEPS, "answers", "aside"),
+    *("actionizer", "_failed", "lock", "run.json", "steps.json"),
+)
+"""What we make in a run directory."""
+_NOTHING_READ = Reading((), Link(), 0)
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -77,6 +85,11 @@ class RunDir(msgspec.Struct, frozen=True):
         """Some step may have changed the work tree, whether or not that was taken back."""
         return (self.path / _STEPS).is_dir()
 
+    def link_at(self, name: str) -> Foreign | None:
+        """The symbolic link of this name in the run directory, if there is one."""
+        found = os.path.islink(f"{self.place}/{name}")  # noqa: PTH114 - for every run there is
+        return Foreign(Kind.LINKED, f"{self.relative}/{name}") if found else None
+
     def attempts_seen(self) -> frozenset[str]:
         """The attempts that have left logs or copies here, whether or not the journal knows."""
         logs = (name.rpartition(".std")[0] for name in _listed(self.logs))
@@ -96,6 +109,36 @@ class RunDir(msgspec.Struct, frozen=True):
         answers = self.path / "answers"  # of runs without a cache
         for directory in (self.root, self.path, self.outputs, answers, *backups, *others):
             files.sweep(directory)
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """A run as its journal tells it, and whether that can be proven to be ours."""
+
+    reading: Reading
+    foreign: Foreign | None = None
+
+
+def examine(run: RunDir) -> Examined:
+    """Read the journal of a run: the only way to one, so that nobody forgets to ask whose it is.
+
+    Nothing is read through a link. Raises InputError where the journal cannot be read.
+    """
+    link = linked(run.root, run.relative) or next(filter(None, map(run.link_at, _OWN)), None)
+    if link is not None:
+        return Examined(_NOTHING_READ, link)
+    reading = journal_file.load(run.journal)
+    foreign = journal_file.foreign_reading(reading)
+    return Examined(reading, foreign or tracked(run.root, run.relative))
+
+
+def examine_at(directory: Path) -> Examined:
+    """The same of a run directory that was named by its path, and may have been moved."""
+    named = directory.absolute()
+    for place in (named, named.resolve()):
+        if place.parent.as_posix().endswith(f"/{RUNS}"):
+            return examine(RunDir(place.parents[2], place.name))
+    reading = journal_file.load(named / journal_file.NAME)
+    return Examined(reading, journal_file.foreign_reading(reading))
 
 
 def attempt_name(name: str, attempt: int) -> str:
@@ -183,17 +226,18 @@ def summaries(root: Path, pack_hash: str | None = None) -> Iterator[RunSummary]:
 def summary(run: RunDir) -> RunSummary:
     """What is known of one run; a journal that cannot be read is damage, not an error."""
     try:
-        reading = journal_file.load(run.journal)
+        examined = examine(run)
     except InputError as trouble:
         return RunSummary(run.run_id, "", damage=trouble.message)
-    return _summary(run, reading, fold(reading.events))
+    return _summary(run, examined, fold(examined.reading.events))
 
 
-def _summary(run: RunDir, reading: Reading, state: RunState) -> RunSummary:
+def _summary(run: RunDir, examined: Examined, state: RunState) -> RunSummary:
+    reading = examined.reading
     damage = f"line {reading.damage.line}: {reading.damage.reason}" if reading.damage else None
     created = state.created
     if created is None:
-        return RunSummary(run.run_id, "", damage=damage)
+        return RunSummary(run.run_id, "", damage=damage, foreign=examined.foreign)
     return RunSummary(
         run_id=run.run_id,
         pack_hash=created.pack_hash,
@@ -205,4 +249,5 @@ def _summary(run: RunDir, reading: Reading, state: RunState) -> RunSummary:
         rehearsal=is_rehearsal(created.engine),
         damage=damage,
         number=created.number,
+        foreign=examined.foreign,
     )

@@ -12,6 +12,7 @@ from oraclepack.adapters import disk
 from oraclepack.adapters.files import cannot
 from oraclepack.core.call import ORACLE, SPELLINGS
 from oraclepack.core.errors import WorldError
+from oraclepack.core.setting import TRUST_KEY_VARIABLE
 from oraclepack.core.wrappers import PACKAGE_RUNNERS
 
 NAMES = (*SPELLINGS, "npx")
@@ -105,6 +106,8 @@ class ShimDir:
         """Read by every bash below a step, after its login profile had its way with PATH."""
         here = quote(str(self.path))
         lines = [_source(theirs)] if theirs else []
+        # A login profile may have brought it back.
+        lines.append(f"unset {TRUST_KEY_VARIABLE}")
         first = f'case "${{PATH-}}" in {here} | {here}:*) ;; *) PATH={here}:"${{PATH-}}" ;; esac'
         missing = [
             f"  if [[ ! -e {here}/{name} ]] && builtin type -P {name}; then "

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oraclepack.core.errors import WorldError
 from oraclepack.core.regex import regex
+from oraclepack.core.setting import TRUST_KEY_VARIABLE
 
 _PRIVATE = regex(r"op-[0-9a-f]{12}")
 _LONGEST = 75
@@ -14,8 +15,13 @@ _LONGEST = 75
 
 
 def environment() -> dict[str, str]:
-    """A copy of our environment, for the steps."""
+    """A copy of our environment."""
     return dict(os.environ)
+
+
+def inherited() -> dict[str, str]:
+    """What other programs get of it: all but the key that only we sign with."""
+    return {name: value for name, value in os.environ.items() if name != TRUST_KEY_VARIABLE}
 
 
 def process_id() -> int:

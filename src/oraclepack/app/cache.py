@@ -21,6 +21,7 @@ from oraclepack.core.cache_entry import (
 from oraclepack.core.call import ORACLE
 from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.errors import UsageError
+from oraclepack.core.foreign import ForeignError
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.outpath import CACHE
@@ -35,15 +36,15 @@ _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 def list_cache(root: Path) -> CacheList:
     """Every answer of the project's cache, the newest first."""
-    cache = AnswerCache(root / CACHE)
-    rows = [row_of(entry, state) for entry, state in cache.entries()]
+    cache = _cache_of(root)
+    rows = [row_of(one.entry, one.state, one.foreign) for one in cache.entries()]
     rows.sort(key=lambda row: (row.stored_at, row.key), reverse=True)
     return CacheList(directory=CACHE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
 
 
 def show_cached(root: Path, beginning: str) -> CacheShown:
     """One answer, by its key or the beginning of it."""
-    cache = AnswerCache(root / CACHE)
+    cache = _cache_of(root)
     keys = cache.find(beginning) if beginning else ()
     if len(keys) != 1:
         what = "no answer has" if not keys else f"{len(keys)} answers have"
@@ -73,7 +74,8 @@ def explain_calls(root: Path, step: StepState) -> tuple[CallExplained, ...]:
     made = sorted(step.last_invocations(), key=lambda one: one.call)
     if not made:
         return ()
-    entries = [entry for entry, _ in AnswerCache(root / CACHE).entries()]
+    cache = AnswerCache(root, root / CACHE)
+    entries = [one.entry for one in cache.entries() if one.foreign is None]
     parts = {entry.key: entry.parts for entry in entries}
     return tuple(_explained(one, parts, entries) for one in made if _tool(one) == ORACLE)
 
@@ -112,7 +114,7 @@ def _how(outcome: InvocationOutcome | None) -> str:
 
 
 def _last_run(root: Path) -> RunDir:
-    runs = list_runs(root).runs
+    runs = [run for run in list_runs(root).runs if run.foreign is None]
     if not runs:
         raise UsageError("there is no run in this project", hint="run the pack first")
     return RunDir(root, runs[0].run_id)
@@ -122,8 +124,9 @@ def prune(
     root: Path, clock: Clock, *, older_than: float | None, max_size: int | None
 ) -> CachePruned:
     """Remove old answers, then the oldest until the rest fits, and what belongs to nobody."""
-    cache = AnswerCache(root / CACHE)
-    entries = [entry for entry, _ in cache.entries()]
+    cache = _cache_of(root)
+    listed = list(cache.entries())
+    entries = [one.entry for one in listed if one.foreign is None]
     before = None
     if older_than is not None:
         before = rfc3339(clock.now() - timedelta(seconds=older_than))
@@ -133,7 +136,17 @@ def prune(
     cache.sweep()
     size = sum(entry.bytes for entry in gone)
     removed = tuple(sorted(entry.key for entry in gone))
-    return CachePruned(removed=removed, bytes=size, kept=len(entries) - len(gone))
+    foreign, kept = len(listed) - len(entries), len(listed) - len(gone)
+    return CachePruned(removed=removed, bytes=size, kept=kept, foreign=foreign)
+
+
+def _cache_of(root: Path) -> AnswerCache:
+    """The project's cache; refused where it cannot be ours."""
+    cache = AnswerCache(root, root / CACHE)
+    foreign = cache.foreign
+    if foreign is not None:
+        raise ForeignError(f"{CACHE} is not used: {foreign.reason}", hint=foreign.way_out)
+    return cache
 
 
 def read_size(text: str) -> int:

@@ -28,12 +28,15 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
 def find(root: Path, pack: Pack | None = None) -> tuple[Kept, ...]:
     """The files in quarantine; the journals tell in which directories they are."""
     runs = [look_at(RunDir(root, run_id)) for run_id in rundir.run_ids(root)]
+    foreign = {looked.run.run_id for looked in runs if looked.foreign is not None}
+    runs = [looked for looked in runs if looked.foreign is None]
     own = [looked for looked in runs if pack is None or _is_of(looked, pack, root)]
     others = {looked.run.run_id for looked in runs} - {looked.run.run_id for looked in own}
     folders = {folder for looked in own for folder in _folders(root, looked)}
     if pack is not None and pack.out_dir is not None:
         folders.add(failed_folder(root, pack.out_dir, root))
     found = {kept.path: kept for folder in folders for kept in listed(folder)}
+    others |= foreign  # what their runs say of them is not believed, nor are they moved
     return tuple(found[path] for path in sorted(found) if found[path].run_id not in others)
 
 

@@ -16,7 +16,7 @@ from oraclepack.core.legacy import file_names
 from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
-from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.secrets import Redactor
 
 
@@ -27,6 +27,9 @@ def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
 
 
 def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
+    foreign = look_at(run).foreign  # before its lock is written to
+    if foreign is not None:
+        return _told(run, Rebuilding.FOREIGN, problem=foreign.reason)
     holder = lock.Holder(
         pid=surroundings.process_id(),
         host=surroundings.host(),
@@ -94,7 +97,8 @@ def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
     assert state.created is not None
     mine = file_names(state.created.pack_path)
     for run_id in rundir.run_ids(root):
-        other = look_at(RunDir(root, run_id)).state
+        looked = look_at(RunDir(root, run_id))
+        other = looked.state if looked.foreign is None else EMPTY
         same = other.created is not None and file_names(other.created.pack_path) == mine
         if same and (other.last_at or "", run_id) > (state.last_at or "", run.run_id):
             return False

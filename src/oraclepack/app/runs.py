@@ -5,11 +5,12 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
+from oraclepack.adapters import git, head, lock, rundir, surroundings
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import mutates
 from oraclepack.core.errors import InputError, OraclePackError, UsageError
+from oraclepack.core.foreign import Foreign
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.pack import Pack
 from oraclepack.core.past_run import (
@@ -32,15 +33,18 @@ class Looked(msgspec.Struct, frozen=True):
     state: RunState = EMPTY
     damage: str | None = None
     events: int = 0
+    foreign: Foreign | None = None
 
 
 def look_at(run: RunDir) -> Looked:
     """Read a run; whatever is wrong with it is told, not raised."""
     try:
-        reading = journal.load(run.journal)
+        examined = rundir.examine(run)
     except InputError as trouble:
         return Looked(run, damage=trouble.message)
-    return Looked(run, fold(reading.events), _damage(reading), len(reading.events))
+    reading = examined.reading
+    state = fold(reading.events)
+    return Looked(run, state, _damage(reading), len(reading.events), examined.foreign)
 
 
 def _damage(reading: Reading) -> str | None:
@@ -97,7 +101,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     if not ids:
         return None, {}
     sha = head.peek(root) or git.look(root, surroundings.environment()).sha
-    runs = rundir.summaries(root, pack.pack_hash)
+    runs = (run for run in rundir.summaries(root, pack.pack_hash) if run.foreign is None)
     # A rehearsal settles nothing: what was only rehearsed has not been answered.
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:
@@ -109,6 +113,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
 
 
 def _listed(looked: Looked) -> RunListed:
-    holder = lock.holder_of(looked.run.path)
+    # Nobody of ours works on a foreign run; what its lock says is not asked.
+    holder = lock.holder_of(looked.run.path) if looked.foreign is None else None
     told = None if holder is None else str(holder)
-    return listed(looked.run.run_id, looked.state, told, looked.damage)
+    return listed(looked.run.run_id, looked.state, told, looked.damage, looked.foreign)

@@ -1,4 +1,7 @@
-"""Verify outputs later, without running anything: no process is started, not even git or bash."""
+"""Verify outputs later, without running anything: no process is started, neither bash nor git.
+
+Git is asked only where its index speaks of `.oraclepack`, see `adapters/ownership.py`.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.adapters import files, rundir
-from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.contents import content_at
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_of, project_root
@@ -15,6 +17,7 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError, UsageError
+from oraclepack.core.foreign import foreign_run
 from oraclepack.core.manifest import RunManifest
 from oraclepack.core.outpath import RUNS
 from oraclepack.core.pack import Fence, Pack
@@ -122,12 +125,15 @@ def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> 
 
 def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
     runs = sorted(rundir.summaries(root, pack_hash), key=lambda run: run.age)
-    whole = [run for run in runs if run.pack_hash == pack_hash and run.damage is None]
+    whole = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
     return RunDir(root, whole[-1].run_id) if whole else None
 
 
 def _recorded(run: RunDir) -> Recorded:
-    steps = fold(journal_file.load(run.journal).events).steps
+    examined = rundir.examine(run)
+    if examined.foreign is not None:
+        raise foreign_run(run.run_id, examined.foreign)
+    steps = fold(examined.reading.events).steps
     return Recorded(
         run.run_id,
         paths={

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from oraclepack.adapters.trust_key import use_file
 from oraclepack.app.settings import load_settings
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
@@ -15,7 +16,7 @@ from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.project_rules import Scope
 from oraclepack.core.setting import Setting
-from oraclepack.core.settings import BY_NAME, COLOR, OUTPUT, Settings
+from oraclepack.core.settings import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -228,6 +229,7 @@ def _adopt(request: Request, settings: Settings, facts: Facts) -> None:
     request.color = settings[COLOR]
     ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
     request.warnings = (*settings.warnings, *ignored)
+    use_file(settings[TRUST_KEY_FILE])
 
 
 def _concerns(facts: Facts, setting: Setting[Any]) -> bool:

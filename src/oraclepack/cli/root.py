@@ -54,6 +54,9 @@ COMMANDS = {
         "What the steps of the ticket action pack ask of oraclepack itself.",
     ),
     "undo": Entry(f"{_PLACE}.undo:undo", "Take back what a step changed in the work tree."),
+    "trust": Entry(
+        f"{_PLACE}.trust:trust", "Take over a run, or the cache, that is not signed with your key."
+    ),
     "cache": Entry(f"{_PLACE}.cache:cache", "Look at and trim the cache of answers."),
     "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
     "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),

@@ -1,14 +1,17 @@
 """An answer in the cache: what was asked, when, and what the answer looks like."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.digest import canonical_line, keyed_digest
+from oraclepack.core.foreign import Foreign
 from oraclepack.core.invocation_key import PartChange, differences
 from oraclepack.core.result import Usage
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Entries of version 1, of oraclepack 0.1.0, are not signed."""
 
 
 class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +35,8 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     tool_version: str | None = None
     """Not part of the key: a patch release must not buy everything again."""
+    mac: str = ""
+    """The signature: a MAC with the user's key over all other fields."""
 
 
 class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +50,9 @@ class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     files: int
     state: str
-    """`good`, `changed` when the answer is not the one that was stored, or `torn`."""
+    """`good`, `changed` when the answer is not the one that was stored, `torn`, or `foreign`."""
+    foreign: str | None = None
+    """Why it cannot be proven to be ours; then it is never served, and never removed."""
 
 
 class CacheList(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,9 +101,17 @@ class CachePruned(msgspec.Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...]
     bytes: int
     kept: int
+    foreign: int = 0
+    """How many of those that were kept are foreign: they are not ours to remove."""
 
 
-def row_of(entry: CacheEntry, state: str) -> CacheRow:
+def signature(fields: Mapping[str, object], key: bytes) -> str:
+    """The signature of an entry: over every field it has, also those of a newer oraclepack."""
+    signed = {name: value for name, value in fields.items() if name != "mac"}
+    return keyed_digest(key, "cache entry", canonical_line(signed))
+
+
+def row_of(entry: CacheEntry, state: str, foreign: Foreign | None = None) -> CacheRow:
     return CacheRow(
         key=entry.key,
         stored_at=entry.stored_at,
@@ -106,6 +121,7 @@ def row_of(entry: CacheEntry, state: str) -> CacheRow:
         model=entry.model,
         files=sum(name.startswith("file:") for name in entry.parts),
         state=state,
+        foreign=foreign.reason if foreign else None,
     )
 
 

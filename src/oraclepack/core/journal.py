@@ -250,6 +250,13 @@ class Imported(Event, frozen=True, kw_only=True, tag="imported"):
     steps: tuple[str, ...] = ()
 
 
+class RunTrusted(Event, frozen=True, kw_only=True, tag="run_trusted"):
+    """The user took over a foreign run: from here on everything before counts as ours."""
+
+    reason: str
+    """Why it was foreign."""
+
+
 class Warned(Event, frozen=True, kw_only=True, tag="warning"):
     message: str
     step: str | None = None
@@ -292,6 +299,7 @@ KnownEvent: TypeAlias = (
     | RolledBack
     | RollbackFinished
     | Imported
+    | RunTrusted
     | Warned
     | SessionFinished
     | RunFinished

@@ -1,25 +1,35 @@
-"""One line of the journal file: an event, its checksum, and its place in the chain.
+"""One line of the journal file: an event, its checksum, its signature, its place in the chain.
 
-    {"crc":"<8 hex>","e":{…canonical JSON of the event…}}
+    {"crc":"<8 hex>","mac":"<32 hex>","e":{…canonical JSON of the event…}}
 
-The checksum is the CRC-32 of the event's bytes, started from the checksum of the
-line before it (0 for the first). So a line that is changed, lost, doubled or moved
-is noticed, and appending needs only the last checksum.
+The checksum is the CRC-32 of the signature and the event's bytes, started from the checksum
+of the line before it (0 for the first). So a line that is changed, lost, doubled or moved
+by accident is noticed as damage.
+
+The signature is a MAC with the user's key over the run's id, a digest of everything before the
+line, and the event: one valid signature vouches for all lines up to it. So a journal is ours when
+its last whole line has a valid one, whatever stands before it. Lines of oraclepack 0.1.0 have no
+signature:
+
+    {"crc":"<8 hex>","e":{…}}
 """
 
 import zlib
+from enum import StrEnum
 from functools import cache
 from typing import TypeAlias, get_args
 
 import msgspec
 
-from oraclepack.core.digest import canonical_line
+from oraclepack.core.digest import canonical_line, chained_digest, keyed_digest, same_digest
 from oraclepack.core.journal import SCHEMA_VERSION, KnownEvent, RunCreated
 
 _HEAD = b'{"crc":"'
+_SIGNED = b'","mac":"'
 _MIDDLE = b'","e":'
 _TAIL = b"}\n"
-_PAYLOAD_AT = len(_HEAD) + 8 + len(_MIDDLE)
+_MAC_AT = len(_HEAD) + 8 + len(_SIGNED)
+_MAC_LENGTH = 32
 
 
 @cache
@@ -49,6 +59,35 @@ _UNKNOWN = msgspec.json.Decoder(Unknown)
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(KnownEvent))
 
 
+class Link(msgspec.Struct, frozen=True):
+    """The end of a journal: what the next line is chained to."""
+
+    crc: int = 0
+    digest: bytes = b""
+    """Of all lines so far."""
+
+
+class Signer(msgspec.Struct, frozen=True):
+    """Who signs the lines of a journal: the user's key, for one run."""
+
+    key: bytes
+    run_id: str
+
+    def sign(self, after: Link, payload: bytes) -> str:
+        """The signature of an event that follows what the link stands for."""
+        return keyed_digest(self.key, "journal", self.run_id.encode(), after.digest, payload)
+
+
+class Signature(StrEnum):
+    """What the signature of a journal's last whole line says about all of it."""
+
+    VALID = "valid"
+    ABSENT = "absent"
+    """As in oraclepack 0.1.0; also that of a journal without a line."""
+    INVALID = "invalid"
+    """Made with another key, for another run, or invented."""
+
+
 class Damage(msgspec.Struct, frozen=True):
     """Where a journal stops making sense, and why."""
 
@@ -63,42 +102,66 @@ class Reading(msgspec.Struct, frozen=True):
     """What a journal file says, as far as it can be trusted."""
 
     events: tuple[AnyEvent, ...]
-    crc: int
-    """The checksum of the last good line: the next one is chained to it."""
+    end: Link
+    """Of the last good line: the next one is chained to it."""
     good_bytes: int
     """How much of the file the good lines take."""
     torn: bytes = b""
     """The end of a last line that was never fully written."""
     damage: Damage | None = None
+    signature: Signature = Signature.ABSENT
 
 
-def encode_line(event: KnownEvent, crc: int) -> tuple[bytes, int]:
-    """The line of an event that follows the line with this checksum, and its own checksum."""
+class _Line(msgspec.Struct, frozen=True):
+    event: AnyEvent
+    mac: bytes | None
+    payload: bytes
+    crc: int
+
+
+def encode_line(event: KnownEvent, after: Link, signer: Signer) -> tuple[bytes, Link]:
+    """The line of an event that follows others, and the link for the line after it."""
     payload = canonical_line(event)
-    own = zlib.crc32(payload, crc)
-    return b"%s%08x%s%s%s" % (_HEAD, own, _MIDDLE, payload, _TAIL), own
+    mac = signer.sign(after, payload).encode()
+    crc = zlib.crc32(payload, zlib.crc32(mac, after.crc))
+    line = b"%s%08x%s%s%s%s%s" % (_HEAD, crc, _SIGNED, mac, _MIDDLE, payload, _TAIL)
+    return line, Link(crc, chained_digest(after.digest, line))
 
 
-def read_lines(data: bytes) -> Reading:
+def read_lines(data: bytes, signer: Signer | None = None) -> Reading:
     """Read a whole journal; what follows the first bad line is not believed.
 
     Only the very end may be torn: a write that a crash cut short. A bad line with
     others after it is damage, since nothing that was once synced may change.
+    Without a signer no signature is valid.
     """
     events: list[AnyEvent] = []
-    crc = at = 0
+    before = end = Link()
+    last: _Line | None = None
+    at = 0
+    torn, damage = b"", None
     while at < len(data):
-        end = data.find(b"\n", at) + 1 or len(data)
-        read = _read_line(data[at:end], crc, len(events) + 1)
+        stop = data.find(b"\n", at) + 1 or len(data)
+        read = _read_line(data[at:stop], end.crc, len(events) + 1)
         if isinstance(read, Damage):
-            torn = end == len(data) and read.newer_schema is None and _is_one_line(data[at:])
-            if torn:
-                return Reading(tuple(events), crc, at, torn=data[at:])
-            return Reading(tuple(events), crc, at, damage=read)
-        event, crc = read
-        events.append(event)
-        at = end
-    return Reading(tuple(events), crc, at)
+            if stop == len(data) and read.newer_schema is None and _is_one_line(data[at:]):
+                torn = data[at:]
+            else:
+                damage = read
+            break
+        events.append(read.event)
+        before, end = end, Link(read.crc, chained_digest(end.digest, data[at:stop]))
+        last, at = read, stop
+    return Reading(tuple(events), end, at, torn, damage, _signature(last, before, signer))
+
+
+def _signature(last: _Line | None, before: Link, signer: Signer | None) -> Signature:
+    if last is None or last.mac is None:
+        return Signature.ABSENT
+    if signer is None:
+        return Signature.INVALID
+    fits = same_digest(signer.sign(before, last.payload), last.mac.decode("ascii", "replace"))
+    return Signature.VALID if fits else Signature.INVALID
 
 
 def _is_one_line(tail: bytes) -> bool:
@@ -106,15 +169,23 @@ def _is_one_line(tail: bytes) -> bool:
     return tail.count(_HEAD) <= 1
 
 
-def _read_line(line: bytes, crc: int, number: int) -> tuple[AnyEvent, int] | Damage:
-    payload = line[_PAYLOAD_AT : -len(_TAIL)]
+def _read_line(line: bytes, crc: int, number: int) -> _Line | Damage:
+    mac: bytes | None = None
+    start = len(_HEAD) + 8
+    if line.startswith(_SIGNED, start):
+        mac = line[_MAC_AT : _MAC_AT + _MAC_LENGTH]
+        start, crc = _MAC_AT + _MAC_LENGTH, zlib.crc32(mac, crc)
+    payload = line[start + len(_MIDDLE) : -len(_TAIL)]
     own = zlib.crc32(payload, crc)
-    if line != b"%s%08x%s%s%s" % (_HEAD, own, _MIDDLE, payload, _TAIL):
+    signed = b"" if mac is None else _SIGNED + mac
+    if line != b"%s%08x%s%s%s%s" % (_HEAD, own, signed, _MIDDLE, payload, _TAIL):
         return Damage(number, "the checksum does not fit: the line was changed, lost or moved")
     event = _read_event(payload, number)
-    if not isinstance(event, Damage) and event.seq != number:
+    if isinstance(event, Damage):
+        return event
+    if event.seq != number:
         return Damage(number, f"event {event.seq} stands where {number} belongs")
-    return event if isinstance(event, Damage) else (event, own)
+    return _Line(event, mac, payload, own)
 
 
 def _read_event(payload: bytes, number: int) -> AnyEvent | Damage:

@@ -5,6 +5,7 @@ from itertools import zip_longest
 
 import msgspec
 
+from oraclepack.core.foreign import Foreign
 from oraclepack.core.manifest import RunManifest, StepEntry, run_manifest, steps_manifest
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
@@ -18,7 +19,7 @@ class RunListed(msgspec.Struct, frozen=True, kw_only=True):
     pack_path: str | None
     git_sha: str | None
     status: str
-    """`running`, `ok`, `failed`, `incomplete`, `interrupted`, `damaged`, or `empty`."""
+    """`running`, `ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`."""
     ok: int
     total: int
     created_at: str | None
@@ -29,6 +30,8 @@ class RunListed(msgspec.Struct, frozen=True, kw_only=True):
     """Who works on it now."""
     damage: str | None
     """Where and why its journal stops making sense; the rest is from before that place."""
+    foreign: str | None = None
+    """Why it cannot be proven to be ours; what it says is shown, and never acted upon."""
 
 
 class RunsListed(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +56,13 @@ class RunShown(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[StepShown, ...]
 
 
-def listed(run_id: str, state: RunState, holder: str | None, damage: str | None) -> RunListed:
+def listed(
+    run_id: str,
+    state: RunState,
+    holder: str | None,
+    damage: str | None,
+    foreign: Foreign | None = None,
+) -> RunListed:
     """A run at a glance; without a holder, what says that it runs was killed."""
     created = state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
@@ -61,7 +70,7 @@ def listed(run_id: str, state: RunState, holder: str | None, damage: str | None)
         run_id=run_id,
         pack_path=created.pack_path if created else None,
         git_sha=created.git_sha if created else None,
-        status=_status(state, holder, damage),
+        status="foreign" if foreign else _status(state, holder, damage),
         ok=statuses.count(Status.OK),
         total=len(statuses),
         created_at=created.at if created else None,
@@ -69,6 +78,7 @@ def listed(run_id: str, state: RunState, holder: str | None, damage: str | None)
         duration_ms=worked_ms(state),
         holder=holder,
         damage=damage,
+        foreign=foreign.reason if foreign else None,
     )
 
 

@@ -13,6 +13,8 @@ class Rebuilding(StrEnum):
     """Its journal cannot be believed to the end; nothing of it was touched."""
     LOCKED = "locked"
     """Another process works on it."""
+    FOREIGN = "foreign"
+    """It cannot be proven to be ours; nothing of it was touched."""
     EMPTY = "empty"
     """Its journal says nothing, so there is nothing to compute."""
 

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from oraclepack.core.call_settings import REHEARSAL
+from oraclepack.core.foreign import Foreign
 from oraclepack.core.regex import regex
 
 _DATE = regex(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
@@ -84,6 +85,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     """Why its journal cannot be read to the end."""
     number: int = 0
     """Which of the pack's runs it is; 0 where nobody counted."""
+    foreign: Foreign | None = None
+    """Why it cannot be proven to be ours; then nothing it says is acted upon."""
 
     @property
     def age(self) -> tuple[int, str, int, str]:

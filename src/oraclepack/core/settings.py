@@ -16,12 +16,21 @@ from oraclepack.core.kinds import Bool, Choice, Names, Path
 from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.project_rules import ADDED_NAMES, FREE, TRUE, USER_ONLY, Scope, Verdict
 from oraclepack.core.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.core.setting import EVERYWHERE, OWN, PREFIX, Setting, Source, T, variable_of
+from oraclepack.core.setting import (
+    EVERYWHERE,
+    OWN,
+    PREFIX,
+    TRUST_KEY_VARIABLE,
+    Setting,
+    Source,
+    T,
+    variable_of,
+)
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
 
-_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE})
+_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, TRUST_KEY_VARIABLE})
 
 
 OUTPUT = Setting(
@@ -82,6 +91,15 @@ ALLOW_PROJECT_PROGRAMS = Setting(
     Bool(),
     default=False,
     help="Let a repository's own config name programs to execute.",
+    sources=frozenset({Source.DEFAULT, Source.USER}),
+    project=USER_ONLY,
+)
+
+TRUST_KEY_FILE = Setting(
+    "trust_key_file",
+    Path(),
+    "",
+    "A file with a key that several machines share, in place of the one in the state directory.",
     sources=frozenset({Source.DEFAULT, Source.USER}),
     project=USER_ONLY,
 )
@@ -241,6 +259,8 @@ def from_variables(
         if name in known:
             place = f"{where}: {name}" if where else name
             given[known[name]] = Given(variables[name], place)
+        elif name == TRUST_KEY_VARIABLE and where:
+            warnings.append(f"{where}: {name} is not read from here, only from the environment")
         elif name.startswith(PREFIX) and name not in _NOT_SETTINGS:
             place = f" in {where}" if where else ""
             hint = did_you_mean(name, known)

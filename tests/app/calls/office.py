@@ -109,7 +109,7 @@ class Office:
             run_id="r",
             pack=a_pack(bash or "# 01) step\ntrue\n"),
             journal=self.journal,
-            cache=AnswerCache(self.root / CACHE),
+            cache=AnswerCache(self.root, self.root / CACHE),
             limits=Limits(root / "limits", self.clock),
             clock=self.clock,
             chance=lambda: 0.5,

@@ -10,7 +10,7 @@ import msgspec
 from oraclepack.actionize.engine import BACKLOG, EXPORTS, Work, actionize
 from oraclepack.adapters import files, lock, surroundings
 from oraclepack.adapters.clock import SystemClock
-from oraclepack.app.actionize.loading import Loaded, from_directory, from_run
+from oraclepack.app.actionize.loading import Loaded, from_directory, from_run, refuse_foreign
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.backlog import (
     Actionized,
@@ -64,6 +64,7 @@ def actionize_request(request: Request, root: Path) -> Done:
     if not source.is_dir():
         raise UsageError(f"--run-dir {source}: no such directory")
     writer = Writer(root, _place(request, source), undo=request.rollback_on_failure)
+    refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
         return _done(from_run(source, root), writer, request.exports)
 

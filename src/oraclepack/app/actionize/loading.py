@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from oraclepack.adapters import files
+from oraclepack.adapters import files, rundir
 from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.answers import WORDS, find_answers, read_answer
 from oraclepack.app.actionize.asked import Asked, question_from, question_of
@@ -14,6 +14,8 @@ from oraclepack.app.reading import read_pack
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.errors import InputError
+from oraclepack.core.foreign import foreign_run
+from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import (
     RunManifest,
     StepEntry,
@@ -94,9 +96,18 @@ def from_run(directory: Path, root: Path) -> Loaded:
     return Loaded(answers, (*warnings, *reader.warnings))
 
 
+def refuse_foreign(directory: Path) -> Reading:
+    """What the journal of a run says, if it is ours."""
+    examined = rundir.examine_at(directory)
+    if examined.foreign is not None:
+        other = "--answers DIR --pack PACK reads answers of any origin"
+        raise foreign_run(directory.name, examined.foreign, other)
+    return examined.reading
+
+
 def _state(directory: Path) -> RunState:
     path = directory / journal_file.NAME
-    reading = journal_file.load(path)
+    reading = refuse_foreign(directory)
     if reading.damage is not None:
         raise journal_file.damaged(path, reading)
     return fold(reading.events)

@@ -14,7 +14,7 @@ from oraclepack.app.calls.prepared import (
     surroundings_of,
 )
 from oraclepack.app.calls.rehearsal import rehearse, rehearse_other
-from oraclepack.app.calls.store import find_stored
+from oraclepack.app.calls.store import find_stored, is_held_back
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.call import ORACLE
@@ -25,6 +25,7 @@ from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, StepError
 from oraclepack.core.secrets import Redactor
+from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.classify import last_words
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.provider import OF_TOOL
@@ -32,6 +33,11 @@ from oraclepack.intercept.question import asks_a_model, read_question, reads_std
 from oraclepack.intercept.truth import TIMED_OUT
 
 _REFUSED_EXIT = 1
+_HELD_BACK = StepError(
+    code="UNSIGNED_ANSWER",
+    message="the cache has an answer to this question, or a call of it, that nobody has signed; "
+    "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
+)
 
 
 class Calls:
@@ -154,6 +160,8 @@ class _Answering:
         if found.answer is not None:
             shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
             exit_code = take_over(world, prepared, shim, found)
+        elif not self._may_pay_again(prepared, turn):
+            return self._end(prepared, _HELD_BACK, 1)
         else:
             asking = Asking(world, prepared, shim, turn.claim)
             exit_code = asking.ask(force=found.force)
@@ -161,6 +169,22 @@ class _Answering:
                 return exit_code
         turn.settle()
         return exit_code
+
+    def _may_pay_again(self, prepared: Prepared, turn: Turn) -> bool:
+        """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
+        world, shim = self._world, self._shim
+        is_claimed = turn.claim is not None and turn.claim.is_unsigned
+        if not is_claimed and not is_held_back(world, prepared):
+            return True
+        match world.options.on_unknown:
+            case OnUnknown.RETRY:
+                return True
+            case OnUnknown.ASK if world.ask is not None:
+                question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
+                if world.ask(question, shim.pause):
+                    return True
+        shim.tell(f"oraclepack: {_HELD_BACK.message}\n")
+        return False
 
     def _end(self, prepared: Prepared, error: StepError, exit_code: int) -> int:
         tally = notes.Tally(self._world)

@@ -67,7 +67,8 @@ def harvest(
 def _of_others(world: CallWorld, prepared: Prepared) -> set[str]:
     """Sessions that are known to have answered something else, or somebody else."""
     ended = {made.outcome.session for made in _all(world) if made.outcome}
-    kept = {entry.session for entry, _ in world.cache.entries() if entry.key != prepared.key_value}
+    ours = (one.entry for one in world.cache.entries() if one.foreign is None)
+    kept = {entry.session for entry in ours if entry.key != prepared.key_value}
     return {session for session in ended | kept if session is not None}
 
 

@@ -6,9 +6,11 @@ from oraclepack.adapters.cache import GOOD, AnswerCache
 from oraclepack.app.calls.answer_files import lacking
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import OraclePackError
+from oraclepack.core.foreign import Kind
 from oraclepack.core.invocation import Shim
 from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.moment import rfc3339
@@ -21,8 +23,9 @@ _VERSION = regex(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 def answers_of(world: CallWorld) -> tuple[AnswerCache, ...]:
     """Where verified answers go, the first choice first: without a cache the run has its own."""
-    own = AnswerCache(world.run_dir / "answers")
-    return (world.cache, own) if world.options.use_cache else (own,)
+    own = AnswerCache(world.root, world.run_dir / "answers")
+    is_usable = world.options.use_cache and world.cache.foreign is None
+    return (world.cache, own) if is_usable else (own,)
 
 
 def find_stored(world: CallWorld, prepared: Prepared, shim: Shim) -> bytes | None:
@@ -31,7 +34,7 @@ def find_stored(world: CallWorld, prepared: Prepared, shim: Shim) -> bytes | Non
     if key is None or not may_reuse(world, key):
         return None
     for answers in answers_of(world):
-        data = _good(answers, key, shim)
+        data = _good(world, answers, prepared, key, shim)
         # What was enough when it was stored may not meet the contract that holds now.
         if data is not None and not missing_in(world, prepared, data):
             return data
@@ -43,11 +46,27 @@ def may_reuse(world: CallWorld, key: str) -> bool:
     return not world.options.refresh or key in world.shared.answered
 
 
-def _good(answers: AnswerCache, key: str, shim: Shim) -> bytes | None:
+def is_held_back(world: CallWorld, prepared: Prepared) -> bool:
+    """Whether an answer is stored that nobody has signed: it may be the user's, and paid for."""
+    key = prepared.key_value
+    if key is None or not may_reuse(world, key):
+        return False
+    found = [one.get(key) for one in answers_of(world)]
+    return any(one and one.foreign and one.foreign.kind is Kind.UNSIGNED for one in found)
+
+
+def _good(
+    world: CallWorld, answers: AnswerCache, prepared: Prepared, key: str, shim: Shim
+) -> bytes | None:
     found = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
-    if found is not None and found.state != GOOD:
+    if found is None or found.state == GOOD:
+        return found.data if found else None
+    if found.foreign is not None:
+        message = f"the cached answer {key[:12]} is foreign and not used: {found.foreign.reason}"
+        world.tell(j.Warned(step=prepared.call.step, code="foreign", message=message))
+    else:
         shim.tell(f"oraclepack: the cached answer {key[:12]} was changed by hand\n")
-    return found.data if found is not None and found.state == GOOD else None
+    return None
 
 
 def missing_in(world: CallWorld, prepared: Prepared, data: bytes) -> tuple[str, ...]:

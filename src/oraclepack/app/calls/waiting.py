@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from oraclepack.adapters.claims import Claim, claim
+from oraclepack.adapters.claims import ENDING, Claim, claim
 from oraclepack.adapters.limits import Slot
+from oraclepack.adapters.ownership import folder_tracks
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import answers_of
 from oraclepack.app.calls.world import CallWorld
@@ -95,6 +96,8 @@ def _turn(world: CallWorld, prepared: Prepared, shim: Shim) -> Turn:
     pause = telling_pause(world, prepared.call, shim, Wait.SAME_QUESTION, message)
     wait = _SHORTEST
     folder = answers_of(world)[0].directory
+    if folder_tracks(world.root, folder, f"{key}{ENDING}"):
+        return Turn(is_ours=True)  # not ours to write to or to remove
     try:
         while (held := claim(folder, key)) is None:
             if not pause(wait):

@@ -22,7 +22,8 @@ def begin(request: RunRequest, found: Found, record: Recorder) -> None:
     """The first event of a run; a run killed before it gets it now."""
     if record.state.created is not None:
         return
-    known = (run.number for run in summaries(request.root, request.pack.pack_hash))
+    runs = summaries(request.root, request.pack.pack_hash)
+    known = (run.number for run in runs if run.foreign is None)
     record.append(
         j.RunCreated(
             schema_version=j.SCHEMA_VERSION,

@@ -21,7 +21,7 @@ def calls_of(session: Session) -> Calls:
             run_id=session.run.run_id,
             pack=session.pack,
             journal=session.record,
-            cache=AnswerCache(session.root / CACHE),
+            cache=AnswerCache(session.root, session.root / CACHE),
             limits=Limits(limits_directory(), session.clock),
             clock=session.clock,
             chance=draw,

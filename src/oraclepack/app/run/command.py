@@ -186,7 +186,7 @@ def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, pla
 
 def _environment(options: RunOptions) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
-    inherited = surroundings.environment()
+    inherited = surroundings.inherited()
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
 
 

@@ -9,6 +9,7 @@ import msgspec
 from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
 from oraclepack.adapters.exhausted import exhausted
 from oraclepack.adapters.jail import Allowed, jail
+from oraclepack.adapters.ownership import foreign_folder
 from oraclepack.adapters.packs import check_name
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
@@ -19,11 +20,19 @@ from oraclepack.core.errors import (
     UsageError,
     WorldError,
 )
+from oraclepack.core.foreign import ForeignError, foreign_run
 from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE
+from oraclepack.core.outpath import CACHE, RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
-from oraclepack.core.runid import choose_run, free_run_id, is_rehearsal, is_run_id, pack_id
+from oraclepack.core.runid import (
+    Choice,
+    choose_run,
+    free_run_id,
+    is_rehearsal,
+    is_run_id,
+    pack_id,
+)
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.script import Command
 from oraclepack.core.secrets import Redactor
@@ -65,10 +74,7 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
     if wish.run_id is not None:
         return _named(root, pack, wish, tree)
     if not wish.new_run:
-        runs = rundir.summaries(root, pack.pack_hash)
-        choice = choose_run(
-            runs, pack.pack_hash, tree.sha, mutating=mutates(pack), rehearsal=wish.rehearsal
-        )
+        choice = _choice(root, pack, tree.sha, wish)
         if choice.run is not None:
             run = RunDir(root, choice.run.run_id)
             state = _state(run)
@@ -77,7 +83,36 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
     else:
         notice, reason = "", "--new-run was given"
     run = RunDir(root, free_run_id(name, rundir.run_ids(root)))
+    _refuse_foreign_place(run)
     return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
+
+
+def _choice(root: Path, pack: Pack, head: str | None, wish: Wish) -> Choice:
+    """The run of ours that goes on.
+
+    A foreign one in its place that may be the user's own is not passed over: its answers may be
+    paid for. Any other is left alone.
+    """
+    runs, mutating = tuple(rundir.summaries(root, pack.pack_hash)), mutates(pack)
+
+    def choose(*, foreign: bool) -> Choice:
+        some = (run for run in runs if (run.foreign is not None) == foreign)
+        return choose_run(some, pack.pack_hash, head, mutating=mutating, rehearsal=wish.rehearsal)
+
+    ours, other = choose(foreign=False), choose(foreign=True).run
+    if ours.run is not None or other is None or other.foreign is None:
+        return ours
+    if other.foreign.may_be_ours:
+        raise foreign_run(other.run_id, other.foreign, "--new-run starts afresh and may pay again")
+    notice = f"run {other.run_id} is foreign and left alone: {other.foreign.reason}"
+    return msgspec.structs.replace(ours, notice=notice)
+
+
+def _refuse_foreign_place(run: RunDir) -> None:
+    """A new run is not made behind a link, or in a folder that git brings."""
+    foreign = foreign_folder(run.root, run.relative)
+    if foreign is not None:
+        raise ForeignError(f"no run can be kept in {RUNS}: {foreign.reason}", hint=foreign.way_out)
 
 
 def _where(root: Path) -> git.WorkTree:
@@ -202,7 +237,10 @@ def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
 
 
 def _state(run: RunDir) -> RunState:
-    reading = journal.load(run.journal)
+    examined = rundir.examine(run)
+    reading = examined.reading
+    if examined.foreign is not None:
+        raise foreign_run(run.run_id, examined.foreign)
     if reading.damage is not None:
         raise journal.damaged(run.journal, reading)
     if not reading.events and run.has_outputs:

@@ -32,7 +32,8 @@ cache = Group(
 def list_all(settings: Settings) -> Reply:
     """List the cached answers, the newest first.
 
-    An answer that somebody edited is listed as changed; it is asked for again.
+    An answer that somebody edited is listed as changed; it is asked for again. A foreign one is not
+    signed with your key: it is never served, unless you take it over with `oraclepack trust`.
     """
     found = list_cache(Path(settings.root))
     if not found.entries:
@@ -83,7 +84,7 @@ def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
 def prune_old(older_than: str | None, max_size: str | None, settings: Settings) -> Reply:
     """Remove old answers, or as many as it takes.
 
-    What is removed has to be bought again if it is asked again.
+    What is removed has to be bought again if it is asked again. Foreign answers stay.
     """
     if older_than is None and max_size is None:
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
@@ -94,6 +95,8 @@ def prune_old(older_than: str | None, max_size: str | None, settings: Settings) 
         max_size=None if max_size is None else read_size(max_size),
     )
     text = f"removed {len(found.removed)} answers, {found.bytes} bytes; kept {found.kept}\n"
+    if found.foreign:
+        text += f"{found.foreign} of them are foreign, and not removed\n"
     return Reply(found, text)
 
 

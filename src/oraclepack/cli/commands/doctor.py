@@ -108,10 +108,15 @@ def _run(run: RunRebuilt) -> list[str | Styled]:
 
 def _verdict(done: Rebuilt) -> tuple[ExitCode, Failure | None]:
     damaged, locked = done.count(Rebuilding.DAMAGED), done.count(Rebuilding.LOCKED)
+    foreign = done.count(Rebuilding.FOREIGN)
     if damaged:
         message = f"{damaged} of {len(done.runs)} runs damaged; nothing of them was changed"
         hint = "their outputs and logs are as they were; --new-run starts a run afresh"
         return ExitCode.INVALID, Failure("INVALID_INPUT", message, suggestion=hint)
+    if foreign:
+        message = f"{foreign} of {len(done.runs)} runs foreign; nothing of them was changed"
+        hint = "`oraclepack trust RUN` takes one over, if you know where it comes from"
+        return ExitCode.INVALID, Failure("FOREIGN", message, suggestion=hint)
     if locked:
         message = f"{locked} of {len(done.runs)} runs in use by another process"
         hint = "wait for it to end; a run brings its files up to date by itself"

@@ -32,7 +32,8 @@ runs = Group(
 def list_all(settings: Settings) -> Reply:
     """List the runs of the project, the newest first.
 
-    A run whose journal is damaged is listed as damaged, with the reason.
+    A run whose journal is damaged is listed as damaged, with the reason. A foreign one cannot be
+    proven to be yours: no command acts on it, unless you take it over with `oraclepack trust`.
     """
     found = list_runs(Path(settings.root))
     if not found.runs:
@@ -69,13 +70,15 @@ def _listed(run: RunListed) -> tuple[str, ...]:
         f"{run.ok}/{run.total}",
         (run.created_at or "-")[:16].replace("T", " "),
         seconds(run.duration_ms),
-        run.damage or run.holder or "",
+        run.foreign or run.damage or run.holder or "",
     )
 
 
 def _run(found: RunShown) -> tuple[str | Styled, ...]:
     run, manifest = found.run, found.manifest
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
+    if run.foreign is not None:
+        pieces += [Styled("foreign", "red"), f": {run.foreign}; no command acts on it\n"]
     if run.damage is not None:
         pieces += [Styled("damaged", "red"), f": {run.damage}; shown is what stands before it\n"]
     if run.holder is not None:

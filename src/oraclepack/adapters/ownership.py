@@ -1,0 +1,104 @@
+"""Whether a place below `.oraclepack` can hold records of ours: no link, nothing that git tracks.
+
+Git is asked only where its index speaks of `.oraclepack` at all, and once for each state of the
+index: most projects ignore the folder, and then reading the index is enough.
+"""
+
+import os
+import stat
+from functools import lru_cache
+from pathlib import Path
+
+from oraclepack.adapters import git, surroundings
+from oraclepack.adapters.head import git_folder
+from oraclepack.core.foreign import Foreign, Kind
+
+HOME = ".oraclepack"
+_SIGNATURE = b"DIRC"
+_WHOLE_NAMES = (2, 3)
+"""The versions of the index in which every path is written out."""
+_SPLIT = b"link\0"
+"""How the extension begins of an index whose other half is another file."""
+
+
+def foreign_folder(root: Path, relative: str) -> Foreign | None:
+    """Why a folder below the project root cannot be ours, whatever is in it.
+
+    That git tracks some of its files does not matter: those are foreign one by one.
+    """
+    return linked(root, relative) or _tracked_above(root, relative)
+
+
+def linked(root: Path, relative: str) -> Foreign | None:
+    """The outermost symbolic link on the way to a path below the project root, itself included."""
+    path = ""
+    for name in relative.split("/"):
+        path = f"{path}/{name}" if path else name
+        try:
+            kind = os.lstat(f"{root}/{path}").st_mode
+        except OSError:
+            return None  # nothing is there: what we make will be no link
+        if stat.S_ISLNK(kind):
+            return Foreign(Kind.LINKED, path)
+    return None
+
+
+def tracked(root: Path, relative: str) -> Foreign | None:
+    """What git tracks of a path: the path, something below it, or a link in place of a parent."""
+    wanted = relative.casefold()
+    for path in _tracked_below(root):
+        found = path.casefold()
+        if found == wanted or found.startswith(f"{wanted}/") or wanted.startswith(f"{found}/"):
+            return Foreign(Kind.TRACKED, path if len(path) < len(relative) else relative)
+    return None
+
+
+def folder_tracks(root: Path, folder: Path, name: str) -> bool:
+    """Whether git tracks a file of a folder in the project."""
+    return tracked(root, Path(os.path.relpath(folder / name, root)).as_posix()) is not None
+
+
+def _tracked_above(root: Path, relative: str) -> Foreign | None:
+    """A link or a repository within the repository, which git tracks in place of a folder."""
+    wanted = f"{relative}/".casefold()
+    above = (path for path in _tracked_below(root) if wanted.startswith(f"{path}/".casefold()))
+    return next((Foreign(Kind.TRACKED, path) for path in above), None)
+
+
+def _tracked_below(root: Path) -> tuple[str, ...]:
+    index = _index_of(root)
+    if index is None:
+        return ()
+    try:
+        found = os.stat(index)  # noqa: PTH116 - for every cached answer
+    except OSError:
+        return ()  # nothing was ever added
+    return _listed(root, index, (found.st_ino, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=8)
+def _listed(root: Path, index: str, _version: tuple[int, int, int]) -> tuple[str, ...]:
+    try:
+        data = Path(index).read_bytes()
+    except OSError:
+        data = b""
+    if _tells_all(data) and HOME.encode() not in data.lower():
+        return ()
+    told = git.tracked(root, surroundings.environment(), f":(icase){HOME}")
+    # Where git cannot tell, nothing is known to be ours.
+    return (HOME,) if told is None else told
+
+
+def _tells_all(index: bytes) -> bool:
+    """Whether every path stands in the file, letter by letter."""
+    version = int.from_bytes(index[4:8], "big")
+    return index.startswith(_SIGNATURE) and version in _WHOLE_NAMES and _SPLIT not in index
+
+
+def _index_of(root: Path) -> str | None:
+    """The index of the repository around a directory."""
+    for folder in (root, *root.parents):
+        place = git_folder(folder)
+        if place is not None:
+            return f"{place}/index"
+    return None
