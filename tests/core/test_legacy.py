@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.core.errors import InputError
-from oraclepack.core.legacy import file_names, import_state
+from oraclepack.core.legacy import Maker, file_names, import_state, maker_of
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,12 @@ from oraclepack.core.legacy import file_names, import_state
         pytest.param('{"steps":{"01":"perhaps","02":{},"03":null,"04":3}}', {}, id="no status"),
         pytest.param('{"steps":[3,null,{"status":"ok"},{"id":true,"status":"ok"}]}', {}),
         pytest.param('{"steps":{}}', {}, id="no steps"),
+        pytest.param(
+            '{"schema_version":1,"pack_hash":"","start_time":"2026-01-02T03:04:05Z",'
+            '"step_statuses":{"01":{"status":"success","exit_code":0},"02":{"status":"failed"}}}',
+            {"01": "ok", "02": "failed"},
+            id="as the Go tool writes it",
+        ),
     ],
 )
 def test_state_files(text: str, expected: dict[str, str]) -> None:
@@ -39,6 +45,27 @@ def test_files_that_are_no_state(text: str) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with suppress(InputError):
         import_state(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "maker", "pack"),
+    [
+        pytest.param('{"run_dir": "r", "pack_path": "a/p.md"}', Maker.OURS, "a/p.md", id="ours"),
+        pytest.param(
+            '{"run_dir": "r", "pack_path": "p.md", "step_statuses": {}}',
+            *(Maker.OURS, "p.md"),
+            id="ours with the keys of the Go tool",
+        ),
+        pytest.param('{"step_statuses": {}}', Maker.GO, "", id="a state of the Go tool"),
+        pytest.param('{"pack_info": {}, "steps": []}', Maker.GO, "", id="a report of the Go tool"),
+        pytest.param('{"state": "mine"}', Maker.SOMEBODY, "", id="a file of somebody's"),
+        pytest.param("[1]", Maker.NOBODY, "", id="a list"),
+        pytest.param('{"run_dir": ', Maker.NOBODY, "", id="damaged"),
+        pytest.param("", Maker.NOBODY, "", id="empty"),
+    ],
+)
+def test_whose_file_it_is(text: str, maker: Maker, pack: str) -> None:
+    assert maker_of(text.encode()) == (maker, pack)
 
 
 def test_names_beside_the_pack() -> None:

@@ -58,6 +58,15 @@ def folder_tracks(root: Path, folder: Path, name: str) -> bool:
     return tracked(root, Path(os.path.relpath(folder / name, root)).as_posix()) is not None
 
 
+def came_with_repository(root: Path, relative: str) -> bool:
+    """Whether git tracks a file anywhere in the project; where git cannot tell, it may."""
+    index = _index_of(root)
+    if index is None or not Path(index).exists():
+        return False
+    told = git.tracked(root, surroundings.environment(), f":(literal){relative}")
+    return told is None or bool(told)
+
+
 def _tracked_above(root: Path, relative: str) -> Foreign | None:
     """A link or a repository within the repository, which git tracks in place of a folder."""
     wanted = f"{relative}/".casefold()

@@ -187,7 +187,8 @@ def _manifests(
 ) -> Iterator[tuple[Path, bytes, int]]:
     """Each file with its content and its mode, which the umask does not change."""
     # Only now: steps start sooner without them.
-    from oraclepack.core.legacy import file_names, legacy_report, legacy_state  # noqa: PLC0415
+    from oraclepack.adapters.legacy_files import may_replace, names_for  # noqa: PLC0415
+    from oraclepack.core.legacy import legacy_report, legacy_state  # noqa: PLC0415
     from oraclepack.core.manifest import run_manifest, steps_manifest  # noqa: PLC0415
 
     steps = redactor.clean_record(steps_manifest(pack, state))
@@ -197,11 +198,14 @@ def _manifests(
         yield run.path / "run.json", content, files.PRIVATE_FILE
     yield run.path / "steps.json", canonical_file(steps), files.PRIVATE_FILE
     if legacy and state.created is not None:
-        state_name, report_name = file_names(state.created.pack_path)
-        recorded = legacy_state(steps, state, run.relative)
-        yield run.root / state_name, canonical_file(recorded), files.PRIVATE_FILE
-        report = legacy_report(steps, state, run.relative)
-        yield run.root / report_name, canonical_file(report), files.PUBLIC_FILE
+        made = (
+            (legacy_state(steps, state, run.relative), files.PRIVATE_FILE),
+            (legacy_report(steps, state, run.relative), files.PUBLIC_FILE),
+        )
+        names = names_for(run.root, state.created.pack_path)
+        for name, (record, mode) in zip(names, made, strict=True):
+            if may_replace(run.root, name):
+                yield run.root / name, canonical_file(record), mode
 
 
 def _listed(folder: Path) -> list[str]:

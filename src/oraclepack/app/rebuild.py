@@ -7,12 +7,12 @@ import msgspec
 
 from oraclepack.adapters import files, journal, lock, rundir, surroundings
 from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.legacy_files import names_for
 from oraclepack.adapters.rundir import RunDir, write_manifests
 from oraclepack.app.runs import look_at, named_run, pack_of
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
-from oraclepack.core.legacy import file_names
 from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
@@ -66,7 +66,7 @@ def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
     if before is not None:
         _put_back(run, steps_manifest(None, state), before)
     written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
-    written += file_names(created.pack_path) if legacy else ()
+    written += names_for(root, created.pack_path) if legacy else ()
     return _told(run, Rebuilding.REBUILT, reading, written=written, notices=notices)
 
 
@@ -95,11 +95,10 @@ def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
 def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
     """The state file in the project root belongs to the run of the pack that was last at work."""
     assert state.created is not None
-    mine = file_names(state.created.pack_path)
     for run_id in rundir.run_ids(root):
         looked = look_at(RunDir(root, run_id))
         other = looked.state if looked.foreign is None else EMPTY
-        same = other.created is not None and file_names(other.created.pack_path) == mine
+        same = other.created is not None and other.created.pack_path == state.created.pack_path
         if same and (other.last_at or "", run_id) > (state.last_at or "", run.run_id):
             return False
     return True

@@ -37,9 +37,7 @@ _OPTIONS = (
     ),
     click.option("--run-all", is_flag=True, help="All steps, without picking (always so here)."),
     click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
-    click.option(
-        "--import-state", metavar="FILE", help="Take over a state file of the older tool."
-    ),
+    click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
 )
 
 

@@ -20,7 +20,8 @@ from oraclepack.core.run_report import RunTold
 
 def plan_reply(found: Found, plan: Plan) -> Reply:
     report = told_plan(found, plan)
-    return Reply(report, plan_text(single_lines(report)), warnings=notices(found.notice))
+    warnings = notices(found.notice) + plan.warnings
+    return Reply(report, plan_text(single_lines(report)), warnings=warnings)
 
 
 def run_reply(request: RunRequest, result: RunResult) -> Reply:

@@ -1,13 +1,15 @@
-"""`<pack-stem>.state.json` and `<pack-stem>.report.json`: the files of the older tool.
+"""`<pack-stem>.state.json` and `<pack-stem>.report.json`: the files of the Go tool.
 
-Nobody ever fixed their shape, so ours is a schema of its own, and reading takes
+Ours is a schema of its own that carries the keys of the Go tool as well, and reading takes
 whatever names a step and says how it went.
 """
 
+from enum import StrEnum
 from pathlib import PurePosixPath
 
 import msgspec
 
+from oraclepack.core.digest import sha256_text
 from oraclepack.core.errors import InputError
 from oraclepack.core.manifest import StepEntry, StepsManifest
 from oraclepack.core.regex import regex
@@ -24,6 +26,7 @@ _WORDS = {
     Status.FAILED: "failed",
     Status.SKIPPED: "skipped",
 }
+_GO_WORDS = {**_WORDS, Status.OK: "success"}
 _READ_AS = {
     "succeeded": Status.OK,
     "success": Status.OK,
@@ -51,6 +54,36 @@ class LegacyStep(msgspec.Struct, frozen=True, kw_only=True):
     stderr_log: str | None
 
 
+class GoStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A step in the state file, in the words of the Go tool."""
+
+    status: str
+    """`pending`, `running`, `success`, `failed` or `skipped`."""
+    exit_code: int
+    started_at: str | None
+    ended_at: str | None
+    error: str | None
+
+
+class GoSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the report, in the words of the Go tool."""
+
+    total_steps: int
+    success_count: int
+    failure_count: int
+    skipped_count: int
+    total_duration: int
+    """Nanoseconds."""
+    total_duration_ms: int
+
+
+class GoPackInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The pack in the report, in the words of the Go tool."""
+
+    name: str
+    hash: str
+
+
 class LegacyState(msgspec.Struct, frozen=True, kw_only=True):
     """The state file."""
 
@@ -59,6 +92,10 @@ class LegacyState(msgspec.Struct, frozen=True, kw_only=True):
     pack_hash: str
     run_dir: str
     steps: dict[str, LegacyStep]
+    start_time: str | None = None
+    """As the Go tool writes it: when the run began."""
+    step_statuses: dict[str, GoStatus] = msgspec.field(default_factory=dict)
+    """As the Go tool writes them; the same as `steps`."""
 
 
 class LegacyResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +115,12 @@ class LegacyResult(msgspec.Struct, frozen=True, kw_only=True):
     """What it left changed in the work tree, besides."""
     stdout_log: str | None
     stderr_log: str | None
+    id: str = ""
+    """As the Go tool writes it: `step_id`."""
+    status: str = ""
+    """As the Go tool writes it: `result`, with `success` for `succeeded`."""
+    duration: int = 0
+    """As the Go tool writes it: nanoseconds."""
 
 
 class LegacyReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +137,53 @@ class LegacyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The sum over the steps: what a run would take one step at a time."""
     counts: dict[str, int]
     steps: tuple[LegacyResult, ...]
+    summary: GoSummary | None = None
+    pack_info: GoPackInfo | None = None
+    generated_at: str | None = None
+    """When the run last changed: these three are as the Go tool writes them."""
+
+
+class Maker(StrEnum):
+    """Who wrote a state or report file."""
+
+    OURS = "ours"
+    GO = "go"
+    SOMEBODY = "somebody"
+    """A JSON object of another shape: not ours to overwrite."""
+    NOBODY = "nobody"
+    """No JSON object at all: damaged, or empty."""
+
+
+def maker_of(data: bytes) -> tuple[Maker, str]:
+    """Who wrote a state or report file, and of ours the pack it belongs to."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Maker.NOBODY, ""
+    if not isinstance(value, dict):
+        return Maker.NOBODY, ""
+    if isinstance(value.get("run_dir"), str):
+        return Maker.OURS, str(value.get("pack_path", ""))
+    go = isinstance(value.get("step_statuses"), dict) or isinstance(value.get("pack_info"), dict)
+    return (Maker.GO if go else Maker.SOMEBODY), ""
 
 
 def file_names(pack_path: str) -> tuple[str, str]:
     """The names of the state file and the report file of a pack."""
-    stem = PurePosixPath(pack_path).stem
+    return _names(PurePosixPath(pack_path).stem)
+
+
+def own_file_names(pack_path: str) -> tuple[str, str]:
+    """Their names where a pack of the same name in another folder has the plain ones."""
+    return _names(f"{PurePosixPath(pack_path).stem}.{sha256_text(pack_path)[:8]}")
+
+
+def all_file_names(pack_path: str) -> tuple[str, ...]:
+    """Every name that these files of a pack may have."""
+    return (*file_names(pack_path), *own_file_names(pack_path))
+
+
+def _names(stem: str) -> tuple[str, str]:
     return f"{stem}.state.json", f"{stem}.report.json"
 
 
@@ -121,12 +206,25 @@ def legacy_state(manifest: StepsManifest, state: RunState, run_dir: str) -> Lega
             )
             for entry in manifest.steps
         },
+        start_time=state.created.at if state.created else None,
+        step_statuses={
+            entry.step_id: GoStatus(
+                status=_GO_WORDS[state.step(entry.step_id).status],
+                exit_code=entry.exit_code or 0,
+                started_at=entry.started_at,
+                ended_at=entry.finished_at,
+                error=entry.last_error.message if entry.last_error else None,
+            )
+            for entry in manifest.steps
+        },
     )
 
 
 def legacy_report(manifest: StepsManifest, state: RunState, run_dir: str) -> LegacyReport:
     """The report file; paths in it are relative to the project root, like `run_dir`."""
     statuses = [state.step(entry.step_id).status for entry in manifest.steps]
+    pack_path = state.created.pack_path if state.created else ""
+    took = sum(entry.duration_ms or 0 for entry in manifest.steps)
     return LegacyReport(
         schema_version=SCHEMA_VERSION,
         pack_path=state.created.pack_path if state.created else "",
@@ -135,10 +233,23 @@ def legacy_report(manifest: StepsManifest, state: RunState, run_dir: str) -> Leg
         status=state.status,
         started_at=state.created.at if state.created else None,
         finished_at=state.finished_at,
-        duration_ms=sum(entry.duration_ms or 0 for entry in manifest.steps),
+        duration_ms=took,
         counts={"total": len(statuses)}
         | {word: statuses.count(status) for status, word in _WORDS.items()},
         steps=tuple(_result(entry, state, run_dir) for entry in manifest.steps),
+        summary=GoSummary(
+            total_steps=len(statuses),
+            success_count=statuses.count(Status.OK),
+            failure_count=statuses.count(Status.FAILED),
+            skipped_count=statuses.count(Status.SKIPPED),
+            total_duration=took * 1_000_000,
+            total_duration_ms=took,
+        ),
+        pack_info=GoPackInfo(
+            name=PurePosixPath(pack_path).name,
+            hash=state.created.pack_hash if state.created else "",
+        ),
+        generated_at=state.last_at,
     )
 
 
@@ -157,6 +268,9 @@ def _result(entry: StepEntry, state: RunState, run_dir: str) -> LegacyResult:
         changed_files=entry.changes.files if entry.changes else (),
         stdout_log=_under(run_dir, entry.stdout_log),
         stderr_log=_under(run_dir, entry.stderr_log),
+        id=entry.step_id,
+        status=_GO_WORDS[state.step(entry.step_id).status],
+        duration=(entry.duration_ms or 0) * 1_000_000,
     )
 
 
@@ -165,9 +279,10 @@ def _under(run_dir: str, path: str | None) -> str | None:
 
 
 def import_state(data: bytes) -> dict[str, Status]:
-    """How each step went, from a state file of the older tool (or of ours).
+    """How each step went, from a state file of the Go tool (or of ours).
 
-    Taken are `{"steps": {"01": {"status": "succeeded"}}}`, the same with a bare word
+    Taken are `{"step_statuses": {"01": {"status": "success"}}}`, which is what the Go tool
+    writes, the same under `steps` and with a bare word
     in place of the object, and a list of objects with `id`, `step`, `step_id` or
     `number`, under `steps` or on its own. Other spellings of a status are left out:
     a step that may not have succeeded runs again.
@@ -176,11 +291,12 @@ def import_state(data: bytes) -> dict[str, Status]:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise InputError(f"the state file is not JSON: {problem}") from None
-    steps = value.get("steps") if isinstance(value, dict) else value
+    steps = value.get("steps", value.get("step_statuses")) if isinstance(value, dict) else value
     if not isinstance(steps, dict | list):
         raise InputError(
             "the state file has no steps",
-            hint='it needs "steps": an object by step number, or a list of objects with a number',
+            hint='it needs "step_statuses" or "steps": an object by step number, or a list of '
+            "objects with a number",
         )
     pairs = steps.items() if isinstance(steps, dict) else ((_number(s), s) for s in steps)
     read = {_step_id(key): _status(step) for key, step in pairs}

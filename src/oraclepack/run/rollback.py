@@ -14,7 +14,7 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.core import journal as j
-from oraclepack.core.legacy import file_names
+from oraclepack.core.legacy import all_file_names
 from oraclepack.core.outpath import CACHE, RUNS
 from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
@@ -131,7 +131,7 @@ def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None
         return "it is the PRD"
     if "/".join(names[:2]) in {RUNS, CACHE}:
         return f"it lies in {'/'.join(names[:2])}"
-    if pack_path and place in file_names(pack_path):
+    if pack_path and place in all_file_names(pack_path):
         return "it tells the state of the run"
     return "it is to be left alone" if place in map(normpath, also) else None
 

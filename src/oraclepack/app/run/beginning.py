@@ -28,7 +28,7 @@ def begin(request: RunRequest, found: Found, record: Recorder) -> None:
         j.RunCreated(
             schema_version=j.SCHEMA_VERSION,
             pack_id=without_suffix(found.run.run_id),
-            pack_path=_relative(request.pack.path, request.root),
+            pack_path=path_in_project(request.pack.path, request.root),
             pack_hash=request.pack.pack_hash,
             git_sha=found.tree.sha,
             git_dirty=found.tree.dirty,
@@ -70,6 +70,7 @@ def enter(request: RunRequest, found: Found, record: Recorder, private: str) -> 
         record.append(j.HeadSeen(sha=found.tree.sha, dirty=found.tree.dirty))
 
 
-def _relative(path: str, root: Path) -> str:
+def path_in_project(path: str, root: Path) -> str:
+    """The path of a pack as runs record it: relative to the project, if it lies inside."""
     absolute = Path(path).resolve()
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else path

@@ -12,7 +12,7 @@ from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import Caught, stopping_on_signals
 from oraclepack.adapters.stop import Stop
-from oraclepack.app.run.beginning import begin, enter
+from oraclepack.app.run.beginning import begin, enter, path_in_project
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
@@ -88,6 +88,9 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Pla
     planned = plan_run(request, found.state, _look(request, found.run, found.state))
     if planned.to_run and not found.is_new:
         check()
+    if request.import_state is None and (left := _left_by_go(request, found)):
+        said = f"{left[0]} is of the Go tool: what succeeded there and still passes is taken over"
+        planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, said))
     return found, planned
 
 
@@ -103,9 +106,9 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     """
     clock = clock or SystemClock()
     found, planned = look_up(request, clock)
-    if planned.refusal is not None:
+    older = _older_state(request, found)
+    if planned.refusal is not None and older is None:
         raise planned.refusal.error()
-    older = _older_state(request.import_state)
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         caught = stack.enter_context(stopping_on_signals(stop))
@@ -116,11 +119,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         untouched = record.state.last_seq == found.state.last_seq
         begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
-        _refuse_dirty_rerun(request, found, record, planned)
         name = surroundings.private_name()
-        enter(request, found, record, name)
-        # Only now that the journal names it: whoever continues can remove it.
-        private = stack.enter_context(surroundings.private_directory(name))
         session = Session(
             root=request.root,
             pack=request.pack,
@@ -129,29 +128,57 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             stop=stop,
             clock=clock,
             options=request.options,
-            private=private,
+            private=Path(name),
             environment=_environment(request.options),
             failed=folder,
             began=clock.monotonic_ns(),
         )
         if older is not None:
+            # Before the command begins, so that its rollback leaves what it found.
             older(session)
             untouched = False
+        _refuse_dirty_rerun(request, found, record, planned)
+        enter(request, found, record, name)
+        # Only now that the journal names it: whoever continues can remove it.
+        session.private = stack.enter_context(surroundings.private_directory(name))
         if not untouched:
             now = _look(request, found.run, record.state)
             planned = plan_run(request, record.state, now)
+            if planned.refusal is not None:
+                raise planned.refusal.error()
         _carry_out(session, planned)
         return _end(request, session, found, planned, caught)
 
 
-def _older_state(path: Path | None) -> Callable[[Session], None] | None:
-    """What takes over a state file of the older tool, already read."""
-    if path is None:
+def _older_state(request: RunRequest, found: Found) -> Callable[[Session], None] | None:
+    """What takes over a state file of the Go tool: the one that is named, or that stands there."""
+    if request.import_state is None and not _left_by_go(request, found):
         return None
-    from oraclepack.app.run.older_state import import_state, read_state  # noqa: PLC0415 - seldom
+    from oraclepack.app.run import older_state  # noqa: PLC0415 - seldom
 
-    read = read_state(path)
-    return lambda session: import_state(session, read)
+    if request.import_state is not None:
+        named = older_state.read_state(request.import_state)
+        return lambda session: older_state.import_state(session, named)
+    pack = request.pack
+    there = older_state.find_state(request.root, _pack_path(request, found), pack.pack_hash)
+    return None if there is None else lambda session: older_state.take_over(session, there)
+
+
+def _left_by_go(request: RunRequest, found: Found) -> tuple[str, ...]:
+    """Files of the Go tool that stand where ours are going to be written."""
+    if not request.wish.legacy_files or request.wish.rehearsal:
+        return ()
+    stem = Path(request.pack.path).stem
+    if not any((request.root / f"{stem}.{one}.json").is_file() for one in ("state", "report")):
+        return ()
+    from oraclepack.adapters.legacy_files import files_of_go  # noqa: PLC0415 - seldom
+
+    return files_of_go(request.root, _pack_path(request, found))
+
+
+def _pack_path(request: RunRequest, found: Found) -> str:
+    created = found.state.created
+    return created.pack_path if created else path_in_project(request.pack.path, request.root)
 
 
 def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path) -> bool:

@@ -14,7 +14,7 @@ from oraclepack.adapters.worktree import Worktree
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core.errors import InputError
-from oraclepack.core.legacy import file_names
+from oraclepack.core.legacy import all_file_names
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
 from oraclepack.core.readable import readable
@@ -46,7 +46,7 @@ class Leftover(msgspec.Struct, frozen=True):
 
 def work_tree(root: Path, run: RunDir, step_id: str, state: RunState) -> Worktree | None:
     """The work tree around a project without what we write there ourselves; None outside of git."""
-    own = file_names(state.created.pack_path) if state.created else ()
+    own = all_file_names(state.created.pack_path) if state.created else ()
     return Worktree.around(root, run.step(step_id), surroundings.environment(), own)
 
 

@@ -13,7 +13,7 @@ from oraclepack.app.run.dirty_rerun import work_tree
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.legacy import file_names
+from oraclepack.core.legacy import all_file_names
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, strangers
 
@@ -163,7 +163,7 @@ def _allowed(session: Session, step: Step) -> tuple[str, ...]:
     ]
     folder = [f"{session.pack.out_dir}/"] if session.pack.out_dir not in {None, "."} else []
     created = session.record.state.created
-    legacy = file_names(created.pack_path) if created else ()
+    legacy = all_file_names(created.pack_path) if created else ()
     others = (other for other in session.pack.steps if other.id != step.id)
     writes = [path for other in others for path in other.writes]
     # Our own files, those just being written among them.
