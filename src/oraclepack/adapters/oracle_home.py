@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from oraclepack.adapters import files
-from oraclepack.core.oracle_surroundings import Surroundings, surroundings
+from oraclepack.core.oracle_surroundings import Surroundings, steering_variables, surroundings
 
 _CONFIG = "config.json"
 _LARGEST = 1024 * 1024
@@ -24,6 +24,12 @@ def around_call(cwd: str, env: Mapping[str, str]) -> Surroundings:
         data.decode("utf-8", "replace") for place in places if (data := files.read(place, _LARGEST))
     ]
     return surroundings(env, _dotenv(Path(cwd)), texts)
+
+
+def steering_of(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables by which the `.env` beside a call would steer oracle. Raises InputError."""
+    data = files.read(Path(cwd) / ".env", _LARGEST) or b""
+    return steering_variables(data.decode("utf-8", "replace"), env)
 
 
 def _user_home(env: Mapping[str, str]) -> Path:

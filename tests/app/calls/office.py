@@ -119,13 +119,16 @@ class Office:
         self.calls = Calls(self.world)
         self.number = 0
 
-    def call(self, shim: ScriptedShim, *argv: str, tool: str = "oracle", step: str = "01") -> int:
-        """Make one call; its exit code."""
+    def call(
+        self, shim: ScriptedShim, *argv: str, tool: str = "oracle", step: str = "01", **more: str
+    ) -> int:
+        """Make one call, with more variables if need be; its exit code."""
         self.number += 1
         env = {
             "HOME": str(self.root.parent),
             "ORACLE_HOME_DIR": str(self.oracle_home),
             "OPENAI_API_KEY": "sentinel-secret",
+            **more,
         }
         made = LiveCall(tool, argv or ASK, str(self.root), env, step, 1, self.number)
         return self.calls.answer(made, shim)

@@ -259,3 +259,47 @@ def test_words_that_are_no_text(tmp_path: Path) -> None:
     assert made == 0
     assert office.last.model == "\\udcfd"
     assert office.last.key is not None
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(ASK, id="a question"),
+        pytest.param((*ASK, "--dry-run"), id="a dry run"),
+        pytest.param(("status",), id="a sub-command"),
+    ],
+)
+def test_oracle_is_not_called_where_a_project_would_steer_it(
+    tmp_path: Path, argv: tuple[str, ...]
+) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    (office.root / ".env").write_text("OPENAI_BASE_URL: http://elsewhere.invalid/v1\n")
+
+    assert office.call(shim, *argv) == 1
+
+    assert shim.orders == []
+    assert "which sets OPENAI_BASE_URL: your key" in shim.told
+    assert office.last.error is not None
+    assert (office.last.error.code, office.last.attempts) == ("PROJECT_ENV", 0)
+
+
+def test_a_variable_of_ones_own_is_not_steered_away(tmp_path: Path) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    (office.root / ".env").write_text("OPENAI_BASE_URL=http://elsewhere.invalid/v1\n")
+
+    assert office.call(shim, *ASK, OPENAI_BASE_URL="http://mine.invalid/v1") == 0
+
+
+def test_a_project_may_steer_oracle_where_its_user_lets_it(tmp_path: Path) -> None:
+    office, shim = Office(tmp_path, trust_dotenv=True), ScriptedShim(answering())
+    (office.root / ".env").write_text("OPENAI_BASE_URL=http://elsewhere.invalid/v1\n")
+
+    assert office.call(shim, *ASK) == 0
+
+
+def test_a_pipe_as_env_file_is_not_handed_to_oracle(tmp_path: Path) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    os.mkfifo(office.root / ".env")
+
+    assert office.call(shim, *ASK) == 1
+    assert shim.orders == []

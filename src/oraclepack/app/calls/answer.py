@@ -1,6 +1,9 @@
 """The answer to one call of a tool: what the gateway asks for whenever a shim calls."""
 
+from pathlib import Path
+
 from oraclepack.adapters.jail import Refused
+from oraclepack.adapters.oracle_home import steering_of
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.adopt import adopt, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
@@ -18,6 +21,7 @@ from oraclepack.app.calls.store import find_stored, is_held_back
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.call import ORACLE
+from oraclepack.core.errors import InputError
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
@@ -38,6 +42,7 @@ _HELD_BACK = StepError(
     message="the cache has an answer to this question, or a call of it, that nobody has signed; "
     "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
 )
+_DOTENV = "PROJECT_ENV"
 
 
 class Calls:
@@ -69,7 +74,10 @@ class _Answering:
         self._shim = shim
 
     def answer(self) -> int:
-        return self._oracle() if self._call.tool == ORACLE else self._other()
+        if self._call.tool != ORACLE:
+            return self._other()
+        steered = self._steered()
+        return self._stop(_DOTENV, steered, None) if steered else self._oracle()
 
     def _other(self) -> int:
         """Another tool: its paths are checked, its number limited, its end written down."""
@@ -206,10 +214,31 @@ class _Answering:
             shim.tell(f"oraclepack: {end.trouble}\n")
         return end.exit_code
 
+    def _steered(self) -> str:
+        """Why oracle is not called here: it would load a `.env` that sends it elsewhere."""
+        options, call = self._world.options, self._call
+        if options.rehearsal or options.trust_dotenv or not call.cwd:
+            return ""
+        try:
+            names = steering_of(call.cwd, call.env)
+        except InputError as trouble:
+            return trouble.message
+        if not names:
+            return ""
+        return (
+            f"oracle would load {Path(call.cwd, '.env')}, which sets {', '.join(names)}: your key "
+            "and your files could go to another host, or another program run; remove it there, "
+            "or set it in your own environment"
+        )
+
     def _refuse(self, refused: Refused, provider: str | None) -> int:
-        message = readable(f"{refused.path}: {refused.reason}")
-        self._shim.tell(self._world.redactor.clean(f"oraclepack: OUTPUT_PATH: {message}\n"))
-        error = StepError(code="OUTPUT_PATH", message=message)
+        return self._stop("OUTPUT_PATH", f"{refused.path}: {refused.reason}", provider)
+
+    def _stop(self, code: str, reason: str, provider: str | None) -> int:
+        """The call is not made."""
+        message = readable(reason)
+        self._shim.tell(self._world.redactor.clean(f"oraclepack: {code}: {message}\n"))
+        error = StepError(code=code, message=message)
         notes.conclude_other(self._world, self._call, provider, error, _REFUSED_EXIT)
         return _REFUSED_EXIT
 

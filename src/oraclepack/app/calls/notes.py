@@ -13,6 +13,9 @@ from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.result import Cache, Process, StepError, Usage
 from oraclepack.intercept.overrides import shown_argv
 
+_NOT_MADE = frozenset({"OUTPUT_PATH", "PROJECT_ENV"})
+"""The codes of calls that were refused before they were made."""
+
 
 class Tally:
     """How often a call was tried, and how long it waited."""
@@ -130,7 +133,7 @@ def conclude_other(
             provider=provider,
             output_path=output_path,
             exit_code=exit_code,
-            attempts=0 if error is not None and error.code == "OUTPUT_PATH" else 1,
+            attempts=0 if error is not None and error.code in _NOT_MADE else 1,
             error=error,
         )
     )

@@ -25,6 +25,8 @@ class CallOptions(msgspec.Struct, frozen=True):
     """How often a complete answer that misses its contract is asked for again."""
     on_unknown: OnUnknown = OnUnknown.FAIL
     limits: Mapping[str, Limit] = {}
+    trust_dotenv: bool = False
+    """Let the `.env` beside a call steer oracle to other hosts and programs."""
     verify: bool = True
     require_headings: bool = False
     chunks: ChunkMode = ChunkMode.AUTO

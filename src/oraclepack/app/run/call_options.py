@@ -9,7 +9,7 @@ from oraclepack.core.flag_tables import table_of
 from oraclepack.core.limit import Limit
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.settings import Settings
+from oraclepack.core.settings import ALLOW_PROJECT_PROGRAMS, Settings
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
@@ -36,6 +36,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         output_retries=settings[cs.OUTPUT_RETRIES],
         on_unknown=OnUnknown.FAIL if unknown is OnUnknown.ASK and not can_ask else unknown,
         limits=limits_of(settings),
+        trust_dotenv=settings[ALLOW_PROJECT_PROGRAMS],
         verify=settings[rs.OUTPUT_VERIFY],
         require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
