@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.core.errors import InputError
 from oraclepack.core.outpath import fault_of, guarded_place, inside
 from oraclepack.core.readable import readable
 
@@ -60,13 +61,38 @@ def _judge(root: Path, path: str, base: Path) -> Allowed | Refused:
 
 
 def stays_inside(root: Path, place: Path) -> bool:
-    """Whether a directory, with every link resolved, lies in the project.
+    """Whether a path, with every link resolved, lies in the project."""
+    return inside(os.path.realpath(root), os.path.realpath(place)) is not None
 
-    `.oraclepack` may be a link of the user's to another disk, and counts as inside.
+
+def refuse_link_out(root: Path, place: Path) -> None:
+    """Refuse a path in the project that leads out of it by a link: a clone may have brought it.
+
+    A path that the user names outside of the project is theirs to judge.
     """
-    real = os.path.realpath(place)
-    homes = (os.path.realpath(root), os.path.realpath(root / ".oraclepack"))
-    return any(inside(home, real) is not None for home in homes)
+    written = os.path.abspath(place)  # noqa: PTH100 - links stay
+    homes = (os.path.abspath(root), os.path.realpath(root))  # noqa: PTH100 - likewise
+    if any(inside(home, written) is not None for home in homes) and not stays_inside(root, place):
+        raise InputError(
+            f"{place} leads out of the project {root} by a symbolic link",
+            hint="remove the link, or name a directory outside of the project yourself",
+        )
+
+
+def refuse_own_links_out(root: Path) -> None:
+    """Refuse a project whose `.oraclepack`, or a folder in it, leads out of it by a link.
+
+    A single run that is a link is foreign, and shown as that.
+    """
+    ours = root / ".oraclepack"
+    refuse_link_out(root, ours)
+    try:
+        with os.scandir(ours) as entries:
+            linked = sorted(entry.path for entry in entries if entry.is_symlink())
+    except OSError:
+        return  # there is none, or whoever needs it says why it cannot be read
+    for path in linked:
+        refuse_link_out(root, Path(path))
 
 
 def _says_no_text(path: Path) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.adapters import changes, files, relocate
+from oraclepack.adapters.jail import refuse_link_out
 from oraclepack.adapters.quarantine import FOLDER
 from oraclepack.core.carried import Carried
 from oraclepack.core.errors import OraclePackError
@@ -43,6 +44,7 @@ class Transaction:
 
     def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
         """Put a file in place, remembering what stood there."""
+        refuse_link_out(self._root, path.parent)
         # Remembered before it happens: a write that fails halfway is taken back as well.
         before, folders = changes.look(path), changes.missing_directories(path)
         self._changes.append(_Change(path, before, folders, stays))
@@ -52,6 +54,8 @@ class Transaction:
 
     def carry_out(self, pieces: Sequence[Piece], *, rollback_on_failure: bool) -> Carried:
         """Write all pieces; after a failure nothing more is written."""
+        for piece in pieces:
+            refuse_link_out(self._root, piece.path.parent)
         for number, piece in enumerate(pieces):
             try:
                 self.write(piece.path, piece.content, stays=piece.stays)

@@ -10,6 +10,7 @@ import msgspec
 from oraclepack.actionize.engine import BACKLOG, EXPORTS, Work, actionize
 from oraclepack.adapters import files, lock, surroundings
 from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.jail import refuse_link_out
 from oraclepack.app.actionize.loading import Loaded, from_directory, from_run, refuse_foreign
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.backlog import (
@@ -97,6 +98,7 @@ class Writer:
     """Puts artifacts into one place, and takes them back if wished."""
 
     def __init__(self, root: Path, place: Path, *, undo: bool = False) -> None:
+        refuse_link_out(root, place)
         self.root = root
         self.place = place
         self._undo = undo

@@ -9,6 +9,7 @@ import msgspec
 from oraclepack.adapters import files, rundir
 from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.answers import WORDS, find_answers, read_answer
+from oraclepack.adapters.jail import refuse_link_out, stays_inside
 from oraclepack.app.actionize.asked import Asked, question_from, question_of
 from oraclepack.app.reading import read_pack
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
@@ -48,7 +49,14 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> Loaded:
         raise InputError(
             f"{pack_path}: no steps found", hint=f"oraclepack validate {pack_path} tells why"
         )
+    refuse_link_out(root, answers)
     found = find_answers(answers)
+    for path in (path for paths in found.values() for path in paths):
+        if not (stays_inside(root, path) or stays_inside(answers, path)):
+            raise InputError(
+                f"{path} is a symbolic link to a file outside of the project",
+                hint="remove it, or copy the answer into the directory",
+            )
     if not found:
         raise InputError(
             f"{answers}: no answers here", hint="answers are files named 01-….md to 99-….md"
