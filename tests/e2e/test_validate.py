@@ -126,7 +126,48 @@ def test_the_fix_mends_an_orphaned_flag(project: Path) -> None:
     expected = ORPHAN.replace("b.md\n  -p", "b.md \\\n  -p")
     assert (project / "orphan.md").read_text(encoding="utf-8") == expected
     assert (fixed.code, again.code) == (0, 0)
+    assert "  changed: 1 fix written to orphan.md\n" in fixed.out
     assert "OP201" not in [finding["rule"] for finding in again.data["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("args", "stream", "said"),
+    [
+        pytest.param((), "out", "changed: 1 fix written to half.md; the errors", id="as text"),
+        pytest.param(("--format", "sarif"), "err", "1 fix written to half.md\n", id="as SARIF"),
+        pytest.param(("--format", "github"), "err", "1 fix written to half.md\n", id="for GitHub"),
+        pytest.param(
+            ("--json",), "out", '"detail": "1 fix written to half.md"', id="as JSON, in the error"
+        ),
+    ],
+)
+def test_a_fix_that_leaves_errors_says_what_it_changed(
+    project: Path, args: tuple[str, ...], stream: str, said: str
+) -> None:
+    half = project / "half.md"
+    half.write_text(f"{ORPHAN}\n```bash\n# 01) a second block\ntrue\n```\n", encoding="utf-8")
+
+    fixed = oraclepack(project, "validate", "--fix", "half.md", *args)
+
+    assert fixed.code == 2
+    assert said in getattr(fixed, stream)
+    assert "b.md \\\n  -p" in half.read_text(encoding="utf-8")
+
+
+def test_each_changed_file_is_named_with_the_number_of_its_fixes(project: Path) -> None:
+    twice = pack_text(
+        '# 01) a\noracle --write-output a.md\n  -p "Why?"\n'
+        '# 02) b\noracle --write-output b.md\n  -p "How?"\n'
+    )
+    (project / "twice.md").write_text(twice, encoding="utf-8")
+
+    fixed = oraclepack(project, "validate", "--fix", "orphan.md", "strict.md", "twice.md")
+
+    changed = [line for line in fixed.out.splitlines() if "written to" in line]
+    assert changed == [
+        "  changed: 1 fix written to orphan.md",
+        "  changed: 2 fixes written to twice.md",
+    ]
 
 
 def test_a_fix_with_nothing_to_mend_leaves_the_file_alone(project: Path) -> None:

@@ -45,7 +45,7 @@ def test_the_demo_runs() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert "20 steps, 20 questions, 20 oracle calls: ok" in told
     assert "broken.md:15:3 OP201 error" in told
-    assert "mended: 1 fault" in told
+    assert "changed: 1 fix written to broken.md" in told
     assert "actionize  ok " in told
     assert "is below --min-yield 5" in told
     assert "### OP3-" in told

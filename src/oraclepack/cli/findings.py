@@ -92,8 +92,15 @@ def _summary(checked: Checked) -> Iterable[str | Styled]:
     yield Styled("ok" if checked.report.ok else "not ok", look)
     yield f" ({', '.join(told)})\n" if told else "\n"
     if checked.report.fixed:
-        yield f"  mended: {_many(checked.report.fixed, 'fault')}\n"
+        left = "" if checked.report.ok else "; the errors above are left"
+        yield f"  changed: {fixed_line(checked)}{left}\n"
     yield from _skipped(checked.report.checks)
+
+
+def fixed_line(checked: Checked) -> str:
+    """What `--fix` wrote: `3 fixes written to docs/pack.md`."""
+    count = checked.report.fixed
+    return f"{count} {'fix' if count == 1 else 'fixes'} written to {one_line(checked.path)}"
 
 
 def _skipped(checks: Iterable[CheckRun]) -> Iterable[str]:

@@ -20,7 +20,7 @@ class ExitCode(IntEnum):
 
     DONE = 0, "done"
     INTERNAL = 1, "internal error: a fault of oraclepack itself; a log file tells more"
-    INVALID = 2, "bad usage, invalid input or a missing program; nothing was changed"
+    INVALID = 2, "bad usage, invalid input or a missing program; nothing was run"
     STEP_FAILED = 3, "a step failed; what was finished before it is kept"
     CONTRACT = 4, "outputs do not meet their contract"
     POLICY = 5, "the CI policy is not met"

@@ -3,7 +3,7 @@
 import click
 
 from oraclepack.app.validate import Outcome, validate_packs
-from oraclepack.cli.findings import as_text
+from oraclepack.cli.findings import as_text, fixed_line
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
@@ -17,7 +17,7 @@ FORMATS = ("text", "json", "sarif", "github")
 @command(
     "validate",
     data="validation",
-    changes="nothing; with --fix the pack",
+    changes="nothing; with --fix the packs that it names as changed",
     settings=(STRICT, LINT_SELECT, LINT_IGNORE),
     examples=(
         "oraclepack validate docs/oracle-pack-2026-01-09.md",
@@ -34,11 +34,18 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
 
     Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` tells
     what a rule means.
+
+    With --fix the exit code is about what is left: 0 when no error is, also where files were
+    changed; 2 when one is, and the fixes that could be made are written all the same. Each
+    changed file is named with the number of its fixes; in JSON that is `fixed`.
     """
     outcome = validate_packs(packs, settings, fix=fix)
     code = ExitCode.DONE if outcome.ok else ExitCode.INVALID
     if form in {"sarif", "github"}:
-        return Reply(bare=_bare(outcome, form), exit_code=code, error=_unread(outcome))
+        # These formats have no place for what was changed.
+        changed = "".join(f"{fixed_line(one)}\n" for one in outcome.checked if one.report.fixed)
+        bare = _bare(outcome, form)
+        return Reply(bare=bare, exit_code=code, error=_unread(outcome), talk=changed)
     wants_json = form == "json" or settings[OUTPUT] == "json"
     error = _failure(outcome) if wants_json and not outcome.ok else None
     return Reply(outcome.data, as_text(outcome), code, error=error, wants_json=wants_json)
@@ -66,9 +73,11 @@ def _unread(outcome: Outcome) -> Failure | None:
 def _failure(outcome: Outcome) -> Failure:
     broken = [checked.path for checked in outcome.checked if not checked.report.ok]
     broken += [pack.path for pack in outcome.unreadable]
+    fixed = [fixed_line(checked) for checked in outcome.checked if checked.report.fixed]
     return Failure(
         "INVALID_PACK",
         f"not valid: {', '.join(broken)}",
+        detail="; ".join(fixed),
         phase="validate",
         suggestion="mend the findings of severity error; `oraclepack explain RULE` tells how",
     )
