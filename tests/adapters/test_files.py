@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -285,3 +286,54 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="it is not a regular file"):
         files.read(tmp_path / "a")
+
+
+def ignored(place: Path) -> str | None:
+    file = place / ".oraclepack/.gitignore"
+    return file.read_text() if file.exists() else None
+
+
+def test_what_is_ours_is_hidden_from_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+
+    files.make_private(tmp_path / ".oraclepack/runs/a", tmp_path / ".oraclepack/cache")
+    (tmp_path / ".oraclepack/runs/a/journal.jsonl").touch()
+    status = subprocess.run(
+        ["git", "-C", tmp_path, "status", "--porcelain", "-uall"], check=True, capture_output=True
+    )
+
+    assert ignored(tmp_path) == "*\n"
+    assert status.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        pytest.param({}, "*\n", id="an empty one, whose maker was killed"),
+        pytest.param({".oraclepack-1-1.tmp": ""}, "*\n", id="one with half a file in it"),
+        pytest.param({".gitignore": "runs\n"}, "runs\n", id="a person's own"),
+        pytest.param({"cache/x.md": ""}, None, id="one whose .gitignore was removed"),
+    ],
+)
+def test_a_directory_that_is_there_already(
+    tmp_path: Path, there: dict[str, str], expected: str | None
+) -> None:
+    for name, content in {**there}.items():
+        path = tmp_path / ".oraclepack" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    (tmp_path / ".oraclepack").mkdir(exist_ok=True)
+
+    files.make_private(tmp_path / ".oraclepack/runs")
+
+    assert ignored(tmp_path) == expected
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_killed_anywhere_the_next_command_hides_it(tmp_path: Path, at: int) -> None:
+    with suppress(WorldError), failing(at):
+        files.make_private(tmp_path / ".oraclepack/runs")
+
+    files.make_private(tmp_path / ".oraclepack/runs")
+
+    assert ignored(tmp_path) == "*\n"

@@ -13,6 +13,7 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.outpath import CACHE
 from tests.cli.answers import answer
 from tests.clocks import SteppingClock
+from tests.e2e.program import tree
 from tests.events import created, started
 
 RUN = "2026-03-01__abc1234__55555555"
@@ -151,3 +152,18 @@ def test_prune(
     assert said.code == 0
     assert said.envelope["data"]["kept"] == len(kept)
     assert "".join(key[0] for key in cache.find("")) == kept
+
+
+def test_a_dry_run_of_prune_changes_nothing(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = fill(project)
+    before = tree(project)
+
+    told = answer(capsys, "cache", "prune", "--max-size", "9", "--dry-run")
+    said = answer(capsys, "cache", "prune", "--max-size", "9", "--dry-run", "--json")
+
+    gone = [key for key in cache.find("") if key.startswith("a")]
+    assert told.out == f"{gone[0]}\nwould remove 1 answers, 9 B; would keep 1\n"
+    assert said.envelope["data"]["removed"] == gone
+    assert tree(project) == before

@@ -33,7 +33,9 @@ def built(texts: Mapping[str, str], options: TicketOptions = OPTIONS) -> Built:
 
 
 def put(folder: Path, texts: Mapping[str, str]) -> Path:
-    """Write tickets into a project; the project is given back."""
+    """Write tickets into a project that oraclepack has worked in before; gives it back."""
+    (folder / ".oraclepack").mkdir(parents=True, exist_ok=True)
+    (folder / ".oraclepack/.gitignore").write_text("*\n")
     for name, text in texts.items():
         place = folder / ".tickets" / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -42,10 +44,10 @@ def put(folder: Path, texts: Mapping[str, str]) -> Path:
 
 
 def everything_but_tickets(root: Path) -> dict[str, bytes]:
-    """Everything but the tickets."""
+    """Everything but the tickets, and what hides ours from git."""
     found = (path for path in sorted(root.rglob("*")) if path.is_file())
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in found
-        if ".tickets" not in path.parts
+        if ".tickets" not in path.parts and path.name != ".gitignore"
     }

@@ -19,6 +19,8 @@ PRIVATE_DIRECTORY = 0o700
 LARGEST = 256 * 1024 * 1024
 """Bytes. What we read at once is text: nothing honest comes near. Most readers demand less."""
 
+HOME = ".oraclepack"
+"""The directory in a project that holds everything of ours."""
 _OURS = ".oraclepack-"
 _TEMPORARY = regex(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
@@ -219,6 +221,7 @@ def make_directories(*directories: Path, mode: int = 0o777) -> None:
         try:
             for at in directories:
                 for path in _missing(at):
+                    _hide_from_git(path.parent)
                     if _is_made(path, mode):
                         grown.add(path.parent)
         finally:
@@ -227,6 +230,18 @@ def make_directories(*directories: Path, mode: int = 0o777) -> None:
                 disk.sync_directory(parent)
     except OSError as trouble:
         raise cannot("make the directory", at, trouble) from trouble
+
+
+def _hide_from_git(directory: Path) -> None:
+    """Write `.gitignore` into a `.oraclepack` that is still empty.
+
+    Done before anything else is made in it: whoever is killed earlier leaves an empty one behind.
+    A file that a person removed or changed later stays as it is.
+    """
+    if directory.name != HOME or not directory.is_dir():
+        return
+    if all(name.startswith(_OURS) for name in _names_in(directory)):  # half a .gitignore, say
+        write_atomic(directory / ".gitignore", b"*\n")
 
 
 def _missing(directory: Path) -> list[Path]:

@@ -121,9 +121,17 @@ def _last_run(root: Path) -> RunDir:
 
 
 def prune(
-    root: Path, clock: Clock, *, older_than: float | None, max_size: int | None
+    root: Path,
+    clock: Clock,
+    *,
+    older_than: float | None,
+    max_size: int | None,
+    dry_run: bool = False,
 ) -> CachePruned:
-    """Remove old answers, then the oldest until the rest fits, and what belongs to nobody."""
+    """Remove old answers, then the oldest until the rest fits, and what belongs to nobody.
+
+    With `dry_run` only tell which.
+    """
     cache = _cache_of(root)
     listed = list(cache.entries())
     entries = [one.entry for one in listed if one.foreign is None]
@@ -131,13 +139,14 @@ def prune(
     if older_than is not None:
         before = rfc3339(clock.now() - timedelta(seconds=older_than))
     gone = to_prune(entries, before=before, max_bytes=max_size)
-    for entry in gone:
-        cache.remove(entry.key)
-    cache.sweep()
+    if not dry_run:
+        for entry in gone:
+            cache.remove(entry.key)
+        cache.sweep()
     size = sum(entry.bytes for entry in gone)
     removed = tuple(sorted(entry.key for entry in gone))
     foreign, kept = len(listed) - len(entries), len(listed) - len(gone)
-    return CachePruned(removed=removed, bytes=size, kept=kept, foreign=foreign)
+    return CachePruned(removed=removed, bytes=size, kept=kept, foreign=foreign, dry_run=dry_run)
 
 
 def _cache_of(root: Path) -> AnswerCache:

@@ -99,10 +99,12 @@ class CachePruned(msgspec.Struct, frozen=True, kw_only=True):
     """What `cache prune` answers."""
 
     removed: tuple[str, ...]
+    """With `dry_run`: what would be."""
     bytes: int
     kept: int
     foreign: int = 0
     """How many of those that were kept are foreign: they are not ours to remove."""
+    dry_run: bool = False
 
 
 def signature(fields: Mapping[str, object], key: bytes) -> str:

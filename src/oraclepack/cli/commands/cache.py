@@ -6,6 +6,7 @@ import click
 
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.app.cache import explain_step, list_cache, prune, read_size, show_cached
+from oraclepack.cli.amounts import size
 from oraclepack.cli.cache_text import SHORT, call_line, differing
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
@@ -77,11 +78,17 @@ def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
     "prune",
     data="cache-pruned",
     changes="the cache",
-    examples=("oraclepack cache prune --older-than 30d", "oraclepack cache prune --max-size 200MB"),
+    examples=(
+        "oraclepack cache prune --older-than 30d",
+        "oraclepack cache prune --max-size 200MB --dry-run",
+    ),
 )
 @click.option("--older-than", metavar="DURATION", help="Remove what was stored longer ago.")
 @click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
-def prune_old(older_than: str | None, max_size: str | None, settings: Settings) -> Reply:
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+def prune_old(
+    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: Settings
+) -> Reply:
     """Remove old answers, or as many as it takes.
 
     What is removed has to be bought again if it is asked again. Foreign answers stay.
@@ -93,8 +100,12 @@ def prune_old(older_than: str | None, max_size: str | None, settings: Settings) 
         SystemClock(),
         older_than=None if older_than is None else _seconds(older_than),
         max_size=None if max_size is None else read_size(max_size),
+        dry_run=dry_run,
     )
-    text = f"removed {len(found.removed)} answers, {found.bytes} bytes; kept {found.kept}\n"
+    done, rest = ("would remove", "would keep") if dry_run else ("removed", "kept")
+    listed = "".join(f"{key}\n" for key in found.removed) if dry_run else ""
+    count = f"{len(found.removed)} answers, {size(found.bytes)}"
+    text = f"{listed}{done} {count}; {rest} {found.kept}\n"
     if found.foreign:
         text += f"{found.foreign} of them are foreign, and not removed\n"
     return Reply(found, text)
