@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.call import ORACLE
-from oraclepack.core.errors import WorldError
+from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
 from oraclepack.core.result import Status
@@ -20,6 +20,7 @@ from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.wrappers import unwrap
 from oraclepack.run.edges import Edges, edges_of, is_barrier
+from oraclepack.run.missing_files import missing_files
 from oraclepack.run.selection import Chosen, Rerun, Selection, choose
 
 TOOL_MISSING = "tool_missing"
@@ -42,6 +43,8 @@ class Seen(msgspec.Struct, frozen=True):
     them while oraclepack itself answers for it."""
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack itself answers for, so that none of them may really start."""
+    missing_files: frozenset[str] = frozenset()
+    """Attachments of the pack that are not there; empty where nobody is to be stopped by that."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -86,7 +89,9 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
     return Plan(
         steps=tuple(_with_neighbours(step, planned, state) for step in planned),
         warnings=tuple(_warnings(pack, state, planned)),
-        refusal=_without_oracle(pack, planned, seen) or _escaping_prelude(pack, seen),
+        refusal=_without_oracle(pack, planned, seen)
+        or _escaping_prelude(pack, seen)
+        or _without_file(pack, planned, state, seen),
     )
 
 
@@ -298,6 +303,27 @@ def _warnings(pack: Pack, state: RunState, planned: list[PlannedStep]) -> Iterab
         yield "the pack has changed since this run began; steps with other commands run again"
     if planned and not any(step.decision is not Decision.NOT_SELECTED for step in planned):
         yield "no step is selected"
+
+
+def _without_file(
+    pack: Pack, planned: list[PlannedStep], state: RunState, seen: Seen
+) -> Refusal | None:
+    if not seen.missing_files:
+        return None
+    running = {step.step_id for step in planned if step.runs}
+    settled = {step.id for step in pack.steps if state.step(step.id).status is Status.OK}
+    found = list(missing_files(pack, seen.missing_files, running, settled - running))
+    if not found:
+        return None
+    first = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return Refusal(
+        f"step {first.step} (line {first.line}) attaches {first.path}, which does not exist and "
+        f"which nothing before it creates{more}",
+        hint="correct the path, which is relative to the project root, or create the file; "
+        "--no-validate runs it all the same",
+        kind=InputError,
+    )
 
 
 def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: Seen) -> Refusal | None:

@@ -76,3 +76,31 @@ def test_the_hint_about_a_missing_guard_can_be_followed_to_the_letter(
 
     assert (ran.code, ran.data["failed_step"]) == (0, None)
     assert ran.data["skipped_steps"] == ["01"]
+
+
+LOSES = "# 01) a\ntouch ran\n# 02) b\noracle -p why -f src/lost.py --write-output out/b.md\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        pytest.param((), 2, id="before the first step"),
+        pytest.param(("--steps", "01"), 0, id="not for a step that does not run"),
+        pytest.param(("--no-validate",), 0, id="--no-validate leaves it to the tool"),
+    ],
+)
+def test_a_missing_attachment_stops_the_run(
+    tmp_path: Path, zygote: Zygote, args: tuple[str, ...], code: int
+) -> None:
+    project = a_project(tmp_path, zygote, LOSES)
+
+    ran = project.run(*args)
+
+    assert ran.code == code
+    assert (project.root / "ran").exists() == (code != 2)
+    if code == 2:
+        assert ran.envelope["error"]["message"] == (
+            "step 02 (line 7) attaches src/lost.py, which does not exist and which nothing before "
+            "it creates"
+        )
+        assert not (project.root / ".oraclepack").exists()

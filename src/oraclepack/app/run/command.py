@@ -95,7 +95,15 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Pla
 
 
 def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
-    return look(request.root, run, request.pack, state, answered=request.options.answered)
+    options = request.options
+    return look(
+        request.root,
+        run,
+        request.pack,
+        state,
+        answered=options.answered,
+        needs_files=options.needs_files,
+    )
 
 
 def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:

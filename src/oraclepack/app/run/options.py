@@ -39,6 +39,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     engine: str | None = None
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack answers for itself, so that they need not be installed."""
+    needs_files: bool = False
+    """Begin nothing while a call would surely miss a file that it attaches."""
     calls: Callable[[], CallOptions] | None = None
     """How calls are made, worked out when there is something to run; None is the usual way."""
     oracle_bin: str = ""

@@ -113,6 +113,8 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
         answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
+        # A rehearsal asks nobody, so that a file that is missing costs nothing.
+        needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
         calls=_calls(settings, pack, can_ask=ask is not None),
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,

@@ -1,5 +1,6 @@
 """What the disk and the machine look like, for the planner."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from oraclepack.adapters.contents import hashes_of
@@ -8,13 +9,23 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.call import SPELLINGS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
+from oraclepack.run.missing_files import literal_attachments
 from oraclepack.run.planner import Seen, wanted
 
 
-def look(root: Path, run: RunDir, pack: Pack, state: RunState, *, answered: frozenset[str]) -> Seen:
+def look(
+    root: Path,
+    run: RunDir,
+    pack: Pack,
+    state: RunState,
+    *,
+    answered: frozenset[str],
+    needs_files: bool = False,
+) -> Seen:
     """Hash what the state speaks of, and look for the tools the pack calls.
 
-    `answered` are tools that oraclepack itself answers for, so they need not be installed.
+    `answered` are tools that oraclepack itself answers for, so they need not be installed. With
+    `needs_files` the attachments are looked for as well.
     """
     asked = wanted(state)
     return Seen(
@@ -23,7 +34,19 @@ def look(root: Path, run: RunDir, pack: Pack, state: RunState, *, answered: froz
         attached=hashes_of(root, asked.attached),
         missing_tools=missing_tools(pack) - answered,
         answered=answered,
+        missing_files=_missing(root, literal_attachments(pack)) if needs_files else frozenset(),
     )
+
+
+def _missing(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    return frozenset(path for path in paths if not _exists(root / path))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return True  # a name that cannot be looked up is for the tool to refuse
 
 
 def missing_tools(pack: Pack) -> frozenset[str]:

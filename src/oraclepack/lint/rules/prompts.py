@@ -44,7 +44,7 @@ def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
             yield Problem(first.span, message, hint)
             continue
         fix = _escaped(subject, text, found, "put a backslash before each backquote")
-        hint = "put a backslash before each backquote, or quote the delimiter of the heredoc"
+        hint = "put a backslash before each backquote (validate --fix does), or quote the heredoc"
         yield Problem(first.span, message, hint, fix)
 
 
