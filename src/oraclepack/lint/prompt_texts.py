@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.core.call import ToolCall
 from oraclepack.core.finding import Edit
@@ -106,30 +107,29 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def texts(self) -> tuple[PromptText, ...]:
         """Every text that becomes a prompt and holds something that bash expands."""
-        found: dict[Span, PromptText] = {}
+        found: dict[Span, dict[Expansion, None]] = {}
+        users: dict[Span, PromptText] = {}
+        prelude = self.pack.prelude.script if self.pack.prelude is not None else Script()
         for script, calls in self._parts:
-            prelude = self.pack.prelude.script if self.pack.prelude is not None else Script()
-            sets, anything = (
-                prelude.sets | script.sets,
-                prelude.sets_anything or script.sets_anything,
-            )
+            anything = prelude.sets_anything or script.sets_anything
             given = _sets_arguments((*prelude.commands, *script.commands))
+            sets = prelude.sets | script.sets
             for call in calls:
-                for each in self._of_call(call, script):
-                    old = found.get(each.text, PromptText(each.text, ()))
-                    found[each.text] = PromptText(
-                        each.text,
-                        (*old.expansions, each),
+                expansions = list(self._of_call(call, script))
+                for each in expansions:
+                    found.setdefault(each.text, {})[each] = None
+                for text in {each.text for each in expansions}:
+                    old = users.get(text, PromptText(text, ()))
+                    users[text] = PromptText(
+                        text,
+                        (),
                         old.sets | sets,
                         old.sets_anything or anything,
-                        old.has_arguments or given or self._in_function(each.text),
+                        old.has_arguments or given or self._in_function(text),
                     )
         return tuple(
-            msgspec.structs.replace(
-                text,
-                expansions=tuple(sorted(dict.fromkeys(text.expansions), key=lambda one: one.span)),
-            )
-            for text in sorted(found.values(), key=lambda text: text.span)
+            replace(users[text], expansions=tuple(sorted(found[text], key=lambda one: one.span)))
+            for text in sorted(found)
         )
 
     def is_foreign(self, span: Span) -> bool:

@@ -1,6 +1,7 @@
 """The value of a shell word, as far as the text alone decides it."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ _STATEMENTS = frozenset(
     {"redirected_statement", "pipeline", "list", "subshell", "compound_statement", "command"}
 )
 _PRINTERS = frozenset({b"echo", b"printf"})
+_NEWLINE = regex(rb"\n")
 _BRACES = regex(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _GLOB = regex(r"(?<!\\)[*?\[]")
 _ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
@@ -138,16 +140,20 @@ def _has_backquotes(expansions: tuple[Expansion, ...]) -> bool:
 def _direct(node: "Node", place: Locator, *, quoted: bool) -> tuple[Expansion, ...]:
     """What bash expands in the text itself that a node is, at its place in the file."""
     text = place.source(node.start_point, node.end_point) if place.written else node.text or b""
+    inner = text[1:-1] if quoted else text
+    pieces = pieces_of(inner, quoted=quoted)
+    if not pieces:
+        return ()
     row, column = node.start_point
+    ends = [match.end() for match in _NEWLINE.finditer(text)]
 
     def point(offset: int) -> tuple[int, int]:
-        before = text[:offset]
-        line = before.rfind(b"\n")
-        return row + before.count(b"\n"), offset + column if line < 0 else offset - line - 1
+        line = bisect_right(ends, offset)
+        return row + line, offset - ends[line - 1] if line else offset + column
 
-    inner = text[1:-1] if quoted else text
     start = 1 if quoted else 0
     whole = place.span(node.start_point, node.end_point)
+    whole_length = len(inner if quoted else inner.strip())
     return tuple(
         Expansion(
             piece.kind,
@@ -156,9 +162,9 @@ def _direct(node: "Node", place: Locator, *, quoted: bool) -> tuple[Expansion, .
             piece.name,
             has_default=piece.has_default,
             quoted=quoted,
-            is_whole=inner[piece.start : piece.end] == (inner if quoted else inner.strip()),
+            is_whole=piece.end - piece.start == whole_length,
         )
-        for piece in pieces_of(inner, quoted=quoted)
+        for piece in pieces
     )
 
 
