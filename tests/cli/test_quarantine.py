@@ -67,8 +67,8 @@ def test_what_is_there_and_where_it_came_from(
     got = ask(capsys, tmp_path, "list")
 
     assert [line.split() for line in got.out.splitlines()[1:]] == [
-        ["02", "1", "docs/out/02-a.md", "11", "B", "-", kept_at("02-a.md")],
-        ["02", "1", "docs/out/02-b.md", "11", "B", "a", "file", kept_at("02-b.md")],
+        ["02", "1", "docs/out/02-a.md", "11", "B", "-", "failed", kept_at("02-a.md")],
+        ["02", "1", "docs/out/02-b.md", "11", "B", "a", "file", "failed", kept_at("02-b.md")],
     ]
 
 
@@ -86,6 +86,7 @@ def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         "attempt": "1",
         "bytes": 11,
         "occupied": False,
+        "reason": None,
     }
 
 

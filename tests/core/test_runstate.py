@@ -1,5 +1,6 @@
 """The fold of a journal."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,3 +161,36 @@ def test_any_sequence_of_events_is_a_state(events: list[j.KnownEvent]) -> None:
     assert state == fold(numbered)
     assert state.status in {"running", "ok", "failed", "incomplete"}
     assert state.last_seq == len(events)
+
+
+def revised(**changes: object) -> j.OutputRevised:
+    event = j.OutputRevised(
+        step="01",
+        attempt=1,
+        path="outputs/01-answer.md",
+        declared_path="out/01-answer.md",
+        sha256="c" * 64,
+        bytes=3,
+        accepted=True,
+        reason="fine",
+    )
+    return msgspec.structs.replace(event, **changes)
+
+
+def test_an_accepted_output_is_the_recorded_one_until_another_is_written() -> None:
+    before = [*e.a_step("01", Status.FAILED), revised(), e.finished("01")]
+    other = msgspec.structs.replace(e.output("01", 2), sha256="d" * 64)
+
+    accepted = fold(e.numbered(*before)).step("01")
+    again = fold(e.numbered(*before, e.started("01", 2))).step("01")
+    replaced = fold(e.numbered(*before, e.started("01", 2), other)).step("01")
+
+    assert (accepted.word, accepted.outputs[0].sha256) == ("accepted", "c" * 64)
+    assert [one.reason for one in again.accepted] == ["fine"]
+    assert replaced.accepted == ()
+
+
+def test_a_corrected_output_is_not_an_accepted_one() -> None:
+    state = fold(e.numbered(*e.a_step("01"), revised(accepted=False))).step("01")
+
+    assert (state.word, state.outputs[0].sha256) == ("ok", "c" * 64)

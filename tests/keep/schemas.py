@@ -65,6 +65,10 @@ def _facts(place: str, node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             word = "requires" if key == "required" else "may be"
             for each in value:
                 yield f"{place} {word} {json.dumps(each, sort_keys=True)}", place
+        elif key == "discriminator":
+            yield f"{place} is told apart by {value['propertyName']}", place
+            for kind, shape in value.get("mapping", {}).items():
+                yield f"{place} may be {kind}, {shape}", place
         elif key not in ("$defs", "$id", "$schema"):
             yield f"{place} has {key} {json.dumps(value, sort_keys=True)}", place
 

@@ -5,7 +5,9 @@ import pytest
 
 from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, command_hash
-from oraclepack.core.result import Status
+from oraclepack.core.result import Status, StepError
+from oraclepack.core.stepstate import StepState
+from oraclepack.run.planner import Checked, is_complete
 from oraclepack.run.selection import Selection
 from tests.events import a_step, finished, output
 from tests.packs import a_pack, some_steps
@@ -54,20 +56,33 @@ def two_outputs() -> list[j.Event]:
         pytest.param(
             FIRST,
             {"out/01-answer.md": None},
-            "run: its output out/01-answer.md is gone",
+            "restore: its output out/01-answer.md is gone and put back from the run's own copy",
             id="output gone",
         ),
         pytest.param(
             FIRST,
             {"out/01-answer.md": "d"},
-            "run: its output out/01-answer.md has changed since it was recorded",
+            "restore: its output out/01-answer.md has changed since it was recorded: "
+            "that goes to quarantine, and the recorded one is put back",
             id="output changed",
         ),
         pytest.param(
             FIRST,
             {"outputs/01-answer.md": None},
-            "run: its output outputs/01-answer.md is gone",
+            "restore: the run's copy outputs/01-answer.md is made anew from out/01-answer.md",
             id="the copy in the run directory gone",
+        ),
+        pytest.param(
+            FIRST,
+            {"out/01-answer.md": None, "outputs/01-answer.md": None},
+            "run: its output out/01-answer.md is gone",
+            id="both gone",
+        ),
+        pytest.param(
+            FIRST,
+            {"out/01-answer.md": "d", "outputs/01-answer.md": "d"},
+            "run: its output out/01-answer.md has changed since it was recorded",
+            id="both changed",
         ),
         pytest.param(
             [*FIRST, *a_step("01", attempt=2)],
@@ -160,11 +175,11 @@ PASSED = "not_selected: --rerun changed passes over it: "
             Selection(rerun="changed"),
             {"out/01-answer.md": None, "src/2.py": None},
             [
-                "run: its output out/01-answer.md is gone",
+                "restore: its output out/01-answer.md is gone and put back from the run's own copy",
                 "run: its attached file src/2.py is gone",
                 f"{PASSED}it is failed",
             ],
-            id="changed outputs count too",
+            id="changed outputs are put back first",
         ),
         pytest.param(
             Selection(rerun="01,3"),
@@ -243,3 +258,96 @@ def test_nothing_selected_is_told() -> None:
 
     assert made.to_run == ()
     assert made.warnings == ("no step is selected",)
+
+
+def unmet(code: str = "OUTPUT_CONTRACT") -> list[j.Event]:
+    error = StepError(code=code, message="the answer lacks risks-unknowns")
+    end = msgspec.structs.replace(finished("01", Status.FAILED), error=error)
+    return [begun(PACK, "01"), output("01"), end]
+
+
+LACKS = "out/01-answer.md lacks risks-unknowns"
+
+
+@pytest.mark.parametrize(
+    ("events", "now", "selection", "expected"),
+    [
+        pytest.param(
+            unmet(),
+            Checked(passed=True),
+            Selection(),
+            "recheck: its answer meets its contract now",
+            id="a corrected answer is recorded",
+        ),
+        pytest.param(
+            unmet(),
+            Checked(passed=False, lacks=LACKS),
+            Selection(),
+            f"held: {LACKS}; it was paid for and is not asked again: "
+            "accept it, correct it, or --rerun 01 --refresh",
+            id="a short one is not asked again",
+        ),
+        pytest.param(
+            unmet("CONTRACT"),
+            Checked(passed=False, lacks=LACKS),
+            Selection(rerun="failed"),
+            f"held: {LACKS}; it was paid for and is not asked again: "
+            "accept it, correct it, or --rerun 01 --refresh",
+            id="nor by --rerun failed",
+        ),
+        pytest.param(
+            unmet(),
+            Checked(passed=False, is_whole=False, lacks=LACKS),
+            Selection(),
+            "run: its last attempt failed: the answer lacks risks-unknowns",
+            id="one that was cut off is asked again",
+        ),
+        pytest.param(
+            unmet(),
+            Checked(passed=False, lacks=LACKS),
+            Selection(refresh=True),
+            "run: its last attempt failed: the answer lacks risks-unknowns",
+            id="--refresh asks again",
+        ),
+        pytest.param(
+            unmet(),
+            Checked(passed=True),
+            Selection(rerun="01"),
+            "run: --rerun names it",
+            id="--rerun runs it",
+        ),
+    ],
+)
+def test_answers_that_missed_their_contract(
+    events: Iterable[j.Event], now: Checked, selection: Selection, expected: str
+) -> None:
+    state = a_run(*events)
+    seen = msgspec.structs.replace(intact(state), checked={"01": now})
+
+    made = planned(state, selection, seen=seen)
+
+    assert decisions(made)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "complete"),
+    [
+        pytest.param("oracle -p x --write-output a.md\n", "CONTRACT", True, id="the call was last"),
+        pytest.param(
+            "oracle -p x --write-output a.md\ntouch b\n", "CONTRACT", False, id="more may follow"
+        ),
+        pytest.param(
+            "oracle -p x --write-output a.md\ntouch b\n",
+            "OUTPUT_CONTRACT",
+            True,
+            id="the script came to its end",
+        ),
+        pytest.param("oracle -p x --write-output a.md\n", "EXIT", False, id="another failure"),
+    ],
+)
+def test_whether_anything_of_a_step_is_left_to_run(body: str, code: str, *, complete: bool) -> None:
+    pack = a_pack(f"# 01) ask\n{body}")
+    error = StepError(code=code, message="x")
+    state = StepState(status=Status.FAILED, error=error)
+
+    assert is_complete(pack.steps[0], state) is complete

@@ -211,3 +211,21 @@ def test_the_limit_changes_no_result(plan: Plan, limit: int, seed: int) -> None:
 
 def test_an_empty_plan_is_drained_at_once() -> None:
     assert ready(a_plan(), Progress(), 4) == ids()
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        pytest.param(OnFailure.STOP, ["01"], id="only what comes before it"),
+        pytest.param(OnFailure.KEEP_GOING, ["01", "04"], id="all but what needs it"),
+    ],
+)
+def test_what_starts_beside_a_held_step(policy: OnFailure, expected: list[str]) -> None:
+    plan = a_plan(
+        planned("01"),
+        planned("02", decision=Decision.HELD),
+        planned("03", needs=["02"]),
+        planned("04"),
+    )
+
+    assert list(ready(plan, Progress(), 9, policy)) == expected

@@ -9,6 +9,7 @@ prompt, all of them without `first`. NAME is one of the rows of FAULTS, or
     slow    answers after 0.3 s          env     answers with its own environment
     hold    until somebody opens the pipe `<program>.gate`
     leak    fails, and its error tells the key
+    short   exit 0 and a whole answer without a heading for the risks
 """
 # It prints for a living, and pathlib would double its start-up.
 # ruff: noqa: T201, PLC0415, SIM115, PTH100, PTH103, PTH109, PTH120, PTH123, PTH207
@@ -105,6 +106,8 @@ def act(fault: str, asked: dict[str, str]) -> int:
         return 1
     delay(fault)
     text = answer(asked)
+    if fault == "short":
+        text = text.replace("## Risks and unknowns\n", "## Worries\n")
     if fault == "env":
         text = "".join(f"{name}={value}\n" for name, value in sorted(os.environ.items()))
     print(f"\nAnswer:\n{text}")

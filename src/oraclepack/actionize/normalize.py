@@ -79,7 +79,11 @@ def normalize(step: AnsweredStep) -> Normalized:
         return Normalized(question, (_alone(question, WorkStatus.NOOP, text),))
     if not step.is_answered:
         return Normalized(question, (_missing_answer(step),))
-    return _Answer(step).normalized()
+    found = _Answer(step).normalized()
+    if not step.remark:
+        return found
+    marked = tuple(replace(one, notes=(step.remark, *one.notes)) for one in found.proposals)
+    return replace(found, proposals=marked)
 
 
 def _alone(question: Question, status: WorkStatus, title: str) -> Proposal:

@@ -10,7 +10,7 @@ one of the files is left alone: the next one is `<attempt>-2`, `<attempt>-3` and
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -57,12 +57,19 @@ class Origins(msgspec.Struct, frozen=True):
 
 
 def put_aside(
-    root: Path, folder: Path, run_id: str, step: str, attempt: int, paths: Sequence[str]
+    root: Path,
+    folder: Path,
+    run_id: str,
+    step: str,
+    attempt: int,
+    paths: Sequence[str],
+    before: Callable[[tuple[Move, ...]], object] = bool,
 ) -> tuple[Move, ...]:
     """Move the outputs of an attempt into quarantine; those that do not exist are left out.
 
     `folder` is the `_failed` directory; `paths` are relative to the project root, as
-    are those of the moves.
+    are those of the moves. `before` is given them before anything moves, so that a journal
+    knows where to look, whatever is killed then.
     """
     named: dict[str, str] = {}
     twins: list[str] = []
@@ -76,11 +83,19 @@ def put_aside(
             named[name] = path
     if not named:
         return ()
-    moved = _stow(root, folder / run_id / f"step-{step}", str(attempt), named)
-    return moved + (put_aside(root, folder, run_id, step, attempt, twins) if twins else ())
+    moved = _stow(root, folder / run_id / f"step-{step}", str(attempt), named, before)
+    if not twins:
+        return moved
+    return moved + put_aside(root, folder, run_id, step, attempt, twins, before)
 
 
-def _stow(root: Path, step: Path, attempt: str, named: Mapping[str, str]) -> tuple[Move, ...]:
+def _stow(
+    root: Path,
+    step: Path,
+    attempt: str,
+    named: Mapping[str, str],
+    before: Callable[[tuple[Move, ...]], object] = bool,
+) -> tuple[Move, ...]:
     """Move files into the next free directory of an attempt, by the names they get there."""
     place = _free_place(step, attempt, [*named])
     if not stays_inside(root, place):
@@ -88,6 +103,7 @@ def _stow(root: Path, step: Path, attempt: str, named: Mapping[str, str]) -> tup
             f"{place}: cannot hold the quarantine: it leads out of the project",
             hint="a link stands in its way; move that away",
         )
+    before(tuple(_named(root, root / path, place / name) for name, path in named.items()))
     _write_origins(place, {name: Origin(_plain(path)) for name, path in named.items()})
     return tuple(_move(root, root / path, place / name) for name, path in named.items())
 
@@ -140,6 +156,10 @@ def _move(root: Path, source: Path, target: Path) -> Move:
         relocate.move(source, target)
     except OSError as trouble:
         raise files.cannot("set aside", source, trouble) from trouble
+    return _named(root, source, target)
+
+
+def _named(root: Path, source: Path, target: Path) -> Move:
     return Move(source=_relative(root, source), target=_relative(root, target))
 
 

@@ -157,8 +157,7 @@ class Pipeline:
                 self._actionize(result)
         code = verdict([*self._stages.values()], self._policy(told), unweighable=prelude)
         later = any(one.status is StageStatus.FAILED for one in self._later())
-        unfinished = told.failed_step is not None or bool(told.interrupted_steps)
-        return After(code, failed=unfinished or later)
+        return After(code, failed=result.told.is_unfinished or later)
 
     def _goes_on(self) -> bool:
         """Whether the next stage has its turn.

@@ -1,7 +1,7 @@
 """The quarantine as a whole: what is in it, and getting it back."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from oraclepack.adapters import journal, lock, rundir, surroundings
@@ -22,7 +22,16 @@ from oraclepack.core.secrets import Redactor
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
     """Everything in quarantine, or what belongs to the runs of one pack."""
-    return QuarantineListed(files=tuple(_told(root, kept) for kept in find(root, pack)))
+    runs = [look_at(RunDir(root, run_id)) for run_id in rundir.run_ids(root)]
+    reasons = {
+        move.target: event.reason
+        for looked in runs
+        for step in looked.state.steps.values()
+        for event in step.quarantined
+        for move in event.moves
+        if event.reason
+    }
+    return QuarantineListed(files=tuple(_told(root, kept, reasons) for kept in find(root, pack)))
 
 
 def find(root: Path, pack: Pack | None = None) -> tuple[Kept, ...]:
@@ -156,9 +165,11 @@ def _refuse_occupied(root: Path, chosen: Iterable[Kept]) -> None:
         )
 
 
-def _told(root: Path, kept: Kept) -> KeptFile:
+def _told(root: Path, kept: Kept, reasons: Mapping[str, str]) -> KeptFile:
+    path = PurePosixPath(os.path.relpath(kept.path, root)).as_posix()
     return KeptFile(
-        path=PurePosixPath(os.path.relpath(kept.path, root)).as_posix(),
+        path=path,
+        reason=reasons.get(path),
         original=kept.original,
         run_id=kept.run_id,
         step_id=kept.step,

@@ -140,5 +140,9 @@ def _recorded(run: RunDir) -> Recorded:
             step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
             for step_id, step in steps.items()
         },
+        accepted={
+            step_id: {one.declared_path: one for one in step.accepted}
+            for step_id, step in steps.items()
+        },
         skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
     )

@@ -81,7 +81,11 @@ def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 
             return f"{event.step or '--'}  warning: {event.message}"
         case j.Quarantined():
             where = event.moves[0].target if event.moves else ""
-            return f"{event.step}  set aside {len(event.moves)} earlier output(s): {where}"
+            what = "changed" if event.reason else "earlier"
+            return f"{event.step}  set aside {len(event.moves)} {what} output(s): {where}"
+        case j.OutputRestored():
+            what = event.path if event.to_run else event.declared_path
+            return f"{event.step}  put back {what}"
         case j.TreeChanged(files=files) if files:
             return f"{event.step}  changed {some_of(files)}"
         case j.RollbackStarted() | j.RollbackFinished():

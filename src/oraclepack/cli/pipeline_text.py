@@ -57,7 +57,8 @@ def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> F
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
         again = "ask those steps again: oraclepack pipeline PACK --rerun NN --refresh"
         return Failure("CONTRACT", message, phase=Stage.VERIFY, suggestion=again)
-    return _partial(told, suggestion or onwards)
+    ways = told.run.ways_on if told.run is not None else None
+    return _partial(told, suggestion or ways or onwards)
 
 
 def _way_out(told: PipelineTold, onwards: str) -> str:

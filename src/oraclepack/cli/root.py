@@ -53,6 +53,10 @@ COMMANDS = {
         f"{_PLACE}.tickets:tickets",
         "What the steps of the ticket action pack ask of oraclepack itself.",
     ),
+    "accept": Entry(
+        f"{_PLACE}.accept:accept",
+        "Take an answer that misses its contract, or an edited one, as it is.",
+    ),
     "undo": Entry(f"{_PLACE}.undo:undo", "Take back what a step changed in the work tree."),
     "trust": Entry(
         f"{_PLACE}.trust:trust", "Take over a run, or the cache, that is not signed with your key."

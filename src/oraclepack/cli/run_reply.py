@@ -53,6 +53,6 @@ def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
         detail=told.rollback_error or "",
         retryable=told.is_retryable,
         phase="run",
-        suggestion=way_on,
+        suggestion=told.ways_on or way_on,
         retry_after=told.retry_after,
     )

@@ -9,7 +9,7 @@ from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.columns import columns
 from oraclepack.cli.reply import Styled
 from oraclepack.core.result import RollbackStatus
-from oraclepack.core.run_report import RunTold, StepTold
+from oraclepack.core.run_report import RunTold, StepTold, ways_on
 
 _TAIL = 10
 _LONGEST = 300
@@ -53,6 +53,8 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
         pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
         mine = [one for one in told.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
+        if step.step_id in told.unmet_steps:
+            pieces.append(f"  {ways_on((step.step_id,))}\n")
     for step in told.steps:
         if step.changed_files and step.step_id in {*told.completed_steps, *told.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))

@@ -67,6 +67,8 @@ class AnsweredStep(msgspec.Struct, frozen=True):
     """Why there is no answer, when something is known about that."""
     silent: bool = False
     """The step promises no answer in words, and nobody waits for one."""
+    remark: str = ""
+    """What every record of this answer has to note."""
     attached: tuple[AskedFile, ...] | None = None
     """None when nobody knows what was attached."""
     attached_known: bool = True

@@ -147,6 +147,8 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     adopted: bool = False
     """The answer of an earlier call, harvested instead of asked for again."""
     error: StepError | None = None
+    unmet_sha256: str | None = None
+    """Of a whole answer that misses its contract: it was paid for, and is not asked for again."""
 
 
 class SetAside(Event, frozen=True, kw_only=True, tag="set_aside"):
@@ -184,6 +186,44 @@ class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
     """Where the file it replaced is kept, relative to the run directory."""
 
 
+class OutputRevised(Event, frozen=True, kw_only=True, tag="output_revised"):
+    """The file at an output's path is the recorded output from now on, as a person left it.
+
+    It meets its contract after all, or it was accepted as it is.
+    """
+
+    step: str
+    attempt: int
+    path: str
+    """Relative to the run directory."""
+    declared_path: str
+    section: str | None = None
+    sha256: str
+    bytes: int
+    mode: int | None = None
+    replaced_sha256: str | None = None
+    """Of the output that was recorded before."""
+    backup: str | None = None
+    """Where that is kept, relative to the run directory."""
+    accepted: bool = False
+    reason: str = ""
+    """Why it was accepted, in the words of the person."""
+    missing_sections: tuple[str, ...] = ()
+    """What it lacked when it was accepted."""
+
+
+class OutputRestored(Event, frozen=True, kw_only=True, tag="output_restored"):
+    """A recorded output that was gone or changed is back: at its path, or in the run directory."""
+
+    step: str
+    path: str
+    """Relative to the run directory."""
+    declared_path: str
+    sha256: str
+    to_run: bool = False
+    """The run's copy was made anew from the file at the declared path."""
+
+
 class StepFinished(Event, frozen=True, kw_only=True, tag="step_finished"):
     step: str
     attempt: int
@@ -207,6 +247,8 @@ class Quarantined(Event, frozen=True, kw_only=True, tag="quarantined"):
     step: str
     attempt: int
     moves: tuple[Move, ...]
+    reason: str = ""
+    """Why, where it is not the failure of the attempt."""
 
 
 class Restored(Event, frozen=True, kw_only=True, tag="restored"):
@@ -288,6 +330,8 @@ KnownEvent: TypeAlias = (
     | InvocationOutcome
     | SetAside
     | OutputRecorded
+    | OutputRevised
+    | OutputRestored
     | StepFinished
     | TreeSeen
     | TreeChanged

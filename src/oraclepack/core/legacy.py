@@ -121,6 +121,8 @@ class LegacyResult(msgspec.Struct, frozen=True, kw_only=True):
     """As the Go tool writes it: `result`, with `success` for `succeeded`."""
     duration: int = 0
     """As the Go tool writes it: nanoseconds."""
+    accepted: tuple[str, ...] = ()
+    """Outputs that a person took as they are."""
 
 
 class LegacyReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,6 +273,7 @@ def _result(entry: StepEntry, state: RunState, run_dir: str) -> LegacyResult:
         id=entry.step_id,
         status=_GO_WORDS[state.step(entry.step_id).status],
         duration=(entry.duration_ms or 0) * 1_000_000,
+        accepted=tuple(one.path for one in entry.accepted),
     )
 
 

@@ -12,9 +12,11 @@ from oraclepack.core.result import PASSING, RollbackStatus, Status, StepError, U
 from oraclepack.core.runstate import RunState, Session
 from oraclepack.core.step import PRELUDE, Step
 from oraclepack.core.step_entries import (
+    AcceptedEntry,
     ChangeEntry,
     InvocationEntry,
     OutputEntry,
+    accepted_entry,
     change_entry,
     invocation_entry,
     output_entry,
@@ -69,7 +71,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Notice, ...]
 
 
-class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
+class StepEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One step. What the pack does not say, or nobody can know, is null."""
 
     step_id: str
@@ -101,6 +103,8 @@ class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
     stderr_log: str | None
     changes: ChangeEntry | None
     invocations: tuple[InvocationEntry, ...]
+    accepted: tuple[AcceptedEntry, ...] = ()
+    """Outputs that a person took as they are, although they miss their contracts or were edited."""
 
 
 class StepsManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,6 +215,7 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
         stderr_log=state.stderr_log,
         changes=change_entry(state.change) if state.change else None,
         invocations=tuple(map(invocation_entry, state.last_invocations())),
+        accepted=tuple(map(accepted_entry, state.accepted)) if state.is_accepted else (),
     )
 
 

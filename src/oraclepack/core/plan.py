@@ -20,6 +20,12 @@ class Decision(StrEnum):
     SKIPPED = "skipped"
     """It was to run and cannot here: a tool is missing."""
     NOT_SELECTED = "not_selected"
+    RESTORE = "restore"
+    """It went well; outputs that are gone or changed are put back from the run's own copies."""
+    RECHECK = "recheck"
+    """Its answer missed its contract and meets it now: it is recorded as ok, and nothing runs."""
+    HELD = "held"
+    """Its answer misses its contract. It was paid for, so it is not asked for again unasked."""
 
 
 _SAID = {
@@ -27,6 +33,9 @@ _SAID = {
     Decision.DONE: "is done",
     Decision.SKIPPED: "is skipped",
     Decision.NOT_SELECTED: "is not selected",
+    Decision.RESTORE: "is done",
+    Decision.RECHECK: "is done",
+    Decision.HELD: "is held",
 }
 
 

@@ -17,6 +17,8 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     occupied: bool
     """Something stands at its old place now."""
+    reason: str | None = None
+    """Why it is there; null where that is the failure of its attempt."""
 
 
 class QuarantineListed(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,6 +62,9 @@ class Cache(StrEnum):
 INTERRUPTED = "INTERRUPTED"
 """The code of a step or a call that was stopped before its end, because its command was."""
 
+UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})
+"""The codes of a whole answer that misses its contract: told by its call, or found by the step."""
+
 DETACHED = "DETACHED"
 """The code of a call whose tool ended and left its question to a worker, which goes on."""
 

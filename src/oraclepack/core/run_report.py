@@ -1,8 +1,11 @@
 """What `run` tells when it ends: the shape of its data."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from oraclepack.core.policy import completion_shortfall
+from oraclepack.core.result import UNMET
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Failed
 
@@ -45,6 +48,15 @@ class CompletionTold(msgspec.Struct, frozen=True, kw_only=True):
         return completion_shortfall(self.ok, self.to_run, self.required)
 
 
+def ways_on(steps: Sequence[str]) -> str:
+    """The three ways on from answers that miss their contracts: they were paid for."""
+    return (
+        f"`oraclepack accept PACK {steps[0]} --reason …` takes the answer as it is; "
+        "or correct the file and run again; "
+        f"or `oraclepack run PACK --rerun {','.join(steps)} --refresh` asks again"
+    )
+
+
 class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     """The data of `run`."""
 
@@ -73,6 +85,8 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     interrupted_steps: tuple[str, ...] = ()
     """Those that a signal stopped before their end."""
+    held_steps: tuple[str, ...] = ()
+    """Failed ones that did not run: their answers miss their contracts and were paid for."""
     output_failures: tuple[Failed, ...] = ()
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
     rolled_back_steps: tuple[str, ...] = ()
@@ -104,6 +118,18 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
         if not self.is_retryable:
             return None
         return max((s.retry_after for s in self._failed if s.retry_after is not None), default=None)
+
+    @property
+    def unmet_steps(self) -> tuple[str, ...]:
+        """The failed steps with a whole answer that misses its contract."""
+        return tuple(step.step_id for step in self._failed if step.error in UNMET)
+
+    @property
+    def ways_on(self) -> str | None:
+        """What a person can do where nothing but such answers stands in the way."""
+        if not self.unmet_steps or set(self.unmet_steps) != set(self.failed_steps):
+            return None
+        return ways_on(self.unmet_steps)
 
     @property
     def _failed(self) -> list[StepTold]:

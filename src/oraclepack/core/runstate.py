@@ -129,6 +129,7 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             | j.InvocationIntent()
             | j.InvocationOutcome()
             | j.OutputRecorded()
+            | j.OutputRevised()
             | j.Quarantined()
             | j.TreeSeen()
             | j.TreeChanged()

@@ -42,6 +42,27 @@ class ChangeEntry(msgspec.Struct, frozen=True, kw_only=True):
     head_after: str | None
 
 
+class AcceptedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that a person took as it is."""
+
+    path: str
+    """Relative to the project root."""
+    sha256: str
+    reason: str
+    missing_sections: tuple[str, ...]
+    accepted_at: str
+
+
+def accepted_entry(one: j.OutputRevised) -> AcceptedEntry:
+    return AcceptedEntry(
+        path=one.declared_path,
+        sha256=one.sha256,
+        reason=one.reason,
+        missing_sections=one.missing_sections,
+        accepted_at=one.at,
+    )
+
+
 def change_entry(change: j.TreeChanged) -> ChangeEntry:
     return ChangeEntry(
         files=change.files,

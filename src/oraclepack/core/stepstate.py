@@ -7,7 +7,15 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core import journal as j
-from oraclepack.core.result import DETACHED, INTERRUPTED, Process, Status, StepError, Verification
+from oraclepack.core.result import (
+    DETACHED,
+    INTERRUPTED,
+    UNMET,
+    Process,
+    Status,
+    StepError,
+    Verification,
+)
 
 StepEvent: TypeAlias = (
     j.StepStarted
@@ -16,6 +24,7 @@ StepEvent: TypeAlias = (
     | j.InvocationIntent
     | j.InvocationOutcome
     | j.OutputRecorded
+    | j.OutputRevised
     | j.Quarantined
     | j.TreeSeen
     | j.TreeChanged
@@ -62,6 +71,8 @@ class StepState(msgspec.Struct, frozen=True):
     """Outputs of the last attempt, in the order they were recorded."""
     invocations: tuple[Invocation, ...] = ()
     """The calls of all attempts: what was paid for stays known."""
+    accepted: tuple[j.OutputRevised, ...] = ()
+    """Outputs that a person took as they are; kept until an attempt writes something else."""
     attached: Mapping[str, str] = msgspec.field(default_factory=dict)
     quarantined: tuple[j.Quarantined, ...] = ()
     imported: bool = False
@@ -84,9 +95,21 @@ class StepState(msgspec.Struct, frozen=True):
         return self.status in {Status.FAILED, Status.RUNNING} or self.is_interrupted
 
     @property
+    def misses_contract(self) -> bool:
+        """It failed for nothing but that a whole answer misses its contract."""
+        return self.status is Status.FAILED and self.error is not None and self.error.code in UNMET
+
+    @property
+    def is_accepted(self) -> bool:
+        """It is ok because a person took an output as it is."""
+        return self.status is Status.OK and bool(self.accepted)
+
+    @property
     def word(self) -> str:
         """Its status as people read it."""
-        return "interrupted" if self.is_interrupted else self.status.value
+        if self.is_interrupted:
+            return "interrupted"
+        return "accepted" if self.is_accepted else self.status.value
 
     @property
     def change(self) -> j.TreeChanged | None:
@@ -115,7 +138,9 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return replace(step, invocations=_with_call(step.invocations, event))
         case j.OutputRecorded():
             others = (output for output in step.outputs if output.path != event.path)
-            return replace(step, outputs=(*others, event))
+            return replace(step, outputs=(*others, event), accepted=_still_accepted(step, event))
+        case j.OutputRevised():
+            return _revised(step, event)
         case j.Quarantined():
             return replace(step, quarantined=(*step.quarantined, event))
         case _:
@@ -152,8 +177,42 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
         stderr_log=event.stderr_log,
         token=event.token,
         invocations=step.invocations,
+        accepted=step.accepted,
         quarantined=step.quarantined,
         changes=step.changes,
+    )
+
+
+def _revised(step: StepState, event: j.OutputRevised) -> StepState:
+    """The recorded output is another one; it stays in its place among the outputs."""
+    made = j.OutputRecorded(
+        step=event.step,
+        attempt=event.attempt,
+        path=event.path,
+        declared_path=event.declared_path,
+        section=event.section,
+        sha256=event.sha256,
+        bytes=event.bytes,
+        mode=event.mode,
+        created=False,
+        seq=event.seq,
+        at=event.at,
+    )
+    known = any(output.path == event.path for output in step.outputs)
+    outputs = tuple(made if output.path == event.path else output for output in step.outputs)
+    others = tuple(one for one in step.accepted if one.declared_path != event.declared_path)
+    return replace(
+        step,
+        outputs=outputs if known else (*outputs, made),
+        accepted=(*others, event) if event.accepted else others,
+    )
+
+
+def _still_accepted(step: StepState, event: j.OutputRecorded) -> tuple[j.OutputRevised, ...]:
+    return tuple(
+        one
+        for one in step.accepted
+        if one.declared_path != event.declared_path or one.sha256 == event.sha256
     )
 
 

@@ -38,6 +38,27 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """An output that a person took as it is, and that still is that file."""
+
+    step_id: str
+    path: str
+    sha256: str
+    reason: str
+    missing_sections: tuple[str, ...]
+    """What it lacks."""
+    accepted_at: str
+
+    @property
+    def line(self) -> str:
+        """As the other lines about outputs."""
+        lacks = f"although it lacks {', '.join(self.missing_sections)}" * bool(
+            self.missing_sections
+        )
+        why = f": {self.reason}" if self.reason else ""
+        return f"step {self.step_id}: {self.path}: accepted {lacks or 'as it is'}{why}"
+
+
 class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
     """A declared output whose path only the running shell knew, and no run recorded."""
 
@@ -58,6 +79,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: int
     skipped: int
     """Outputs of steps that the run skipped: nobody owes them."""
+    accepted: int = 0
+    """Those among `ok` that a person took as they are."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +94,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals
     ok: bool
     warnings: tuple[str, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
 
 
 class VerifiedPacks(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,7 +99,7 @@ def _step(
         return _as(made, Ending.SKIPPED, "rolled_back", _TAKEN_BACK)
     if lacks:
         return _as(made, Ending.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
-    if step.status == "ok":
+    if step.status in {"ok", "accepted"}:
         return made
     unasked = step.decision == "not_selected" or step.status == "skipped"
     reason = step.reason if unasked else f"not run: {step.reason}"

@@ -7,6 +7,7 @@ from oraclepack.core.run_report import RunTold, StepTold
 
 _SIGNS = {
     "ok": "✅",
+    "accepted": "✅",
     "failed": "❌",
     "skipped": "⏭️",
     "pending": "⏳",

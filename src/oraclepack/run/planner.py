@@ -26,6 +26,16 @@ from oraclepack.run.selection import Chosen, Rerun, Selection, choose
 TOOL_MISSING = "tool_missing"
 
 
+class Checked(msgspec.Struct, frozen=True):
+    """The outputs of a step whose answer missed its contract, checked as they are now."""
+
+    passed: bool
+    is_whole: bool = True
+    """Every output is there, and none looks cut off or like a placeholder."""
+    lacks: str = ""
+    """What is missing where, for people: `out/03.md lacks risks-unknowns`."""
+
+
 class Seen(msgspec.Struct, frozen=True):
     """What the disk and the machine look like now.
 
@@ -41,6 +51,8 @@ class Seen(msgspec.Struct, frozen=True):
     missing_tools: frozenset[str] = frozenset()
     """Tools that cannot be called here, by the names of `core/call.py`. Oracle is not one of
     them while oraclepack itself answers for it."""
+    checked: Mapping[str, Checked] = msgspec.field(default_factory=dict)
+    """By step: those whose answer missed its contract."""
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack itself answers for, so that none of them may really start."""
     missing_files: frozenset[str] = frozenset()
@@ -82,7 +94,9 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan 
     edges = edges_of(steps)
     planned = [
         _planned(
-            _Case(step, command_hash(pack, step), state.step(step.id), seen), chosen, edges[step.id]
+            _Case(step, command_hash(pack, step), state.step(step.id), seen, selection.refresh),
+            chosen,
+            edges[step.id],
         )
         for step in steps
     ]
@@ -113,11 +127,12 @@ class _Case(msgspec.Struct, frozen=True):
     command_hash: str
     state: StepState
     seen: Seen
+    refresh: bool = False
 
 
 def _planned(case: _Case, chosen: Chosen, edges: Edges) -> PlannedStep:
     reason, decision, skip_reason = _decided(case, chosen)
-    warnings = [*_stale(case)] if decision is Decision.DONE else []
+    warnings = [*_stale(case)] if decision in {Decision.DONE, Decision.RESTORE} else []
     notice = chosen.notice(case.step)
     if notice is not None and decision is not Decision.NOT_SELECTED:
         warnings.append(notice)
@@ -138,7 +153,11 @@ def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
     left_out = chosen.against(case.step) or _not_rerun(case, chosen)
     if left_out is not None:
         return left_out, Decision.NOT_SELECTED, None
-    reason = _asked_for(case, chosen) or _due(case)
+    reason = _asked_for(case, chosen)
+    kept = _kept(case) if reason is None else None
+    if kept is not None:
+        return *kept, None
+    reason = reason or _due(case)
     if reason is None:
         return _done(case.state), Decision.DONE, None
     missing = _missing_tools(case)
@@ -160,7 +179,7 @@ def _not_rerun(case: _Case, chosen: Chosen) -> str | None:
     if chosen.rerun is Rerun.CHANGED:
         if status is not Status.OK:
             return f"--rerun changed passes over it: it is {status}"
-        if not any((*_changed(case), *_changed_files(case))):
+        if not any((*_changed(case), *_changed_files(case), _restored(case))):
             return "--rerun changed passes over it: nothing it stands on has changed"
     return None
 
@@ -172,8 +191,67 @@ def _asked_for(case: _Case, chosen: Chosen) -> str | None:
     if chosen.named is not None:
         return "--rerun names it"
     if chosen.rerun is Rerun.CHANGED:
-        return next(iter((*_changed(case), *_changed_files(case))))
+        return next(iter((*_changed(case), *_changed_files(case))), None)
     return None
+
+
+def _kept(case: _Case) -> tuple[str, Decision] | None:
+    """What was paid for and need not be asked for again, though the step is not simply done."""
+    restored = _restored(case)
+    if restored is not None:
+        return restored, Decision.RESTORE
+    now = case.seen.checked.get(case.step.id)
+    same = case.state.misses_contract and case.state.command_hash == case.command_hash
+    if now is None or not same or case.refresh:
+        return None
+    if now.passed and is_complete(case.step, case.state):
+        return "its answer meets its contract now", Decision.RECHECK
+    if now.passed or not now.is_whole:
+        return None
+    ways = f"accept it, correct it, or --rerun {case.step.id} --refresh"
+    return f"{now.lacks}; it was paid for and is not asked again: {ways}", Decision.HELD
+
+
+def is_complete(step: Step, state: StepState) -> bool:
+    """The script of a step whose answer missed its contract came to its end all the same.
+
+    The call itself fails with such an answer, which may have ended the script; after the last
+    command there is nothing left to run.
+    """
+    if state.status is Status.OK:
+        return True
+    if not state.misses_contract or state.error is None:
+        return False
+    last = max((command.span for command in step.script.commands), default=None)
+    calls = [call.span for call in step.calls]
+    return state.error.code == "OUTPUT_CONTRACT" or (
+        last is not None and bool(calls) and max(calls) >= last
+    )
+
+
+def _restored(case: _Case) -> str | None:
+    """What is put back of a step that went well; None when nothing is, or not all of it can be."""
+    state = case.state
+    if state.status is not Status.OK or any(_changed(case)):
+        return None
+    return next(iter(_displaced(case)), None)
+
+
+def _displaced(case: _Case) -> Iterable[str]:
+    """Outputs that are not as recorded in one of their two places, and are in the other."""
+    for output in case.state.outputs:
+        copy = case.seen.outputs.get(output.path)
+        path = output.declared_path
+        there = case.seen.declared.get(path) if path is not None else None
+        if path is not None and there is None and copy == output.sha256:
+            yield f"its output {path} is gone and put back from the run's own copy"
+        elif path is not None and there != output.sha256 and copy == output.sha256:
+            yield (
+                f"its output {path} has changed since it was recorded: "
+                "that goes to quarantine, and the recorded one is put back"
+            )
+        elif path is not None and there == output.sha256 and copy != output.sha256:
+            yield f"the run's copy {output.path} is made anew from {path}"
 
 
 def _due(case: _Case) -> str | None:
@@ -211,6 +289,8 @@ def _changed(case: _Case) -> Iterable[str]:
             now = case.seen.declared.get(output.declared_path)
             # First: the declared path is the one that people know.
             places.insert(0, (output.declared_path, now))
+        if any(now == output.sha256 for _, now in places):
+            continue  # the other place can be mended from it
         for path, now in places:
             if now is None:
                 yield f"its output {path} is gone"
@@ -234,6 +314,9 @@ def _stale(case: _Case) -> Iterable[str]:
 
 def _done(state: StepState) -> str:
     how = "it was taken over from a state file" if state.imported else "it went well"
+    if state.is_accepted:
+        why = next((f": {one.reason}" for one in state.accepted if one.reason), "")
+        how = f"it was accepted as it is{why}"
     match len(state.outputs):
         case 0:
             return how

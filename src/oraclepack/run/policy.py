@@ -55,11 +55,19 @@ class RunReply(msgspec.Struct, frozen=True):
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_taken_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were, relative to the project root."""
+    held_steps: tuple[StepId, ...] = ()
+    """Those of the failed ones that did not run: their answers miss their contracts."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Something came to no good end in this command; what was held did not even begin."""
+        return bool(self.unfinished_steps) or self.failed_step == PRELUDE
 
     @property
     def unfinished_steps(self) -> tuple[StepId, ...]:
-        """Those that came to no good end, for whatever reason: what a rollback is asked for."""
-        return (*self.failed_steps, *self.interrupted_steps)
+        """Those that came to no good end in this command: what a rollback is asked for."""
+        failed = (one for one in self.failed_steps if one not in self.held_steps)
+        return (*failed, *self.interrupted_steps)
 
 
 def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
@@ -85,18 +93,25 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
     ran = {step.step_id: state.step(step.step_id).status for step in plan.to_run}
     now = taken_back or state
     rollback = now.rollback if now is not state else None
-    failed = _with(ran, Status.FAILED)
+    held = tuple(step.step_id for step in plan.of(Decision.HELD))
+    rechecked = {
+        step.step_id: state.step(step.step_id).status for step in plan.of(Decision.RECHECK)
+    }
+    failed = tuple(sorted({*_with(ran | rechecked, Status.FAILED), *held}))
     skipped = {step.step_id for step in plan.of(Decision.SKIPPED)}
     error = state.prelude_error
     prelude = PRELUDE if error is not None and error.code != INTERRUPTED else None
     return RunReply(
         completed_steps=_with(ran, Status.OK),
-        done_steps=tuple(step.step_id for step in plan.of(Decision.DONE)),
+        done_steps=tuple(sorted(_done(plan, rechecked))),
         skipped_steps=tuple(sorted({*skipped, *_with(ran, Status.SKIPPED)})),
         failed_step=prelude or (failed[0] if failed else None),
         failed_steps=failed,
+        held_steps=held,
         interrupted_steps=tuple(one for one in ran if state.step(one).is_interrupted),
-        resume_from=next((one for one in ran if not now.step(one).status.is_settled), None),
+        resume_from=next(
+            (one for one in sorted({*ran, *held}) if not now.step(one).status.is_settled), None
+        ),
         rollback_status=rollback.status if rollback else RollbackStatus.NOT_ATTEMPTED,
         rollback_error=rollback.error if rollback else None,
         output_failures=tuple(one for step_id in failed for one in _unmet(step_id, state)),
@@ -105,6 +120,14 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         ),
         not_taken_back=rollback.left if rollback else (),
     )
+
+
+def _done(plan: Plan, rechecked: dict[StepId, Status]) -> Iterator[StepId]:
+    """The steps for which nothing ran, and nothing had to."""
+    for step in plan.steps:
+        untouched = step.decision in {Decision.DONE, Decision.RESTORE}
+        if untouched or rechecked.get(step.step_id) is Status.OK:
+            yield step.step_id
 
 
 def _unmet(step_id: StepId, state: RunState) -> Iterator[Failed]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.plan import Plan, PlannedStep, Refusal
+from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.step import StepId
 
 
@@ -61,7 +61,11 @@ def ready(
         return ()
     # Asked between any two steps, so only the open ones are looked at, and each once.
     planned = plan.to_run
-    settled = progress.finished | progress.failed | _blocked(planned, progress)
+    held = frozenset(step.step_id for step in plan.of(Decision.HELD))
+    if held and policy is OnFailure.STOP:
+        # It has failed and stays so: what comes before it runs, as it would have then.
+        planned = tuple(step for step in planned if step.step_id < min(held))
+    settled = progress.finished | progress.failed | _blocked(planned, progress, held)
     waiting = [step for step in planned if step.step_id not in settled]
     running = len(progress.running)
     starting: list[StepId] = []
@@ -78,13 +82,16 @@ def _is_stopped(progress: Progress, policy: OnFailure) -> bool:
     return bool(progress.failed) and policy is OnFailure.STOP
 
 
-def _blocked(planned: Iterable[PlannedStep], progress: Progress) -> set[StepId]:
+def _blocked(
+    planned: Iterable[PlannedStep], progress: Progress, held: frozenset[StepId]
+) -> set[StepId]:
     """The steps that will not run, since a step they need failed or will not run either."""
     blocked: set[StepId] = set()
-    if not progress.failed:
+    failed = progress.failed | held
+    if not failed:
         return blocked
     for step in planned:
-        lost = any(one in progress.failed or one in blocked for one in step.needs)
+        lost = any(one in failed or one in blocked for one in step.needs)
         if lost and step.step_id not in progress.started:
             blocked.add(step.step_id)
     return blocked

@@ -43,6 +43,8 @@ class Selection(msgspec.Struct, frozen=True):
     roi_threshold: float | None = None
     """Zero and less is no threshold, as in the older tool."""
     roi_mode: RoiMode = RoiMode.OVER
+    refresh: bool = False
+    """Ask again, whatever was answered before."""
 
 
 class Chosen(msgspec.Struct, frozen=True):

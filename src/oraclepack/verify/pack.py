@@ -6,11 +6,13 @@ import msgspec
 
 from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode, OutputContract
+from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
+from oraclepack.core.journal import OutputRevised
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import OutputDoubt, OutputFailure, Verification
 from oraclepack.core.step import Output, Step
-from oraclepack.core.verified import Doubt, Failed, Totals, Unresolved, Verified
+from oraclepack.core.verified import Accepted, Doubt, Failed, Totals, Unresolved, Verified
 from oraclepack.verify.outputs import check_output, is_blank
 from oraclepack.verify.resolve import NamedOutput, named_outputs
 from oraclepack.verify.suspicions import suspicions
@@ -37,6 +39,8 @@ class Recorded(msgspec.Struct, frozen=True):
     """What each step wrote: these stand in for paths that the text does not tell."""
     skipped: frozenset[str] = frozenset()
     """The steps that were skipped in the run."""
+    accepted: Mapping[str, Mapping[str, OutputRevised]] = {}
+    """By step and path: outputs that a person took as they are. Each holds for that content."""
 
 
 class _Found(msgspec.Struct):
@@ -45,6 +49,7 @@ class _Found(msgspec.Struct):
     failures: list[Failed] = msgspec.field(default_factory=list)
     doubts: list[Doubt] = msgspec.field(default_factory=list)
     unresolved: list[Unresolved] = msgspec.field(default_factory=list)
+    accepted: list[Accepted] = msgspec.field(default_factory=list)
 
 
 def verify_pack(
@@ -63,6 +68,7 @@ def verify_pack(
         failures=tuple(found.failures),
         doubts=tuple(found.doubts),
         unresolved=tuple(found.unresolved),
+        accepted=tuple(found.accepted),
         totals=Totals(
             steps=len(pack.steps),
             outputs=found.outputs,
@@ -71,15 +77,23 @@ def verify_pack(
             doubtful=len({(one.step_id, one.path) for one in found.doubts}),
             unresolved=len(found.unresolved),
             skipped=found.skipped,
+            accepted=len(found.accepted),
         ),
         ok=not bad,
     )
 
 
-def verify_step(step: Step, read: Read, manner: Manner, written: Iterable[str]) -> Verification:
+def verify_step(
+    step: Step,
+    read: Read,
+    manner: Manner,
+    written: Iterable[str],
+    accepted: Mapping[str, OutputRevised] | None = None,
+) -> Verification:
     """Check the outputs of one step; `written` are the paths it is known to have written."""
     found = _Found()
-    _check_step(step, read, manner, Recorded("", {step.id: tuple(written)}), found)
+    known = Recorded("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
+    _check_step(step, read, manner, known, found)
     return Verification(
         passed=not found.failures and not (manner.strict and found.doubts),
         checked=found.outputs,
@@ -112,7 +126,26 @@ def _check_step(step: Step, read: Read, manner: Manner, recorded: Recorded, foun
             found.unresolved.append(Unresolved(step_id=step.id, declared=contract.path))
         else:
             found.outputs += 1
+            taken = recorded.accepted.get(step.id, {}).get(contract.path)
+            if taken is not None and _is_that(content, taken):
+                found.accepted.append(_accepted(taken))
+                continue
             _check(step, one.output, contract, content, manner, found)
+
+
+def _is_that(content: Content, taken: OutputRevised) -> bool:
+    return content.data is not None and sha256_bytes(content.data) == taken.sha256
+
+
+def _accepted(taken: OutputRevised) -> Accepted:
+    return Accepted(
+        step_id=taken.step,
+        path=taken.declared_path,
+        sha256=taken.sha256,
+        reason=taken.reason,
+        missing_sections=taken.missing_sections,
+        accepted_at=taken.at,
+    )
 
 
 def _shown(one: NamedOutput) -> tuple[Output | None, str]:
@@ -167,4 +200,5 @@ def summed(totals: Iterable[Totals]) -> Totals:
         doubtful=sum(one.doubtful for one in listed),
         unresolved=sum(one.unresolved for one in listed),
         skipped=sum(one.skipped for one in listed),
+        accepted=sum(one.accepted for one in listed),
     )

@@ -8,6 +8,8 @@ from oraclepack.verify.outline import parts_of
 from oraclepack.verify.stand_ins import stand_ins
 from oraclepack.verify.suspicion import Suspicion
 
+INCOMPLETE = frozenset({"cut_off", "unclosed_fence", "placeholder"})
+"""Signs of an answer that is not whole: it is asked for again, like an empty one."""
 _PROSE = (".md", ".markdown", ".txt")
 
 

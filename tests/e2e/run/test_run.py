@@ -60,7 +60,7 @@ def test_a_second_run_calls_nothing(project: Project) -> None:
 
 @pytest.mark.parametrize("where", ["out/02-topic-2.md", "{run}/outputs/02-topic-2.md"])
 @pytest.mark.parametrize("how", ["changed", "removed"])
-def test_exactly_the_step_runs_whose_output_is_not_as_recorded(
+def test_an_output_that_is_not_as_recorded_is_put_back_and_nothing_runs(
     tmp_path: Path, zygote: Zygote, where: str, how: str
 ) -> None:
     project = a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1) + asking(2) + asking(3))
@@ -74,8 +74,9 @@ def test_exactly_the_step_runs_whose_output_is_not_as_recorded(
 
     again = project.run()
 
-    assert (again.code, again.data["completed_steps"]) == (0, ["02"])
-    assert project.attempts() == {"01": 1, "02": 2, "03": 1}
+    assert (again.code, again.data["completed_steps"]) == (0, [])
+    assert again.data["steps"][1]["decision"] == "restore"
+    assert project.attempts() == {"01": 1, "02": 1, "03": 1}
     assert file.read_bytes() == answer
 
 

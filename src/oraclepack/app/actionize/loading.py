@@ -179,6 +179,7 @@ class _RunReader:
             question,
             tuple(parts),
             silent=not spoken,
+            remark=_remark(entry),
             attached=attached,
             attached_known=is_all,
         )
@@ -202,6 +203,17 @@ def _part(path: Path) -> AnswerPart:
 
 def _is_words(output: OutputEntry) -> bool:
     return PurePosixPath(output.declared_path or output.path).suffix.lower() in WORDS
+
+
+def _remark(entry: StepEntry) -> str:
+    """What a person accepted is work like any other, and says so."""
+    taken = entry.accepted[0] if entry.accepted else None
+    if taken is None:
+        return ""
+    lacks = (
+        f" although it lacks {', '.join(taken.missing_sections)}" if taken.missing_sections else ""
+    )
+    return f"The answer was accepted by hand{lacks}" + (f": {taken.reason}" if taken.reason else "")
 
 
 def _why_not(entry: StepEntry) -> str:

@@ -18,6 +18,7 @@ from oraclepack.app.calls.prepared import (
 )
 from oraclepack.app.calls.rehearsal import rehearse, rehearse_other
 from oraclepack.app.calls.store import find_stored, is_held_back
+from oraclepack.app.calls.unmet import PaidAnswer, accepted_answer, paid_answer
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.call import ORACLE
@@ -147,6 +148,9 @@ class _Answering:
         with asking_alone(world, prepared, shim) as turn:
             if not turn.is_ours:
                 return self._end(prepared, STOPPED, STOPPED_EXIT)
+            accepted = accepted_answer(world, prepared)
+            if accepted is not None:
+                return self._take_as_it_is(prepared, accepted)
             stored = find_stored(world, prepared, shim)
             if stored is not None:
                 answer_files.publish(prepared.outputs[0], stored)
@@ -155,7 +159,29 @@ class _Answering:
                 notes.conclude(world, prepared, tally, cache=Cache.HIT, answer=stored)
                 turn.settle()
                 return 0
+            # A call that a kill cut off may have a better answer: it is adopted first.
+            paid = paid_answer(world, prepared) if turn.left is None else None
+            if paid is not None:
+                return self._take_as_it_is(prepared, paid)
             return self._adopt_or_ask(prepared, turn)
+
+    def _take_as_it_is(self, prepared: Prepared, paid: PaidAnswer) -> int:
+        """An answer that missed its contract: corrected or accepted since, or still short of it."""
+        world, shim = self._world, self._shim
+        if answer_files.read_answers(prepared.outputs) != [paid.data]:
+            answer_files.set_aside(world, prepared.call, prepared.outputs)
+            answer_files.publish(prepared.outputs[0], paid.data)
+        tally, path = notes.Tally(world), prepared.output_path
+        if not paid.missing:
+            how = "was accepted" if paid.accepted else "meets its contract now"
+            shim.tell(f"oraclepack: {path} {how}; nothing was asked\n")
+            notes.conclude(world, prepared, tally, answer=paid.data, adopted=True)
+            return 0
+        lacks = f"the answer lacks {', '.join(paid.missing)}"
+        shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
+        error = StepError(code="CONTRACT", message=lacks)
+        notes.conclude(world, prepared, tally, error=error, exit_code=1, unmet=paid.data)
+        return 1
 
     def _adopt_or_ask(self, prepared: Prepared, turn: Turn) -> int:
         world, shim = self._world, self._shim

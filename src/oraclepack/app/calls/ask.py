@@ -15,7 +15,7 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import DETACHED, INTERRUPTED, Cache, StepError, Wait
+from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, StepError, Wait
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, waiting_note
@@ -154,6 +154,7 @@ class Asking:
             session=tried.record.id if tried.record else None,
             answer=tried.answer if error is None else None,
             usage=tried.record.usage if tried.record else None,
+            unmet=tried.answer if error is not None and error.code in UNMET else None,
         )
 
     def _put_back(self, tried: Tried) -> None:

@@ -93,8 +93,9 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     usage: Usage | None = None,
     adopted: bool = False,
     provider: str | None = None,
+    unmet: bytes | None = None,
 ) -> None:
-    """What became of the call; `answer` is what was verified."""
+    """What became of the call; `answer` is what was verified, `unmet` misses its contract."""
     call = prepared.call
     world.tell(
         j.InvocationOutcome(
@@ -113,6 +114,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             usage=usage,
             adopted=adopted,
             error=error,
+            unmet_sha256=None if unmet is None else sha256_bytes(unmet),
         )
     )
 

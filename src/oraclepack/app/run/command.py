@@ -14,7 +14,7 @@ from oraclepack.adapters.signals import Caught, stopping_on_signals
 from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.beginning import begin, enter, path_in_project
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
-from oraclepack.app.run.options import RunOptions
+from oraclepack.app.run.options import RunOptions, manner_of
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
@@ -95,15 +95,7 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Pla
 
 
 def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
-    options = request.options
-    return look(
-        request.root,
-        run,
-        request.pack,
-        state,
-        answered=options.answered,
-        needs_files=options.needs_files,
-    )
+    return look(request.root, run, request.pack, state, request.options)
 
 
 def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
@@ -233,6 +225,7 @@ def _carry_out(session: Session, planned: Plan) -> None:
             session.record.append(j.Warned(step=step.step_id, message=warning))
     for step in planned.of(Decision.SKIPPED):
         _skip(session, step)
+    _keep_what_was_paid_for(session, planned)
     if planned.to_run:
         from oraclepack.adapters.profile import asked_ahead  # noqa: PLC0415 - only to run
 
@@ -242,6 +235,27 @@ def _carry_out(session: Session, planned: Plan) -> None:
             from oraclepack.app.run.steps import carry_out  # noqa: PLC0415 - that half
 
             carry_out(session, planned)
+
+
+def _keep_what_was_paid_for(session: Session, planned: Plan) -> None:
+    """Put outputs back, record answers that meet their contracts by now, before anything runs."""
+    kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
+    kept = [step for step in planned.steps if step.decision in kinds]
+    if not kept:
+        return
+    from oraclepack.app.run import revise  # noqa: PLC0415 - seldom
+
+    where = revise.RunFiles(session.root, session.run, session.record, session.failed)
+    options = session.options
+    for one in kept:
+        step = session.pack.step(one.step_id)
+        assert step is not None
+        if one.decision is Decision.RESTORE:
+            revise.restore_outputs(where, one.step_id)
+        elif one.decision is Decision.HELD:
+            revise.hold(where, step, manner_of(options))
+        else:
+            revise.recheck(where, step, manner_of(options), verify=options.verify)
 
 
 def _skip(session: Session, step: PlannedStep) -> None:
@@ -267,7 +281,7 @@ def _end(
     figures = completion(planned, before, request.min_completion)
     told = reply(planned, before)
     code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
-    after = After(code, failed=told.failed_step is not None or bool(told.interrupted_steps))
+    after = After(code, failed=told.is_unfinished)
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code))
     if after.failed and request.options.rollback_on_failure:

@@ -10,6 +10,7 @@ import msgspec
 from oraclepack.core.attempt import Grace
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.ports import Ask
+from oraclepack.verify.pack import Manner
 
 if TYPE_CHECKING:
     from oraclepack.app.calls.options import CallOptions
@@ -43,8 +44,15 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Begin nothing while a call would surely miss a file that it attaches."""
     calls: Callable[[], CallOptions] | None = None
     """How calls are made, worked out when there is something to run; None is the usual way."""
+    refresh: bool = False
+    """Ask again, whatever was answered before."""
     oracle_bin: str = ""
     """The oracle to call, where the user named one."""
     ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
     grace: Grace = msgspec.field(default_factory=Grace)
+
+
+def manner_of(options: RunOptions) -> Manner:
+    """How strictly outputs are judged."""
+    return Manner(options.chunks, options.contracts, options.require_headings, options.strict)

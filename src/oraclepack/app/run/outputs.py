@@ -13,6 +13,7 @@ from oraclepack.adapters.contents import content_at, hashes_of, read_content
 from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import attempt_name
+from oraclepack.app.run.options import manner_of
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.contract import OutputContract, by_suffix
@@ -20,9 +21,10 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
-from oraclepack.core.result import Cache, Status, Verification
+from oraclepack.core.result import UNMET, Cache, Status, Verification
 from oraclepack.core.secrets import BLOT
 from oraclepack.core.step import Step
+from oraclepack.core.stepstate import StepState
 
 _TOGETHER = 8 << 20
 """Bytes; outputs up to here are held in memory and synced together."""
@@ -83,16 +85,33 @@ def quarantine_earlier(session: Session, step: Step) -> None:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
     kept = backup_folder(session, step.id, before.attempts)
+    paid = set() if session.options.refresh else _paid_for(session, before)
     inside = [
         path
         for path in (*declared_paths(step), *recorded)
-        if (place := _judged(session, path)) and not is_same(place, kept / path)
+        if (place := _judged(session, path))
+        and not is_same(place, kept / path)
+        and place_of(session, path) not in paid
     ]
     moves = put_aside(
         session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
     )
     if moves:
         session.record.append(j.Quarantined(step=step.id, attempt=before.attempts, moves=moves))
+
+
+def _paid_for(session: Session, state: StepState) -> set[str]:
+    """Where whole answers lie that miss their contract, or that a person accepted.
+
+    Nobody is asked for them again: the call takes them as they are now, corrected or not.
+    """
+    last: dict[str, str | None] = {}
+    for made in sorted(state.invocations, key=lambda made: made.outcome.seq if made.outcome else 0):
+        if made.outcome is not None and made.outcome.output_path is not None:
+            error = made.outcome.error
+            last[made.outcome.output_path] = error.code if error else None
+    unmet = {path for path, code in last.items() if code in UNMET}
+    return unmet | {place_of(session, one.declared_path) for one in state.accepted}
 
 
 def set_aside(session: Session, step: Step, attempt: int) -> None:
@@ -224,10 +243,11 @@ def verify_outputs(session: Session, step: Step, attempt: int = 0) -> Verificati
     written = produced_paths(session, step, attempt)
     if not step.outputs and not written:
         return Verification(passed=True)
-    from oraclepack.verify.pack import Manner, verify_step  # noqa: PLC0415 - for answers only
+    from oraclepack.verify.pack import verify_step  # noqa: PLC0415 - for answers only
 
-    manner = Manner(options.chunks, options.contracts, options.require_headings, options.strict)
-    return verify_step(step, lambda path: content_at(session.root, path), manner, written)
+    manner = manner_of(options)
+    accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}
+    return verify_step(step, lambda path: content_at(session.root, path), manner, written, accepted)
 
 
 def attached_hashes(session: Session, step: Step) -> dict[str, str]:

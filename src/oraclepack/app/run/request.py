@@ -71,6 +71,7 @@ def request_for(
             resume_from=asked.resume_from,
             roi_threshold=threshold or None,
             roi_mode=RoiMode(settings[rs.ROI_MODE]),
+            refresh=settings[cs.REFRESH],
         ),
         options=_options(settings, pack, ask),
         wish=Wish(
@@ -116,6 +117,7 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         # A rehearsal asks nobody, so that a file that is missing costs nothing.
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
         calls=_calls(settings, pack, can_ask=ask is not None),
+        refresh=settings[cs.REFRESH],
         oracle_bin=settings[cs.ORACLE_BIN],
         ask=ask,
     )

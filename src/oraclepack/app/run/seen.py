@@ -6,35 +6,31 @@ from pathlib import Path
 from oraclepack.adapters.contents import hashes_of
 from oraclepack.adapters.programs import find_program, probe
 from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.run.options import RunOptions, manner_of
 from oraclepack.core.call import SPELLINGS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
 from oraclepack.run.missing_files import literal_attachments
-from oraclepack.run.planner import Seen, wanted
+from oraclepack.run.planner import Checked, Seen, wanted
 
 
-def look(
-    root: Path,
-    run: RunDir,
-    pack: Pack,
-    state: RunState,
-    *,
-    answered: frozenset[str],
-    needs_files: bool = False,
-) -> Seen:
+def look(root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions) -> Seen:
     """Hash what the state speaks of, and look for the tools the pack calls.
 
-    `answered` are tools that oraclepack itself answers for, so they need not be installed. With
-    `needs_files` the attachments are looked for as well.
+    Tools that oraclepack itself answers for need not be installed. Attachments are looked for
+    where the options need them.
     """
-    asked = wanted(state)
+    asked, answered = wanted(state), options.answered
     return Seen(
         outputs=hashes_of(run.path, asked.outputs),
         declared=hashes_of(root, asked.declared),
         attached=hashes_of(root, asked.attached),
         missing_tools=missing_tools(pack) - answered,
+        checked=_checked(root, run, pack, state, options),
         answered=answered,
-        missing_files=_missing(root, literal_attachments(pack)) if needs_files else frozenset(),
+        missing_files=_missing(root, literal_attachments(pack))
+        if options.needs_files
+        else frozenset(),
     )
 
 
@@ -47,6 +43,22 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return True  # a name that cannot be looked up is for the tool to refuse
+
+
+def _checked(
+    root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
+) -> dict[str, Checked]:
+    """How the answers stand now that missed their contracts."""
+    unmet = [step for step in pack.steps if state.step(step.id).misses_contract]
+    if not unmet:
+        return {}
+    from oraclepack.app.run.revise import checked  # noqa: PLC0415 - seldom
+
+    manner, verify = manner_of(options), options.verify
+    return {
+        step.id: checked(root, run, step, state.step(step.id), manner, verify=verify)[1]
+        for step in unmet
+    }
 
 
 def missing_tools(pack: Pack) -> frozenset[str]:

@@ -44,6 +44,7 @@ def _told(
         failed_step=answer.failed_step,
         failed_steps=answer.failed_steps,
         interrupted_steps=answer.interrupted_steps,
+        held_steps=answer.held_steps,
         prelude_error=state.prelude_error.message if state.prelude_error else None,
         prelude_stdout_log=logs[0],
         prelude_stderr_log=logs[1],

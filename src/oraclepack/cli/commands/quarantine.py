@@ -41,7 +41,7 @@ def list_kept(pack: str | None, settings: Settings) -> Reply:
     found = list_quarantine(Path(settings.root), read_pack(Path(pack)) if pack else None)
     if not found.files:
         return Reply(found, talk="nothing is in quarantine\n")
-    heads = ("step", "attempt", "came from", "size", "now there", "path")
+    heads = ("step", "attempt", "came from", "size", "now there", "why", "path")
     return Reply(found, columns(heads, map(_row, found.files)))
 
 
@@ -70,4 +70,5 @@ def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply
 
 def _row(kept: KeptFile) -> tuple[str, ...]:
     there = "a file" if kept.occupied else "-"
-    return (kept.step_id, kept.attempt, kept.original, size(kept.bytes), there, kept.path)
+    why = "changed by hand" if kept.reason else "failed"
+    return (kept.step_id, kept.attempt, kept.original, size(kept.bytes), there, why, kept.path)

@@ -116,6 +116,9 @@ def _troubles(found: RunShown) -> list[str | Styled]:
         if step.changes is not None:
             said = f"{some_of(step.changes.files)} ({found.run_dir}/{step.changes.patch})"
             pieces.append(f"\nstep {step.step_id} changed {said}\n")
+        for taken in step.accepted:
+            why = f": {taken.reason}" if taken.reason else ""
+            pieces.append(f"\nstep {step.step_id}: {taken.path} was accepted as it is{why}\n")
         if step.last_error is not None:
             said = f": {step.last_error.code}: {step.last_error.message}\n"
             pieces += ["\n", Styled(f"step {step.step_id}", "red"), said]

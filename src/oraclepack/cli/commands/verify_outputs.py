@@ -73,6 +73,7 @@ def _text(found: Verified) -> str:
         f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"
         for one in pack.doubts
     ]
+    lines += [f"{pack.path}: {one.line}" for one in pack.accepted]
     lines += [
         f"{pack.path}: step {one.step_id}: {one.declared}: unresolved, no run has recorded it"
         for one in pack.unresolved
@@ -81,10 +82,11 @@ def _text(found: Verified) -> str:
 
 
 def _totals(totals: Totals) -> str:
+    accepted = f" accepted={totals.accepted}" if totals.accepted else ""
     return (
         f"totals: steps={totals.steps} outputs={totals.outputs} ok={totals.ok} "
         f"failed={totals.failed} doubtful={totals.doubtful} unresolved={totals.unresolved} "
-        f"skipped={totals.skipped}\n"
+        f"skipped={totals.skipped}{accepted}\n"
     )
 
 

@@ -23,6 +23,8 @@ class Look(StrEnum):
     OK = "ok"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+    HELD = "held"
+    """Its answer misses its contract, and is not asked for again."""
     SKIPPED = "skipped"
     DONE = "done before"
     LEFT = "not selected"
@@ -194,6 +196,9 @@ _UNTOUCHED = {
     Decision.DONE: Look.DONE,
     Decision.SKIPPED: Look.SKIPPED,
     Decision.NOT_SELECTED: Look.LEFT,
+    Decision.RESTORE: Look.DONE,
+    Decision.RECHECK: Look.DONE,
+    Decision.HELD: Look.HELD,
 }
 
 

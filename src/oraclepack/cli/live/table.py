@@ -17,6 +17,7 @@ _COLOURS = {
     Look.OK: "green",
     Look.FAILED: "bold red",
     Look.INTERRUPTED: "yellow",
+    Look.HELD: "bold red",
     Look.SKIPPED: "yellow",
     Look.QUEUED: "dim",
     Look.DONE: "dim green",
@@ -116,6 +117,7 @@ def _total(frame: Frame) -> Text:
         (frame.count(Look.WAITING), "waiting"),
         (frame.count(Look.FAILED), "failed"),
         (frame.count(Look.INTERRUPTED), "interrupted"),
+        (frame.count(Look.HELD), "held"),
         (frame.count(Look.QUEUED), "queued"),
         (frame.count(Look.NOT_STARTED), "not started"),
     ]

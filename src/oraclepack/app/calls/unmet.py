@@ -1,0 +1,114 @@
+"""Whole answers that missed their contract: paid for, so taken as they are now, not asked again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.adapters.contents import read_content
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.store import missing_in
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.naming import FOLDER as OUTPUTS
+from oraclepack.core.result import UNMET
+from oraclepack.core.stepstate import StepState
+from oraclepack.verify.outputs import is_blank
+from oraclepack.verify.suspicions import INCOMPLETE, suspicions
+
+
+class PaidAnswer(msgspec.Struct, frozen=True):
+    """An answer of this run to the same question, as it is now."""
+
+    data: bytes
+    accepted: bool = False
+    """A person took it as it is."""
+    missing: tuple[str, ...] = ()
+    """The sections it lacks; then it fails its call, and nobody is asked again."""
+
+
+def accepted_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
+    """What a person took as the answer to this question, if there is such a thing."""
+    step = world.journal.state.step(prepared.call.step)
+    last = _last_outcome(world, prepared, step)
+    taken = next((one for one in step.accepted if _is_at(prepared, world, one)), None)
+    if last is None or taken is None:
+        return None
+    found = _with_hash(world, step, taken.declared_path, taken.sha256)
+    return None if found is None else PaidAnswer(found, accepted=True)
+
+
+def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
+    """What this run has had for a call whose answer missed its contract.
+
+    None where the question is another one by now, `--refresh` was given, or the answer was cut
+    off or is nowhere to be found: then the question is asked.
+    """
+    step = world.journal.state.step(prepared.call.step)
+    last = _last_outcome(world, prepared, step)
+    path = prepared.output_path
+    if last is None or path is None or _is_cut_off(world, step, path):
+        return None
+    if last.error is None or last.error.code not in UNMET:
+        return None
+    now = read_content(prepared.outputs[0].path).data
+    if now is None or is_blank(now.decode("utf-8", "replace")):
+        now = _with_hash(world, step, path, last.unmet_sha256)
+    if now is None or _looks_cut(prepared, now):
+        return None
+    return PaidAnswer(now, missing=missing_in(world, prepared, now))
+
+
+def _last_outcome(
+    world: CallWorld, prepared: Prepared, step: StepState
+) -> j.InvocationOutcome | None:
+    """How the last call for this file ended, in whichever attempt, if it asked the same."""
+    path = prepared.output_path
+    if path is None or len(prepared.outputs) != 1 or world.options.refresh:
+        return None
+    ended = (made.outcome for made in step.invocations if made.outcome is not None)
+    mine = [outcome for outcome in ended if outcome.output_path == path]
+    last = max(mine, key=lambda outcome: outcome.seq, default=None)
+    return last if last is not None and last.key == prepared.key_value else None
+
+
+def _is_cut_off(world: CallWorld, step: StepState, path: str) -> bool:
+    """A later call for this file has no known end: there may be another answer."""
+    opened = [made.intent for made in step.invocations if made.is_open and made.intent]
+    return any(
+        intent.output_path == path
+        and (intent.step, intent.attempt, intent.call) not in world.shared.live
+        for intent in opened
+    )
+
+
+def _is_at(prepared: Prepared, world: CallWorld, one: j.OutputRevised) -> bool:
+    return (world.root / one.declared_path).resolve() == prepared.outputs[0].path
+
+
+def _with_hash(world: CallWorld, step: StepState, path: str, sha256: str | None) -> bytes | None:
+    """The content with this hash: where it belongs, in the run directory, or in quarantine."""
+    if sha256 is None:
+        return None
+    found = (read_content(place).data for place in _places(world, step, path))
+    return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
+
+
+def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
+    yield world.root / path
+    # Not only those of the last attempt: the one before may have left it.
+    kept = world.run_dir / OUTPUTS
+    yield from sorted(kept.iterdir()) if kept.is_dir() else ()
+    for event in reversed(step.quarantined):
+        yield from (world.root / move.target for move in event.moves if move.source == path)
+    rollback = world.journal.state.rollback
+    for undone in rollback.undone if rollback else ():
+        if undone.path == path and undone.quarantined_as is not None:
+            yield world.root / undone.quarantined_as
+
+
+def _looks_cut(prepared: Prepared, data: bytes) -> bool:
+    text = data.decode("utf-8", "replace")
+    signs = suspicions(text, prepared.question.prompt, prepared.output_path or "")
+    return any(sign.code in INCOMPLETE for sign in signs)
