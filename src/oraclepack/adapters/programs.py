@@ -39,6 +39,21 @@ def find_program(name: str) -> str | None:
     return None
 
 
+def named_program(name: str) -> tuple[str, str]:
+    """A program that the user named, by its absolute path; else an empty path and what is wrong."""
+    place = os.path.expanduser(name)  # noqa: PTH111 - a bare word stays one
+    found = find_program(place)
+    if found is not None:
+        return os.path.abspath(found), ""  # noqa: PTH100 - keeps links
+    if "/" not in place:
+        return "", "there is no such program on PATH"
+    if os.path.isdir(place):  # noqa: PTH112
+        return "", "it is a directory"
+    if not os.path.lexists(place):
+        return "", "there is no such file"
+    return "", "it cannot be run: check that it is a file with the right to execute"
+
+
 def find_tool(name: str) -> str | None:
     """On PATH, else beside the interpreter, where extras such as `lint` put their programs."""
     beside = Path(sys.executable).parent / name

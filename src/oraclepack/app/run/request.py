@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.adapters import surroundings
+from oraclepack.adapters.programs import named_program
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
 from oraclepack.app.run.options import RunOptions
@@ -18,7 +19,7 @@ from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.call import TOOLS
 from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.errors import InputError
+from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
@@ -118,9 +119,21 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
         calls=_calls(settings, pack, can_ask=ask is not None),
         refresh=settings[cs.REFRESH],
-        oracle_bin=settings[cs.ORACLE_BIN],
+        oracle_bin=_oracle(settings),
         ask=ask,
     )
+
+
+def _oracle(settings: Settings) -> str:
+    """The oracle that the user named, if it is there; a rehearsal needs none."""
+    named = settings[cs.ORACLE_BIN]
+    if not named or is_rehearsal(settings[cs.ENGINE]):
+        return ""
+    program, fault = named_program(named)
+    if fault:
+        where = settings.origin(cs.ORACLE_BIN).where
+        raise UsageError(f"{where} {named}: {fault}", hint="name the oracle program by its path")
+    return program
 
 
 def _accepted_share(settings: Settings) -> float:

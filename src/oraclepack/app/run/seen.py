@@ -7,7 +7,7 @@ from oraclepack.adapters.contents import hashes_of
 from oraclepack.adapters.programs import find_program, probe
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions, manner_of
-from oraclepack.core.call import SPELLINGS
+from oraclepack.core.call import ORACLE, SPELLINGS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
 from oraclepack.run.missing_files import literal_attachments
@@ -17,15 +17,15 @@ from oraclepack.run.planner import Checked, Seen, wanted
 def look(root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions) -> Seen:
     """Hash what the state speaks of, and look for the tools the pack calls.
 
-    Tools that oraclepack itself answers for need not be installed. Attachments are looked for
-    where the options need them.
+    Tools that oraclepack itself answers for need not be installed, and an oracle that the user
+    named need not be on PATH. Attachments are looked for where the options need them.
     """
     asked, answered = wanted(state), options.answered
     return Seen(
         outputs=hashes_of(run.path, asked.outputs),
         declared=hashes_of(root, asked.declared),
         attached=hashes_of(root, asked.attached),
-        missing_tools=missing_tools(pack) - answered,
+        missing_tools=missing_tools(pack) - answered - ({ORACLE} if options.oracle_bin else set()),
         checked=_checked(root, run, pack, state, options),
         answered=answered,
         missing_files=_missing(root, literal_attachments(pack))

@@ -8,6 +8,8 @@ from oraclepack.app.doctor import examine
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
+from oraclepack.core.call import ORACLE
+from oraclepack.core.call_settings import ORACLE_BIN
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import UsageError
 from oraclepack.core.exit_codes import ExitCode
@@ -22,6 +24,7 @@ from oraclepack.core.skills import SkillState
     "doctor",
     data="doctor",
     changes="nothing; with --rebuild the run.json, steps.json, state and report files of runs",
+    settings=(ORACLE_BIN,),
     exit_codes=(ExitCode.LOCKED,),
     timed=True,
     examples=(
@@ -39,7 +42,8 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
     """Tell what is installed and what would not work.
 
     Asks each program for its version and times a login shell. Exit code 2 when bash is missing:
-    nothing can be run without it. Every other program is optional.
+    nothing can be run without it; or when --oracle-bin, or its variable or user setting, names
+    no program. Every other program is optional.
 
     With --rebuild, runs are mended instead: run.json, steps.json, the state and the report file
     are computed again from the journal. A damaged journal is told exactly, nothing of its run is
@@ -49,10 +53,15 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
         return _rebuilt(Path(settings.root), run_id)
     if run_id is not None:
         raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
-    health = examine(Path(settings.root))
-    if health.usable:
+    oracle = settings[ORACLE_BIN]
+    named = {ORACLE: (settings.origin(ORACLE_BIN).where, oracle)} if oracle else {}
+    health = examine(Path(settings.root), named)
+    lost = [one for one in health.programs if one.name in named and one.path is None]
+    if health.usable and not lost:
         return Reply(data=health, text=_text(single_lines(health)))
     failure = Failure("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
+    if health.usable:
+        failure = Failure("USAGE", lost[0].problem, suggestion="name a program by its path")
     return Reply(
         data=health, text=_text(single_lines(health)), exit_code=ExitCode.INVALID, error=failure
     )
