@@ -14,6 +14,7 @@ from oraclepack.adapters.contents import content_at
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_of, project_root
 from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.reading import directed
 from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError, UsageError
@@ -119,7 +120,11 @@ def _mark(fence: Fence) -> str:
 
 
 def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> Verified:
-    recorded = _recorded(run) if run else None
+    recorded, sent = _recorded(run) if run else (None, "")
+    given = settings[rs.OUT_DIR]
+    where = settings.origin(rs.OUT_DIR).where if given else "the out_dir of the last command"
+    if given or sent:
+        pack = directed(pack, root, given or sent, where, None).pack
     return verify_pack(pack, lambda name: content_at(root, name), manner_of(settings), recorded)
 
 
@@ -129,12 +134,15 @@ def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
     return RunDir(root, whole[-1].run_id) if whole else None
 
 
-def _recorded(run: RunDir) -> Recorded:
+def _recorded(run: RunDir) -> tuple[Recorded, str]:
+    """What a run knows of its outputs, and the --out-dir of its last command."""
     examined = rundir.examine(run)
     if examined.foreign is not None:
         raise foreign_run(run.run_id, examined.foreign)
-    steps = fold(examined.reading.events).steps
-    return Recorded(
+    state = fold(examined.reading.events)
+    steps = state.steps
+    said = state.sessions[-1].started.settings.get("out_dir") if state.sessions else None
+    recorded = Recorded(
         run.run_id,
         paths={
             step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
@@ -146,3 +154,4 @@ def _recorded(run: RunDir) -> Recorded:
         },
         skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
     )
+    return recorded, said if isinstance(said, str) else ""

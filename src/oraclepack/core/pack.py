@@ -55,6 +55,17 @@ class Prelude(msgspec.Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
 
 
+OUT_DIR = "out_dir"
+"""The variable that says where a pack's answers go."""
+
+
+class OutDirSite(msgspec.Struct, frozen=True):
+    """An assignment to `out_dir` in the script: where its value stands, and what it says."""
+
+    span: Span
+    source: str
+
+
 class Pack(msgspec.Struct, frozen=True):
     """The one exact reading of a pack that everything else stands on."""
 
@@ -74,6 +85,7 @@ class Pack(msgspec.Struct, frozen=True):
     parsed_args: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The "Parsed args" list of the Markdown text."""
     out_dir: str | None = None
+    out_dir_sites: tuple[OutDirSite, ...] = ()
     directives: tuple[Directive, ...] = ()
     """Directives before the first step: they speak for the whole pack."""
     had_crlf: bool = False

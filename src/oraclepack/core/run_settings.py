@@ -95,7 +95,7 @@ OUT_DIR = Setting(
     "out_dir",
     Path(),
     "",
-    "Where answers go: handed to the pack as the variable out_dir.",
+    "Where answers go, relative to the project root; wins over an out_dir= of the pack.",
     project=INSIDE_PROJECT,
 )
 ROLLBACK_ON_FAILURE = Setting(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.pack import OUT_DIR, OutDirSite
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Expansion, ExpansionKind, Word
 from oraclepack.parse.grammar import descend, everywhere, text_of
@@ -117,6 +118,9 @@ class Assignments(msgspec.Struct, frozen=True):
     def _assign(self, node: "Node", *, certain: bool) -> None:
         name, value = _name(node), node.child_by_field_name("value")
         new = Value("") if value is None else value_of(value, self.variables, self.place)
+        if name == OUT_DIR and value is not None and value.type != "array":
+            span = self.place.span(value.start_point, value.end_point)
+            self.variables.out_dirs.append(OutDirSite(span, text_of(value)))
         # After a colon `~` is the home directory here, and nowhere else.
         texts = self._texts(value, new)
         if value is not None and (value.type == "array" or ":~" in text_of(value)):

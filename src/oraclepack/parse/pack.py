@@ -3,11 +3,21 @@
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import PurePosixPath
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from oraclepack.core.pack import Coverage, CoverageLine, Fence, Pack, Prelude, plain_text
+from oraclepack.core.pack import (
+    OUT_DIR,
+    Coverage,
+    CoverageLine,
+    Fence,
+    OutDirSite,
+    Pack,
+    Prelude,
+    plain_text,
+)
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Script
 from oraclepack.core.source import Span
@@ -21,11 +31,13 @@ from oraclepack.parse.heredocs import readable
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.prompt import meta_of
 from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
-from oraclepack.parse.variables import Variables
+from oraclepack.parse.variables import Value, Variables
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
+_MENTIONS_OUT_DIR = regex(r"\$(?:\{[!#]?)?out_dir\b")
+_OWN_DEFAULT = regex(r'"?\$\{out_dir:?[-=][^$`{}"]*\}"?')
 _ENTRY = regex(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
 
@@ -59,10 +71,12 @@ def parse_pack(
     return pack if block is None else _with_script(pack, block, complete)
 
 
-def _with_script(pack: Pack, block: Fence, complete: Complete | None) -> Pack:
+def _with_script(
+    pack: Pack, block: Fence, complete: Complete | None, given: Variables | None = None
+) -> Pack:
     place = Locator.of_block(block, pack.text)
     found = find_boundaries(place, complete)
-    prelude, directives, scope, variables = _prelude(place, found)
+    prelude, directives, scope, variables = _prelude(place, found, given or Variables())
     ends = [*found.rows[1:], len(place.lines) - 1]
     steps = tuple(
         _step(place, found, index, ends[index], scope, variables)
@@ -76,16 +90,64 @@ def _with_script(pack: Pack, block: Fence, complete: Complete | None) -> Pack:
         swallowed=tuple(found.swallowed),
         misnumbered=tuple(found.misnumbered),
         out_dir=_out_dir(declared.text if declared else None, pack, steps),
+        out_dir_sites=tuple(dict.fromkeys(variables.out_dirs)),
         directives=directives,
     )
 
 
+def with_out_dir(pack: Pack, out_dir: str, complete: Complete | None = None) -> Pack:
+    """The pack as it is when its answers go to another directory than its own.
+
+    The script is the same except for the values of its assignments to `out_dir`. The file, and
+    so the pack's hash, is what it was.
+    """
+    block = pack.block
+    if block is None:
+        return pack
+    lines = block.content.split("\n")
+    shifts = Locator.of_block(block, pack.text).shifts
+    for site in sorted(_replaced(pack), key=lambda site: site.span, reverse=True):
+        row = site.span.line - block.content_line
+        start = site.span.column - 1 - shifts[row]
+        lines[row] = lines[row][:start] + quote(out_dir) + lines[row][start + len(site.source) :]
+    content = "\n".join(lines)
+    given = Variables({OUT_DIR: Value(out_dir)})
+    changed = replace(block, content=content)
+    return replace(
+        _with_script(replace(pack, block=changed), changed, complete, given), out_dir=out_dir
+    )
+
+
+def _replaced(pack: Pack) -> list[OutDirSite]:
+    """The assignments that must say something else: all of the prelude, and in steps the same.
+
+    One that is made of the variable itself, such as `$out_dir/x`, takes the value it is given;
+    `${out_dir:-docs}` says no more than that the variable has a value.
+    """
+    first = pack.steps[0].span.line if pack.steps else 0
+    sites = [one for one in pack.out_dir_sites if _is_plain(one)]
+    said = {one.source for one in sites if not first or one.span.line < first}
+    return [one for one in sites if not first or one.span.line < first or one.source in said]
+
+
+def _is_plain(site: OutDirSite) -> bool:
+    if "\n" in site.source:
+        return False
+    return bool(_OWN_DEFAULT.fullmatch(site.source)) or not _MENTIONS_OUT_DIR.search(site.source)
+
+
+def uses_out_dir(pack: Pack) -> bool:
+    """Whether the script says `$out_dir` anywhere: else the variable changes nothing."""
+    code = [pack.prelude.code] if pack.prelude else []
+    return any(_MENTIONS_OUT_DIR.search(part) for part in (*code, *(s.code for s in pack.steps)))
+
+
 def _prelude(
-    place: Locator, found: Boundaries
+    place: Locator, found: Boundaries, given: Variables
 ) -> tuple[Prelude, tuple[Directive, ...], Scope, Variables]:
     end = found.rows[0] if found.rows else len(place.lines) - 1
     part = place.part(0, end)
-    script, variables = _script(part, Variables(), found.trees.get(0))
+    script, variables = _script(part, given, found.trees.get(0))
     calls, scope = calls_in(script, Scope())
     prelude = Prelude(_code(part), _lines(part), script, calls)
     return prelude, read_directives(script.comments), scope, variables

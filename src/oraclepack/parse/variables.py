@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.pack import OutDirSite
 from oraclepack.core.script import Expansion
 from oraclepack.core.source import Span
 
@@ -49,9 +50,13 @@ class Variables(msgspec.Struct):
     """What bash expands in the texts that a variable may hold, known or not."""
     held: dict[str, dict[Expansion, None]] = msgspec.field(default_factory=dict)
     """The same for every text they ever took; copies share it."""
+    out_dirs: list[OutDirSite] = msgspec.field(default_factory=list)
+    """Every assignment to `out_dir` so far; copies share it."""
 
     def copy(self) -> "Variables":
-        return Variables(dict(self.values), set(self.unstable), dict(self.texts), self.held)
+        return Variables(
+            dict(self.values), set(self.unstable), dict(self.texts), self.held, self.out_dirs
+        )
 
     def get(self, name: str) -> Value | None:
         return self.values.get(name)

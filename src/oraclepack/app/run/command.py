@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import surroundings
+from oraclepack.adapters import files, surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
@@ -62,6 +62,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
     import_state: Path | None = None
     min_completion: float = 1.0
+    notes: tuple[str, ...] = ()
+    """What the user should know about the request itself."""
     check: Callable[[], None] | None = None
     """Raises what the pack's own faults say against running it."""
     command: str = "run"
@@ -74,7 +76,7 @@ def plan_run(request: RunRequest, state: RunState, seen: Seen) -> Plan:
     made = make_plan(request.pack, state, request.selection, seen)
     if isinstance(made, Refusal):
         raise made.error()
-    return made
+    return msgspec.structs.replace(made, warnings=(*request.notes, *made.warnings))
 
 
 def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Plan]:
@@ -227,6 +229,8 @@ def _carry_out(session: Session, planned: Plan) -> None:
         _skip(session, step)
     _keep_what_was_paid_for(session, planned)
     if planned.to_run:
+        if session.options.makes_out_dir:
+            files.make_directories(session.root / session.options.out_dir)
         from oraclepack.adapters.profile import asked_ahead  # noqa: PLC0415 - only to run
 
         # It answers while the other half of the program is loaded.

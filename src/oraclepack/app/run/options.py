@@ -35,6 +35,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     rollback_on_failure: bool = False
     out_dir: str = ""
     """Handed to the pack as the variable `out_dir`; empty leaves the pack alone."""
+    makes_out_dir: bool = False
+    """The pack uses it, so that it must be there before the first step."""
     ci: bool = False
     """The policy decides about the exit code."""
     engine: str | None = None

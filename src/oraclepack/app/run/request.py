@@ -11,6 +11,7 @@ import msgspec
 
 from oraclepack.adapters import surroundings
 from oraclepack.adapters.programs import named_program
+from oraclepack.app.reading import Directed, directed
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import Wish
 from oraclepack.app.run.options import RunOptions
@@ -61,6 +62,10 @@ def request_for(
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
     root = Path(settings.root)
+    out_dir, where = settings[rs.OUT_DIR], settings.origin(rs.OUT_DIR).where
+    sent = directed(pack, root, out_dir, where) if out_dir else Directed(pack, "", is_used=False)
+    literal = "has no effect: the pack never says $out_dir, its paths are literal"
+    pack = sent.pack
     threshold = settings[rs.ROI_THRESHOLD]
     redactor = Redactor.of(surroundings.environment())
     return RunRequest(
@@ -74,7 +79,10 @@ def request_for(
             roi_mode=RoiMode(settings[rs.ROI_MODE]),
             refresh=settings[cs.REFRESH],
         ),
-        options=_options(settings, pack, ask),
+        options=msgspec.structs.replace(
+            _options(settings, pack, ask), out_dir=sent.out_dir, makes_out_dir=sent.is_used
+        ),
+        notes=(f"{where} {out_dir} {literal}",) if out_dir and not sent.is_used else (),
         wish=Wish(
             run_id=asked.run_id,
             new_run=asked.new_run,
@@ -111,7 +119,6 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
         contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
         rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
-        out_dir=settings[rs.OUT_DIR],
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
         answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),

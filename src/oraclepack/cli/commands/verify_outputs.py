@@ -20,6 +20,7 @@ from oraclepack.core.verified import Totals, Verified
     data="verified",
     settings=(
         rs.OUTPUT_VERIFY,
+        rs.OUT_DIR,
         rs.OUTPUT_CONTRACT,
         rs.OUTPUT_CHUNK_MODE,
         rs.OUTPUT_REQUIRE_HEADINGS,
