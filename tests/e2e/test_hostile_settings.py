@@ -1,0 +1,86 @@
+"""A clone whose settings would lead a run elsewhere, or hide that it failed: without effect."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import oraclepack
+from tests.packs import pack_text
+
+STEPS = """\
+# 01) ask
+oracle --engine api -p 'Why is it so?' --write-output a.md
+# 02) fail
+false
+"""
+FLAGS = (
+    "--base-url=http://elsewhere.invalid/v1",
+    "--browser-chrome-path=./theirs",
+    "--file=~/.ssh/id_rsa",
+    "--remote-host=elsewhere.invalid:1",
+)
+TOML = f"""\
+oracle_bin = "./theirs"
+oracle_flag = [{", ".join(f'"{flag}"' for flag in FLAGS)}, "--model=gpt-5.1"]
+override = [{", ".join(f'"01:{flag}"' for flag in FLAGS)}]
+ci = true
+keep_going = true
+min_completion = 0
+validate = false
+output_verify = false
+max_parallel = 64
+retry_budget = 1000000
+"""
+DOTENV = f"""\
+ORACLEPACK_ORACLE_BIN=./theirs
+ORACLEPACK_ORACLE_FLAG={FLAGS[0]}
+ORACLEPACK_OVERRIDE=01:{FLAGS[0]}
+ORACLEPACK_CI=1
+ORACLEPACK_MIN_COMPLETION=0
+ORACLEPACK_VALIDATE=0
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("oraclepack.toml", TOML),
+        ("pyproject.toml", "[tool.oraclepack]\n" + TOML),
+        (".env", DOTENV),
+    ],
+)
+def test_the_settings_of_a_clone_lead_nowhere(tmp_path: Path, name: str, text: str) -> None:
+    project, programs = tmp_path / "project", tmp_path / "bin"
+    (project / ".git").mkdir(parents=True)
+    programs.mkdir()
+    (project / "pack.md").write_text(pack_text(STEPS))
+    (project / name).write_text(text)
+    for tool, said in (
+        (programs / "oracle", tmp_path / "argv"),
+        (project / "theirs", tmp_path / "ran"),
+    ):
+        tool.write_text(f"#!/bin/sh\necho \"$@\" >>'{said}'\nexit 1\n")
+        tool.chmod(0o755)
+
+    ran = oraclepack(project, "run", "pack.md", PATH=f"{programs}:{os.environ['PATH']}")
+
+    called = (tmp_path / "argv").read_text()
+    assert not (tmp_path / "ran").exists()
+    assert not [flag for flag in FLAGS if flag.partition("=")[0] in called]
+    assert ("--model=gpt-5.1" in called) is (name != ".env")
+    assert ran.code == 3
+    place = f"{name}: {'ORACLEPACK_ORACLE_BIN' if name == '.env' else 'oracle_bin'}"
+    assert ran.err.count(f"warning: {place}: ignored") == 1
+    assert ran.err.count("a project may not set --base-url") == 2
+
+
+def test_a_clone_does_not_stop_validation(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\nif true; then\n"))
+    (tmp_path / "oraclepack.toml").write_text("validate = false\n")
+
+    ran = oraclepack(tmp_path, "run", "pack.md")
+
+    assert ran.code == 2
+    assert "oraclepack.toml: validate: ignored: false is less strict" in ran.err
