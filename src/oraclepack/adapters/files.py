@@ -280,6 +280,11 @@ def _names_in(directory: Path) -> list[str]:
         return []
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a name is one of those that whole files are written under first."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
 def _is_stale(name: str) -> bool:
     found = _TEMPORARY.fullmatch(name)
     return found is not None and not _lives(int(found[1]))

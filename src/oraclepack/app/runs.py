@@ -54,7 +54,7 @@ def _damage(reading: Reading) -> str | None:
 
 def list_runs(root: Path) -> RunsListed:
     """Every run of the project, the newest first."""
-    found = [_listed(look_at(RunDir(root, run_id))) for run_id in rundir.run_ids(root)]
+    found = [listing_of(look_at(RunDir(root, run_id))) for run_id in rundir.run_ids(root)]
     return RunsListed(runs=tuple(sorted(found, key=age, reverse=True)))
 
 
@@ -63,7 +63,7 @@ def show_run(root: Path, name: str) -> RunShown:
     looked = look_at(named_run(root, name))
     created = looked.state.created
     pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
-    return shown(_listed(looked), looked.run.relative, looked.state, pack)
+    return shown(listing_of(looked), looked.run.relative, looked.state, pack)
 
 
 def named_run(root: Path, name: str) -> RunDir:
@@ -112,7 +112,8 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     return choice.run.run_id, words
 
 
-def _listed(looked: Looked) -> RunListed:
+def listing_of(looked: Looked) -> RunListed:
+    """A run as `runs list` tells it."""
     # Nobody of ours works on a foreign run; what its lock says is not asked.
     holder = lock.holder_of(looked.run.path) if looked.foreign is None else None
     told = None if holder is None else str(holder)

@@ -31,7 +31,7 @@ COMMANDS = {
     "pipeline": Entry(
         f"{_PLACE}.pipeline:pipeline", "Validate, run, verify and actionize a pack in one go."
     ),
-    "runs": Entry(f"{_PLACE}.runs:runs", "Look at past runs."),
+    "runs": Entry(f"{_PLACE}.runs:runs", "Look at past runs, and remove old ones."),
     "quarantine": Entry(
         f"{_PLACE}.quarantine:quarantine",
         "Look at outputs that were set aside, and get them back.",

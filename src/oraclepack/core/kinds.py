@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from oraclepack.core.errors import UsageError
 from oraclepack.core.regex import regex
 
 T_co = TypeVar("T_co", covariant=True)
@@ -86,6 +87,14 @@ class Duration(msgspec.Struct, frozen=True):
         if value is None:
             raise ValueError("must be a duration like 90s, 15m or 1h30m")
         return _bounded(value, self.low, self.high)
+
+
+def seconds_of(text: str, flag: str) -> float:
+    """The value of a flag that takes a duration and is no setting."""
+    try:
+        return Duration().read(text)
+    except ValueError as reason:
+        raise UsageError(f"{flag}: {reason}, not {text!r}") from None
 
 
 class Choice(msgspec.Struct, frozen=True):

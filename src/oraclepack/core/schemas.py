@@ -51,6 +51,7 @@ SCHEMAS = {
     "cache-entry": ("oraclepack.core.cache_entry:CacheEntry", 2),
     "config": ("oraclepack.core.settings:ConfigShown", 1),
     "doctor": ("oraclepack.core.schemas:doctor_schema", 2),
+    "runs-pruned": ("oraclepack.core.run_pruning:RunsPruned", 1),
     "runs": ("oraclepack.core.past_run:RunsListed", 1),
     "run-shown": ("oraclepack.core.past_run:RunShown", 1),
     "quarantine": ("oraclepack.core.quarantined:QuarantineListed", 1),

@@ -13,7 +13,7 @@ from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.cache_entry import CacheRow, CallExplained
 from oraclepack.core.errors import UsageError
-from oraclepack.core.kinds import Duration
+from oraclepack.core.kinds import seconds_of
 from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 
@@ -98,7 +98,7 @@ def prune_old(
     found = prune(
         Path(settings.root),
         SystemClock(),
-        older_than=None if older_than is None else _seconds(older_than),
+        older_than=None if older_than is None else seconds_of(older_than, "--older-than"),
         max_size=None if max_size is None else read_size(max_size),
         dry_run=dry_run,
     )
@@ -109,13 +109,6 @@ def prune_old(
     if found.foreign:
         text += f"{found.foreign} of them are foreign, and not removed\n"
     return Reply(found, text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return Duration().read(text)
-    except ValueError as reason:
-        raise UsageError(f"--older-than: {reason}, not {text!r}") from None
 
 
 def _row(row: CacheRow) -> tuple[str, ...]:

@@ -1,17 +1,20 @@
-"""`runs`: look at past runs."""
+"""`runs`: look at past runs, and remove old ones."""
 
 from pathlib import Path
 
 import click
 
 from oraclepack.app.runs import list_runs, show_run
-from oraclepack.cli.amounts import seconds, some_of
+from oraclepack.cli.amounts import seconds, size, some_of
 from oraclepack.cli.columns import columns
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
+from oraclepack.core.errors import UsageError
+from oraclepack.core.kinds import seconds_of
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
 from oraclepack.core.readable import single_lines
+from oraclepack.core.run_pruning import RunsPruned
 from oraclepack.core.settings import Settings
 
 runs = Group(
@@ -19,8 +22,9 @@ runs = Group(
     entries={
         "list": Entry(f"{__name__}:list_all", "List the runs of the project, the newest first."),
         "show": Entry(f"{__name__}:show", "Show one run in full: its commands and its steps."),
+        "prune": Entry(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
     },
-    help="Look at past runs.",
+    help="Look at past runs, and remove old ones.",
 )
 
 
@@ -59,6 +63,48 @@ def show(run: str, settings: Settings) -> Reply:
     """
     found = show_run(Path(settings.root), run)
     return Reply(found, _run(single_lines(found)))
+
+
+@command(
+    "prune",
+    data="runs-pruned",
+    changes="the directories of the runs that it names as removed",
+    examples=(
+        "oraclepack runs prune --older-than 30d --dry-run",
+        "oraclepack runs prune --keep 3",
+    ),
+)
+@click.option("--older-than", metavar="DURATION", help="Only runs that nothing happened to since.")
+@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: Settings) -> Reply:
+    """Remove finished runs that hold nothing unique.
+
+    Kept whatever you say: runs that are in use, unfinished, damaged or foreign; the only copy of
+    an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
+    its answers, so that the next `run` pays for nothing again; and what somebody else put there.
+    Each one is named with its reason.
+
+    A change that a removed run made in the work tree stays, but `undo` can no longer take it back.
+    """
+    if older_than is None and keep is None:
+        raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
+    # Not for those who only look.
+    from oraclepack.adapters.clock import SystemClock  # noqa: PLC0415
+    from oraclepack.app.prune_runs import prune_runs  # noqa: PLC0415
+
+    age = None if older_than is None else seconds_of(older_than, "--older-than")
+    root = Path(settings.root)
+    found = prune_runs(root, SystemClock(), older_than=age, keep=keep, dry_run=dry_run)
+    return Reply(found, _pruned(found))
+
+
+def _pruned(found: RunsPruned) -> str:
+    done, rest = ("would remove", "would keep") if found.dry_run else ("removed", "kept")
+    lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in found.removed]
+    lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in found.kept]
+    count = f"{len(found.removed)} runs, {size(found.bytes)}"
+    return "".join([*lines, f"{done} {count}; {rest} {len(found.kept)}\n"])
 
 
 def _listed(run: RunListed) -> tuple[str, ...]:
