@@ -36,7 +36,9 @@ def test_all_kinds_of_files_come_to_the_right_index(tmp_path: Path) -> None:
     index = (tmp_path / OUT / "_tickets_index.json").read_text()
     ids = [line.split('"')[3] for line in index.splitlines() if '"ticket_id"' in line]
     assert ids == ["C-1", "nested", "deep/plain.md", "empty", "F-1", "größe–1", "plain.md"]
-    assert made.warnings == (".tickets/empty.md is empty",)
+    assert made.warnings[0] == ".tickets/empty.md is empty"
+    assert made.warnings[1].startswith("6 of 7 tickets name no action: .tickets/deep/er/nested.md")
+    assert len(made.data.without_actions) == 6
     assert made.data.selected == 7
 
 
@@ -279,7 +281,20 @@ def test_a_dependency_that_names_no_ticket_is_told(tmp_path: Path) -> None:
 
     made = ticketify(Wish(tmp_path))
 
-    assert made.warnings == (
+    assert made.warnings[:2] == (
         ".tickets/a.md:3 names GONE-7, which is no chosen ticket",
         ".tickets/a.md:4 names LOST, which is no chosen ticket",
     )
+
+
+def test_tickets_in_blocks_have_actions_and_those_without_are_counted(tmp_path: Path) -> None:
+    block = "Parent:\n\n```ticket T1\nSource:\n- x\nAcceptance Criteria:\n- it works\n```\n"
+    put(tmp_path, {"a.md": block, "b.md": "# words\n\nOnly words.\n", "c.md": "- [ ] do\n"})
+
+    made = ticketify(Wish(tmp_path))
+
+    assert made.data.actions == 2
+    assert made.data.without_actions == (".tickets/b.md",)
+    assert made.warnings == ("1 of 3 tickets name no action: .tickets/b.md",)
+    actions = (tmp_path / OUT / "_actions.json").read_text()
+    assert '"source_line": 7' in actions

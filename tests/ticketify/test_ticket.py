@@ -61,6 +61,24 @@ def test_a_long_summary_ends_at_a_word() -> None:
         pytest.param("- [ ] one\n  two\n", "task 1 one two", id="over two lines"),
         pytest.param("- [ ]\n- [ ] a\n", "task 2 a", id="an empty box asks for nothing"),
         pytest.param("```\n- [ ] a\n```\n", "", id="not in code"),
+        pytest.param("```bash ticket\n- [ ] a\n```\n", "", id="nor in code about tickets"),
+        pytest.param("```ticket\n- [ ] a\n- b\n```\n", "task 2 a", id="in a ticket block"),
+        pytest.param(
+            "Intro:\n\n* Split:\n\n```ticket T1\nTitle: x\nRisks:\n- none\nAcceptance Criteria:\n"
+            "- a\n  more\n- [x] b\n  - c\nPriority & Severity (if known):\n- d\n- [ ] e\n```\n",
+            "acceptance 10 a more, acceptance 12 b!, acceptance 13 c, task 16 e",
+            id="a ticket block with its fields",
+        ),
+        pytest.param(
+            "```ticket\n## Acceptance Criteria\n\n1) a\n2) Not provided.\n\n## Notes\n- b\n```\n",
+            "acceptance 4 a",
+            id="a ticket block with headings; nothing provided is nothing asked",
+        ),
+        pytest.param(
+            "~~~Ticket\nAcceptance Criteria:\n- a\n~~~\n\n```ticket\n- b\n- [ ] c\n```\n",
+            "acceptance 3 a, task 8 c",
+            id="two blocks, each for itself",
+        ),
         pytest.param("<!--\n- [ ] a\n-->\n", "", id="not in a comment"),
         pytest.param("- [link](x) a\n", "", id="a link is no box"),
         pytest.param(

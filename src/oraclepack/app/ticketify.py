@@ -12,7 +12,7 @@ from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core import ticket_files as names
 from oraclepack.core.carried import Carried
 from oraclepack.core.errors import InputError, UsageError, WorldError
-from oraclepack.core.ticket import Mode, TicketManifest, TicketOptions
+from oraclepack.core.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
 from oraclepack.core.ticketified import Ticketified
 from oraclepack.parse.ticket import parse_ticket
 from oraclepack.ticketify.build import Built, build
@@ -21,6 +21,8 @@ from oraclepack.ticketify.manifest import is_ours, read_manifest
 from oraclepack.ticketify.select import chosen_paths
 
 PARTS = ("index", "actions", "prd")
+_MOST_NAMED = 10
+"""Paths in a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Read:
     matched: int
     built: Built
     warnings: tuple[str, ...]
+    without_actions: tuple[str, ...] = ()
+    """The tickets that ask for nothing, by path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,15 @@ def read_tickets(wish: Wish, *, backwards: bool = False) -> Read:
         for one in known
         for mention in one.unknown
     ]
-    return Read(options, len(paths), build(known, options), tuple(warnings))
+    idle = _without_actions(known)
+    if idle:
+        listed = ", ".join(idle[:_MOST_NAMED]) + (", …" if len(idle) > _MOST_NAMED else "")
+        warnings.append(f"{len(idle)} of {len(known)} tickets name no action: {listed}")
+    return Read(options, len(paths), build(known, options), tuple(warnings), idle)
+
+
+def _without_actions(tickets: Sequence[KnownTicket]) -> tuple[str, ...]:
+    return tuple(one.path for one in tickets if not one.ticket.items)
 
 
 def ticketify(wish: Wish) -> Outcome:
@@ -134,6 +146,7 @@ def ticketify(wish: Wish) -> Outcome:
         unchanged=tuple(path for path in wanted if path not in differing),
         set_aside=(*copied, *moved),
         pack=f"{options.out_dir}/{names.PACK}",
+        without_actions=read.without_actions,
         **{name: getattr(carried, name) for name in carried.__struct_fields__},
     )
     return Outcome(data, read.warnings)

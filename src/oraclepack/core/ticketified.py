@@ -21,6 +21,8 @@ class Ticketified(Carried, frozen=True, kw_only=True):
     """Where `--regenerate` and `--force` moved files to."""
     pack: str
     """The ticket action pack."""
+    without_actions: tuple[str, ...] = ()
+    """The chosen tickets that ask for nothing, by path."""
 
 
 class TicketsTold(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,10 @@ _LONGEST_LABEL = 80
 _CHECKBOX = regex(r"\[(?P<mark>[ xX])\](?:\s+|$)")
 _ACCEPTANCE = regex(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
 _LABEL = regex(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
+_BULLET = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>.*)")
+_FIELD = regex(r"#{1,6}[ \t]|[^\s:][^:]{0,80}:(?:\s|$)")
+"""In a fence: a line that begins a section, as a heading or as `Field:`."""
+_NOTHING = regex(r"(?:not provided|none|unknown|n/a|tbd)\W*", re.IGNORECASE)
 _CLAIM = regex(
     r"^\W*(?P<word>depends?\s+(?:up)?on|dependenc(?:y|ies)|blocked\s+by|requires|blocks)(?P<after>\W+)",
     re.IGNORECASE,
@@ -97,13 +101,47 @@ def _items(tokens: Sequence["Token"], offset: int) -> Iterator[Item]:
             found = _item(tokens, at, offset, accepted=section is not None or labelled)
             if found is not None:
                 yield found
+        elif token.type == "fence" and token.map is not None and _holds_ticket(token.info):
+            yield from _fenced_items(token.content.split("\n"), token.map[0] + 1 + offset)
+
+
+def _holds_ticket(info: str) -> bool:
+    """A block such as `ticket T1`: the ticket itself, not code."""
+    return [word.casefold() for word in info.split()[:1]] == ["ticket"]
+
+
+def _fenced_items(lines: Sequence[str], first: int) -> Iterator[Item]:
+    """The items of a ticket in a fence, line by line.
+
+    Its sections are fields such as `Acceptance Criteria:` without blank lines around them, which
+    Markdown would take for the end of the list item above.
+    """
+    accepted = False
+    words: list[str] = []
+    began = 0
+    for number, line in enumerate([*lines, ""], first):
+        bullet = _BULLET.match(line)
+        if words and not bullet and line[:1].isspace() and line.strip():
+            words.append(line)
+            continue
+        found = _asked(" ".join(words), began, accepted=accepted)
+        if found is not None and not _NOTHING.fullmatch(found.text):
+            yield found
+        words, began = ([bullet["text"]], number) if bullet else ([], number)
+        if not bullet and (_FIELD.match(line) or _is_label(line)):
+            accepted = _ACCEPTANCE.match(line) is not None
 
 
 def _item(tokens: Sequence["Token"], at: int, offset: int, *, accepted: bool) -> Item | None:
     token, following = tokens[at], tokens[at + 1]
     if following.type != "paragraph_open" or token.map is None:
         return None
-    text = _plain(tokens[at + 2].content)
+    return _asked(tokens[at + 2].content, token.map[0] + offset, accepted=accepted)
+
+
+def _asked(content: str, line: int, *, accepted: bool) -> Item | None:
+    """What a list item asks for, if it does."""
+    text = _plain(content)
     box = _CHECKBOX.match(text)
     if box is None and not accepted:
         return None
@@ -112,7 +150,7 @@ def _item(tokens: Sequence["Token"], at: int, offset: int, *, accepted: bool) ->
         return None
     kind = ActionKind.ACCEPTANCE if accepted else ActionKind.TASK
     done = box is not None and box["mark"] in "xX"
-    return Item(kind, words, done, token.map[0] + offset)
+    return Item(kind, words, done, line)
 
 
 def _claimed(front: FrontMatter) -> Iterator[Mention]:

@@ -67,8 +67,9 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
     """Turn tickets into an index, a list of actions, a PRD and a pack that works them off.
 
     A ticket is a Markdown file. Its id is `id`, `ticket` or `key` of the front matter, else the
-    file name. Its actions are its task-list items and the bullets below "Acceptance Criteria". The
-    same tickets and options give the same bytes.
+    file name. Its actions are its task-list items and the bullets below "Acceptance Criteria", also
+    in blocks marked ```ticket. How many tickets name no action is told. The same tickets and
+    options give the same bytes.
     """
     wish = use_case.Wish(
         root=Path(settings.root),
@@ -87,9 +88,11 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
 
 
 def _text(data: Ticketified) -> str:
-    lines = [
+    head = (
         f"{data.selected} tickets of {data.tickets_dir}, {data.actions} actions, {data.done} done"
-    ]
+    )
+    idle = len(data.without_actions)
+    lines = [f"{head}, {idle} tickets without actions" if idle else head]
     lines += [f"wrote {path}" for path in data.written]
     lines += [f"set aside: {path}" for path in data.set_aside]
     if not (data.written or data.set_aside):
