@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
+from oraclepack.adapters.trust_key import make_key
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.core.errors import WorldError
 from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
@@ -64,6 +65,7 @@ def outside(root: Path) -> list[tuple[str, bool]]:
 def test_killed_anywhere_it_leaves_what_the_next_one_finishes(
     root: Path, tmp_path: Path, script: str
 ) -> None:
+    make_key()
     bash(root, AROUND)
     before, beside = picture(root), outside(root)
     a_change(root, script)

@@ -179,7 +179,7 @@ class AnswerCache:
             return None
         if entry.key != key:
             return None
-        return entry, _unsigned(entry, fields) or self._tracked(key)
+        return entry, self._tracked(key) or _unsigned(entry, fields)
 
     def _signed(self, entry: CacheEntry, key: bytes) -> bytes:
         fields = cast("dict[str, object]", msgspec.to_builtins(entry))

@@ -95,6 +95,42 @@ def refuse_own_links_out(root: Path) -> None:
         refuse_link_out(root, Path(path))
 
 
+def judge_entry(root: Path, path: str) -> Refused | None:
+    """Why what stands at a path, itself perhaps a link, may not be moved or replaced by us.
+
+    Unlike `jail` it does not follow the last name: a link there is judged as the link it is.
+    """
+    fault = fault_of(path)
+    if fault is not None:
+        return Refused(path, fault)
+    place = Path(os.path.normpath(root / path))
+    home = os.path.realpath(root)
+    real = inside(home, str(Path(os.path.realpath(place.parent), place.name)))
+    if real is None:
+        return Refused(path, f"its directory leads out of the project root {root}")
+    guarded = guarded_place(real) or guarded_place(inside(str(root), path) or "")
+    return None if guarded is None else Refused(path, f"it lies in {guarded}")
+
+
+def plain_file(folder: Path, relative: str) -> Path | None:
+    """A regular file below a folder of ours, if no link stands on the way to it."""
+    place = plain_place(folder, relative)
+    return place if place is not None and place.is_file() else None
+
+
+def plain_place(folder: Path, relative: str) -> Path | None:
+    """A path below a folder of ours, whether or not a file is there, if no link is on the way."""
+    names = relative.split("/")
+    if not relative or any(name in {"", ".", ".."} for name in names):
+        return None
+    place = folder
+    for name in names:
+        place /= name
+        if place.is_symlink():
+            return None
+    return place
+
+
 def _says_no_text(path: Path) -> bool:
     """A link whose words no record could keep, although where it leads has a name."""
     said = str(path.readlink()) if path.is_symlink() else ""

@@ -60,11 +60,16 @@ def folder_tracks(root: Path, folder: Path, name: str) -> bool:
 
 def came_with_repository(root: Path, relative: str) -> bool:
     """Whether git tracks a file anywhere in the project; where git cannot tell, it may."""
+    return bool(tracked_files(root, relative))
+
+
+def tracked_files(root: Path, relative: str) -> tuple[str, ...]:
+    """What git tracks at or below any path of the project; where git cannot tell, all of it."""
     index = _index_of(root)
     if index is None or not Path(index).exists():
-        return False
+        return ()
     told = git.tracked(root, surroundings.environment(), f":(literal){relative}")
-    return told is None or bool(told)
+    return (relative,) if told is None else told
 
 
 def _tracked_above(root: Path, relative: str) -> Foreign | None:

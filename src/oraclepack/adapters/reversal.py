@@ -9,6 +9,9 @@ Beside the patch of one that the journal says was taken back: it is done, the fo
 
 As git sees it, nothing lies behind a link: it may lead anywhere, so no file is read or written
 there.
+
+The folder is sealed: `seal` holds a MAC with the user's key over all that is in it. Without a valid
+one nothing of it is put in place, and nothing that belongs to git ever is.
 """
 
 import errno
@@ -21,9 +24,16 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from oraclepack.adapters import changes, disk, files, relocate
+from oraclepack.adapters.jail import plain_file
+from oraclepack.adapters.trust_key import find_key, make_key
 from oraclepack.adapters.worktree import Worktree, WorktreeError
+from oraclepack.core.digest import keyed_digest, same_digest, sha256_bytes
+from oraclepack.core.foreign import ForeignError
+from oraclepack.core.outpath import guarded_place
 
 _ENDING = ".undo"
+_SEAL = "seal"
+_SIDES = ("before", "after")
 _ATTRIBUTES = ".gitattributes"
 """They decide how git writes other files."""
 
@@ -54,6 +64,7 @@ class Reversal(msgspec.Struct, frozen=True):
             self._copy(path, before, after)
         self.tree.take_back(self.patch, without, after)
         try:
+            _write_seal(work, self.patch)
             _sync(work)
             disk.rename(work, self.place)
             disk.sync_directory(self.place.parent)
@@ -62,6 +73,7 @@ class Reversal(msgspec.Struct, frozen=True):
 
     def finish(self) -> tuple[str, ...]:
         """Put in place what is not yet; tells all files of the patch."""
+        self.refuse_foreign()
         paths = self._paths()
         try:
             # What goes makes room: a file may come back where a directory is now.
@@ -77,8 +89,23 @@ class Reversal(msgspec.Struct, frozen=True):
 
     def changed_since(self) -> tuple[str, ...]:
         """The files that are neither as they were nor as they shall be: somebody's work."""
+        self.refuse_foreign()
         paths = self._paths()
         return tuple(path for path in paths if self._is_strange(path, paths))
+
+    def refuse_foreign(self) -> None:
+        """Before anything is put in place: the copies are ours, and none of them is git's own."""
+        key = find_key()
+        sealed = plain_file(self.place, _SEAL)
+        told = (files.read(sealed) or b"").decode("ascii", "replace") if sealed else ""
+        if key is None or not same_digest(told, _seal(self.place, self.patch, key)):
+            raise ForeignError(
+                f"{self.place} was not prepared by your oraclepack; nothing was changed",
+                hint="look at the files in it; remove the folder, and undo again",
+            )
+        for path in self._paths():
+            if guarded_place(path) is not None:
+                raise ForeignError(f"{path} is never written to; nothing was changed")
 
     def forget(self) -> None:
         """Remove the copies, and those of commands that were killed while they made them."""
@@ -150,6 +177,34 @@ def is_begun(patch: Path) -> bool:
     return _place(patch).is_dir()
 
 
+def seal(patch: Path) -> None:
+    """Vouch for the copies of an undo that was begun: the user has taken the run over."""
+    if _place(patch).is_symlink() or not _place(patch).is_dir():
+        return
+    _write_seal(_place(patch), patch)
+
+
+def _write_seal(folder: Path, patch: Path) -> None:
+    content = _seal(folder, patch, make_key()).encode()
+    files.write_atomic(folder / _SEAL, content, mode=files.PRIVATE_FILE)
+
+
+def _seal(folder: Path, patch: Path, key: bytes) -> str:
+    """A MAC over every file as it was and as it shall be, for this patch of this run."""
+    listed = [
+        (side, path, *_described(folder / side, path))
+        for side in _SIDES
+        for path in sorted(_below(folder / side))
+    ]
+    place = "/".join(patch.parts[-4:])
+    return keyed_digest(key, "undo", os.fsencode(place), ascii(listed).encode())
+
+
+def _described(top: Path, path: str) -> tuple[str, int, str]:
+    kind, held = _face(top, path) or ("none", b"")
+    return kind, stat.S_IMODE((top / path).lstat().st_mode), sha256_bytes(held)
+
+
 def remove_left_over(run: Path, listed: Collection[str]) -> None:
     """Remove the copies of a run that nobody needs: whole ones are kept for the changes listed.
 
@@ -157,6 +212,8 @@ def remove_left_over(run: Path, listed: Collection[str]) -> None:
     """
     for folder in run.glob(f"steps/*/*{_ENDING}*"):
         patch, _, unfinished = folder.relative_to(run).as_posix().rpartition(_ENDING)
+        if folder.parent.is_symlink():
+            continue  # whatever lies there is not ours
         if unfinished or patch not in listed:
             shutil.rmtree(folder, ignore_errors=True)
 

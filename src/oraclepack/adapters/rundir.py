@@ -21,9 +21,9 @@ from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
 BACKUPS = "backups"
 """In a run directory."""
-_STEPS = "steps"
+STEPS = "steps"
 _OWN = (
-    *(journal_file.NAME, "outputs", "logs", BACKUPS, _STEPS, "answers", "aside"),
+    *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside"),
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
 )
 """What we make in a run directory."""
@@ -78,12 +78,12 @@ class RunDir(msgspec.Struct, frozen=True):
         return self.path / "_failed"
 
     def step(self, step_id: str) -> Path:
-        return self.path / _STEPS / step_id
+        return self.path / STEPS / step_id
 
     @property
     def has_changes(self) -> bool:
         """Some step may have changed the work tree, whether or not that was taken back."""
-        return (self.path / _STEPS).is_dir()
+        return (self.path / STEPS).is_dir()
 
     def link_at(self, name: str) -> Foreign | None:
         """The symbolic link of this name in the run directory, if there is one."""
@@ -127,8 +127,9 @@ def examine(run: RunDir) -> Examined:
     if link is not None:
         return Examined(_NOTHING_READ, link)
     reading = journal_file.load(run.journal)
-    foreign = journal_file.foreign_reading(reading)
-    return Examined(reading, foreign or tracked(run.root, run.relative))
+    # What git tracks first: whatever else is the matter, it cannot be the user's own.
+    foreign = tracked(run.root, run.relative) or journal_file.foreign_reading(reading)
+    return Examined(reading, foreign)
 
 
 def examine_at(directory: Path) -> Examined:

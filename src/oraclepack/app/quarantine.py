@@ -6,12 +6,14 @@ from pathlib import Path, PurePosixPath
 
 from oraclepack.adapters import journal, lock, rundir, surroundings
 from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.jail import Refused
+from oraclepack.adapters.jail import Refused, stays_inside
+from oraclepack.adapters.ownership import tracked_files
 from oraclepack.adapters.quarantine import FOLDER, Kept, failed_folder, listed, restore
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import Looked, look_at
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, LockedError, UsageError
+from oraclepack.core.foreign import ForeignError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
 from oraclepack.core.quarantined import KeptFile, QuarantineListed, QuarantineRestored
@@ -58,6 +60,7 @@ def restore_files(
     found before the first file moves.
     """
     chosen = _chosen(root, paths)
+    _refuse_foreign(root, chosen)
     _refuse_twins(chosen)
     if not force:
         _refuse_occupied(root, chosen)
@@ -145,6 +148,24 @@ def _where(path: str, everything: Iterable[Kept]) -> str:
     return f"what came from there is {' and '.join(found)}" if found else ""
 
 
+def _refuse_foreign(root: Path, chosen: Iterable[Kept]) -> None:
+    """What git tracks, or lies behind a link, was not put into quarantine by us."""
+    folders = {kept.path.parents[len(PurePosixPath(kept.name).parts)] for kept in chosen}
+    for folder in sorted(folders):
+        if not stays_inside(root, folder):
+            raise ForeignError(f"{folder} leads out of the project", hint="nothing was changed")
+        named = tracked_files(root, _relative(root, folder))
+        if named:
+            raise ForeignError(
+                f"git tracks {named[0]}: it was not put into quarantine here",
+                hint="nothing was changed; move the file yourself, if you want it",
+            )
+
+
+def _relative(root: Path, path: Path) -> str:
+    return PurePosixPath(os.path.relpath(path, root)).as_posix()
+
+
 def _refuse_twins(chosen: Iterable[Kept]) -> None:
     first: dict[str, Kept] = {}
     for kept in chosen:
@@ -166,7 +187,7 @@ def _refuse_occupied(root: Path, chosen: Iterable[Kept]) -> None:
 
 
 def _told(root: Path, kept: Kept, reasons: Mapping[str, str]) -> KeptFile:
-    path = PurePosixPath(os.path.relpath(kept.path, root)).as_posix()
+    path = _relative(root, kept.path)
     return KeptFile(
         path=path,
         reason=reasons.get(path),

@@ -12,8 +12,11 @@ from oraclepack.adapters import journal, lock, rundir, surroundings
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.claims import foreign_claims, take_over
 from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.jail import plain_file
 from oraclepack.adapters.ownership import folder_tracks
-from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.reversal import seal
+from oraclepack.adapters.rundir import STEPS, RunDir
+from oraclepack.app.run.dirty_rerun import recorded_patches
 from oraclepack.app.runs import named_run
 from oraclepack.core import journal as j
 from oraclepack.core.errors import LockedError, UsageError
@@ -111,6 +114,10 @@ def trust_run(candidate: Candidate) -> Trusted:
         refused = {key: answers.take_over(key) for key in keys}
         for path in foreign_claims(answers.directory):
             take_over(path)
+        for name in recorded_patches(file.state):
+            patch = plain_file(run.path, name)
+            if patch is not None and name.startswith(f"{STEPS}/"):
+                seal(patch)
         file.append(j.RunTrusted(reason=candidate.foreign.kind.value))
     return Trusted(
         run_id=run.run_id,

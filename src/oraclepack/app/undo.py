@@ -10,7 +10,7 @@ from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.app.reading import read_pack
-from oraclepack.app.run.dirty_rerun import leftover, recorded_patches, work_tree
+from oraclepack.app.run.dirty_rerun import leftover, patch_of, recorded_patches, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
 from oraclepack.core.errors import InputError, UsageError
@@ -52,13 +52,15 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
     wish = msgspec.structs.replace(wish, legacy_files=found.state.has_legacy_files)
     with opened(found, pack, wish, clock, "undo") as record:
         tree = work_tree(root, found.run, step_id, record.state)
-        if tree is None or not (found.run.path / change.patch).is_file():
+        patch = patch_of(found.run, change)
+        if tree is None or patch is None:
             raise InputError(
-                f"{found.run.relative}/{change.patch} or its repository is gone",
+                f"{found.run.relative}/{change.patch} is gone or not what was recorded, "
+                "or its repository is gone",
                 hint="nothing was changed",
             )
         remove_left_over(found.run.path, recorded_patches(record.state))
-        reversal = Reversal(tree, found.run.path / change.patch)
+        reversal = Reversal(tree, patch)
         if not is_begun(reversal.patch):
             _begin(reversal, found.run, known, record.state.step(step_id))
         files = _finish(reversal, found.run)

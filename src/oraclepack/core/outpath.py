@@ -9,6 +9,9 @@ from posixpath import isabs, join, normpath
 RUNS, CACHE = ".oraclepack/runs", ".oraclepack/cache"
 """Under the project root: what only oraclepack itself writes."""
 
+GIT = ".git"
+"""At any depth: git's own."""
+
 LONGEST_NAME = 255
 LONGEST_PATH = 4000
 """Below the 4096 bytes of most systems, to leave room for names of temporary files."""
@@ -57,7 +60,7 @@ def guarded_place(relative: str) -> str | None:
     """Which protected place of a project a path lies in, if in one."""
     # Case is folded since some file systems do: `.GIT/config` is git's own there.
     names = [name.casefold() for name in relative.split("/")]
-    if ".git" in names:
-        return ".git"
+    if GIT in names:
+        return GIT
     place = "/".join(names[:2])
     return place if place in {RUNS, CACHE} else None

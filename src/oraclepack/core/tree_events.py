@@ -24,6 +24,8 @@ class TreeChanged(Event, frozen=True, kw_only=True, tag="tree_changed"):
     head_after: str | None = None
     allowed: bool = True
     """The step's policy lets it change these files."""
+    patch_sha256: str | None = None
+    """Of the patch; None in records of 0.1.0."""
 
 
 class ChangeUndone(Event, frozen=True, kw_only=True, tag="change_undone"):

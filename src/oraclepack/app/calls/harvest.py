@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from oraclepack.adapters import files
+from oraclepack.adapters.jail import stays_inside
 from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true
@@ -94,7 +95,7 @@ def _written(world: CallWorld, made: Invocation, *, fresh: bool = False) -> Iter
     assert call is not None
     for path in _places(world, call):
         try:
-            data = files.read(path) if path.is_file() else None
+            data = files.read(path) if path.is_file() and stays_inside(world.root, path) else None
             if data is not None and not (fresh and _moment(path) < call.at[:19]):
                 yield data
         except (OraclePackError, OSError):

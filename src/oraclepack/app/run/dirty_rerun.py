@@ -7,12 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import surroundings
+from oraclepack.adapters import files, surroundings
+from oraclepack.adapters.jail import plain_file
 from oraclepack.adapters.reversal import is_begun, remove_left_over
-from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.rundir import STEPS, RunDir
 from oraclepack.adapters.worktree import Worktree
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
+from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
 from oraclepack.core.legacy import all_file_names
 from oraclepack.core.pack import Pack
@@ -56,10 +59,8 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
     Its outputs may be gone meanwhile: they are set aside on their own, and have their own way back.
     """
     change = state.change
-    if change is None or change.patch is None:
-        return None
-    patch = run.path / change.patch
-    if not patch.is_file():
+    patch = None if change is None else patch_of(run, change)
+    if change is None or patch is None:
         return None
     called = (call.outcome.output_path for call in state.invocations if call.outcome)
     owned = [tree.from_top(path) for path in (*declared_paths(step), *called) if path]
@@ -73,6 +74,16 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
     if outputs and others and tree.holds(patch, outputs):
         return Leftover(patch, others, outputs)
     return None
+
+
+def patch_of(run: RunDir, change: j.TreeChanged) -> Path | None:
+    """The patch of a change, if it is a plain file of this run and still what was recorded."""
+    name = change.patch or ""
+    found = plain_file(run.path, name) if name.startswith(f"{STEPS}/") else None
+    if found is None or change.patch_sha256 is None:
+        return found
+    is_same = sha256_bytes(files.read(found) or b"") == change.patch_sha256
+    return found if is_same else None
 
 
 def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from oraclepack.adapters import files
 from oraclepack.adapters.contents import content_at, read_content
-from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.jail import Refused, jail, judge_entry, plain_place
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import RunDir, attempt_name
 from oraclepack.app.run.recorder import Recorder
@@ -56,7 +56,10 @@ def restore_outputs(where: RunFiles, step_id: str) -> tuple[str, ...]:
 
 def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) -> bool:
     path = output.declared_path or ""
-    copy = where.run.path / output.path
+    copy = plain_place(where.run.path, output.path)
+    # Before anything moves: both ends are places that an output may have.
+    if copy is None or judge_entry(where.root, path) is not None:
+        return False
     there, kept = read_content(where.root / path).data, read_content(copy).data
     if there is not None and sha256_bytes(there) == output.sha256:
         if kept is None or sha256_bytes(kept) != output.sha256:

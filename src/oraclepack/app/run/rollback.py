@@ -1,15 +1,17 @@
 """Rollback: bringing files back to how the command found them."""
 
+import os
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Refused, jail, stays_inside
+from oraclepack.adapters.jail import Refused, jail, judge_entry, plain_file
 from oraclepack.adapters.quarantine import put_aside
-from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.rundir import BACKUPS, RunDir
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import OraclePackError, WorldError
+from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
 from oraclepack.run.rollback import (
     Undo,
@@ -18,6 +20,8 @@ from oraclepack.run.rollback import (
     steps_taken_back,
     undo_list,
 )
+
+_STEP = regex(r"\d\d")
 
 
 def roll_back(
@@ -90,8 +94,8 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
         moves = put_aside(root, folder, run.run_id, undo.step, undo.attempt, [path])
         return moves[0].target if moves else None
 
+    _check(root, run, undo)
     older = None if undo.restore_from is None else run.path / undo.restore_from
-    _check(root, undo, older)
     moved = None
     if relocate.link_at(root / undo.path) != undo.link:
         moved = put_away(undo.path)
@@ -108,26 +112,45 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
     if older is not None and now is None:
         files.make_directories(place.parent)
         relocate.copy(older, place)
-    elif older is not None and _is_whole(older, undo):
+    elif older is not None and _is_whole(run, undo):
         relocate.resemble(older, place)
     return moved
 
 
-def _check(root: Path, undo: Undo, older: Path | None) -> None:
-    """Before anything moves: the way there leads through the project, a copy we need is whole."""
-    if not stays_inside(root, (root / undo.path).parent):
-        raise WorldError(
-            f"{undo.path} cannot be taken back: its directory leads out of the project"
-        )
-    if older is None or _is_whole(older, undo) or _stands(root, undo):
+def _check(root: Path, run: RunDir, undo: Undo) -> None:
+    """Before anything moves: every path leads through the project, a copy we need is whole."""
+    refused = judge_entry(root, undo.path)
+    if refused is None and undo.link is not None:
+        refused = _judge_link(root, undo)
+    if refused is not None:
+        raise WorldError(f"{undo.path} cannot be taken back: {refused.reason}")
+    if not _STEP.fullmatch(undo.step):
+        raise WorldError(f"{undo.path} cannot be taken back: {undo.step!r} is no step")
+    if undo.restore_from is None or _is_whole(run, undo) or _stands(root, undo):
         return
-    what = "no longer what was kept" if older.exists() else "gone"
+    what = "gone" if _copy_of(run, undo) is None else "no longer what was kept"
     raise WorldError(f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}")
 
 
-def _is_whole(older: Path, undo: Undo) -> bool:
-    kept = files.read(older)
-    return kept is not None and undo.sha256 in {None, sha256_bytes(kept)}
+def _judge_link(root: Path, undo: Undo) -> Refused | None:
+    """A link is put back only where it led to a place that a step may write to."""
+    leads_to = os.path.join(os.path.dirname(undo.path), undo.link or "")  # noqa: PTH118, PTH120 - as text
+    verdict = jail(root, leads_to)
+    if isinstance(verdict, Refused):
+        return Refused(undo.path, f"it was a link to {undo.link}, and {verdict.reason}")
+    return None
+
+
+def _copy_of(run: RunDir, undo: Undo) -> Path | None:
+    """The copy that was kept of the older file: a plain file among the copies of this run."""
+    kept = undo.restore_from or ""
+    return plain_file(run.path, kept) if kept.startswith(f"{BACKUPS}/") else None
+
+
+def _is_whole(run: RunDir, undo: Undo) -> bool:
+    copy = _copy_of(run, undo)
+    kept = None if copy is None else files.read(copy)
+    return kept is not None and sha256_bytes(kept) == undo.sha256
 
 
 def _stands(root: Path, undo: Undo) -> bool:

@@ -13,6 +13,7 @@ from oraclepack.app.run.dirty_rerun import work_tree
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
+from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.legacy import all_file_names
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, strangers
@@ -49,14 +50,17 @@ def recorded_change(
     """What lies between a tree and now, as a patch in the run directory."""
     after = tree.snapshot()
     touched = tree.touched(before, after)
-    patch = None
+    patch = digest = None
     if touched:
         folder = run.step(step_id)
         files.make_private(folder)
         place = folder / (PATCH if attempt == 1 else f"changes.{attempt}.patch")
-        files.write_atomic(place, tree.difference(before, after), mode=files.PRIVATE_FILE)
-        patch = place.relative_to(run.path).as_posix()
-    return j.TreeChanged(step=step_id, attempt=attempt, files=touched, patch=patch)
+        difference = tree.difference(before, after)
+        files.write_atomic(place, difference, mode=files.PRIVATE_FILE)
+        patch, digest = place.relative_to(run.path).as_posix(), sha256_bytes(difference)
+    return j.TreeChanged(
+        step=step_id, attempt=attempt, files=touched, patch=patch, patch_sha256=digest
+    )
 
 
 def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
