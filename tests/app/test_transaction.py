@@ -1,6 +1,8 @@
 """Commands that write several files or none: what is kept, taken back, and told."""
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,17 +10,17 @@ import pytest
 from oraclepack.adapters import disk
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.cli.partial import partial_failure
-from oraclepack.core.errors import InputError
+from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.result import RollbackStatus
 from tests.cli.answers import answer
-from tests.faults import failing, failing_once
+from tests.faults import failing, failing_once, killed_at
 from tests.generate import repositories as repos
 
 
 def test_all_pieces_are_written(tmp_path: Path) -> None:
     pieces = [Piece("one", tmp_path / "a/b.md", b"1"), Piece("two", tmp_path / "c.md", b"2")]
 
-    carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+    carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
     assert (carried.ok, carried.completed_steps) == (True, ("one", "two"))
     assert (tmp_path / "a/b.md").read_bytes() == b"1"
@@ -34,7 +36,7 @@ def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
     ]
 
     with failing_once("rename", "last.md"):
-        carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+        carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
     assert carried.rollback_status is RollbackStatus.COMPLETED
     assert (carried.failed_step, carried.skipped_steps) == ("last", ("never",))
@@ -57,7 +59,7 @@ def test_what_is_to_stay_is_not_taken_back(tmp_path: Path) -> None:
     ]
 
     with failing_once("rename", "c.md"):
-        carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+        carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
     assert carried.rollback_status is RollbackStatus.COMPLETED
     assert (carried.completed_steps, carried.resume_from) == (("one", "stays"), "one")
@@ -78,7 +80,7 @@ def test_a_file_that_cannot_be_taken_back_does_not_keep_the_others(tmp_path: Pat
             raise OSError(errno.EIO, "I/O error", path)
 
     disk.set_hook(refuse)
-    carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+    carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
     disk.set_hook(None)
 
     assert carried.rollback_status is RollbackStatus.FAILED
@@ -91,12 +93,130 @@ def test_a_file_that_cannot_be_taken_back_does_not_keep_the_others(tmp_path: Pat
     assert sorted(path.name for path in tmp_path.glob("*.md")) == ["b.md"]
 
 
+@contextmanager
+def stuck(name: str) -> Iterator[None]:
+    """`d.md` cannot be written, and another file not be taken back."""
+
+    def refuse(done: str, path: str) -> None:
+        last = done == "rename" and path.endswith("/d.md")
+        aside = done == "link" and path.endswith(f"_failed/test/1/{name}")
+        if last or aside:
+            raise OSError(errno.EIO, "I/O error", path)
+
+    disk.set_hook(refuse)
+    try:
+        yield
+    finally:
+        disk.set_hook(None)
+
+
+def a_failed_rollback(root: Path) -> list[Piece]:
+    """Of three files the one in the middle is stuck; it replaced one of the user's."""
+    (root / "b.md").write_bytes(b"old")
+    (root / "b.md").chmod(0o640)
+    pieces = [Piece(name[0], root / name, b"new") for name in ("a.md", "b.md", "c.md", "d.md")]
+    with stuck("b.md"):
+        carried = Transaction(root, "test", undo=True).carry_out(pieces)
+    assert (carried.rollback_status, carried.not_taken_back) == (RollbackStatus.FAILED, ("b.md",))
+    return pieces
+
+
+def test_the_same_command_finishes_a_failed_rollback(tmp_path: Path) -> None:
+    pieces = a_failed_rollback(tmp_path)
+    (tmp_path / "a.md").write_bytes(b"mine")
+
+    Transaction(tmp_path, "test", undo=True)
+
+    assert (tmp_path / "b.md").read_bytes() == b"old"
+    assert (tmp_path / "b.md").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "a.md").read_bytes() == b"mine"
+    place = tmp_path / ".oraclepack/_failed/test/1"
+    assert sorted(path.name for path in place.iterdir()) == ["a.md", "b.md", "c.md"]
+    again = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+    assert (again.ok, again.finished_rollback) == (True, False)
+
+
+def test_it_is_said_once(tmp_path: Path) -> None:
+    pieces = a_failed_rollback(tmp_path)
+
+    first = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+    second = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+
+    assert (first.finished_rollback, second.finished_rollback) == (True, False)
+    assert (tmp_path / "b.md").read_bytes() == b"new"
+
+
+def test_a_rollback_that_still_cannot_be_finished_stops_the_command(tmp_path: Path) -> None:
+    a_failed_rollback(tmp_path)
+
+    with stuck("b.md"), pytest.raises(WorldError, match="cannot be finished") as raised:
+        Transaction(tmp_path, "test", undo=True)
+
+    assert raised.value.detail.endswith("not taken back: b.md")
+    Transaction(tmp_path, "test", undo=True)
+    assert (tmp_path / "b.md").read_bytes() == b"old"
+
+
+def test_a_file_that_was_changed_since_is_left_alone(tmp_path: Path) -> None:
+    a_failed_rollback(tmp_path)
+    (tmp_path / "b.md").write_bytes(b"newer")
+
+    Transaction(tmp_path, "test", undo=True)
+
+    assert (tmp_path / "b.md").read_bytes() == b"newer"
+
+
+def test_without_the_wish_the_files_stay_and_the_copy_too(tmp_path: Path) -> None:
+    a_failed_rollback(tmp_path)
+
+    Transaction(tmp_path, "test")
+    Transaction(tmp_path, "test", undo=True)
+
+    assert (tmp_path / "b.md").read_bytes() == b"new"
+    kept = tmp_path / ".oraclepack/_failed/test/1/_before/2-b.md"
+    assert kept.read_bytes() == b"old"
+
+
+def test_a_command_that_ends_well_leaves_no_copies(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"old")
+
+    Transaction(tmp_path, "test", undo=True).carry_out([Piece("a", tmp_path / "a.md", b"new")])
+
+    assert (tmp_path / "a.md").read_bytes() == b"new"
+    assert [*tmp_path.rglob("_*")] == []
+
+
+@pytest.mark.parametrize("path", ["../x.md", "/tmp/x.md", ".git/config"])
+def test_a_forged_record_takes_nothing_back_elsewhere(tmp_path: Path, path: str) -> None:
+    place = tmp_path / "root/.oraclepack/_failed/test/1"
+    (place / "_before").mkdir(parents=True)
+    (place / "_before/evil").write_bytes(b"evil")
+    left = f'{{"files":[{{"path":"{path}","written":"","before":"_before/evil"}}]}}'
+    (place / "_unfinished.json").write_text(left)
+
+    Transaction(tmp_path / "root", "test", undo=True)
+
+    assert not (tmp_path / "x.md").exists()
+    assert not (tmp_path / "root/.git").exists()
+
+
+def test_the_earlier_file_is_on_disk_when_the_process_dies(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"old")
+    pieces = [Piece("a", tmp_path / "a.md", b"new"), Piece("b", tmp_path / "b.md", b"new")]
+
+    for number in range(1, 40):
+        Path(tmp_path / "a.md").write_bytes(b"old")
+        killed_at(number, lambda: Transaction(tmp_path, "test", undo=True).carry_out(pieces))
+        held = [path.read_bytes() for path in tmp_path.rglob("*.md")]
+        assert b"old" in held or (tmp_path / "b.md").exists(), number
+
+
 def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:
     pieces = [Piece("one", tmp_path / "a.md", b"1"), Piece("two", tmp_path / "b.md", b"2")]
 
     for _ in range(2):
         with failing_once("rename", "b.md"):
-            Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+            Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
     assert (tmp_path / ".oraclepack/_failed/test/2/a.md").read_bytes() == b"1"
 
@@ -107,7 +227,7 @@ def test_a_file_outside_the_project_is_set_aside_inside(tmp_path: Path) -> None:
     pieces = [Piece("one", tmp_path / "x.md", b"1"), Piece("two", root / "b.md", b"2")]
 
     with failing_once("rename", "b.md"):
-        carried = Transaction(root, "test").carry_out(pieces, rollback_on_failure=True)
+        carried = Transaction(root, "test", undo=True).carry_out(pieces)
 
     assert carried.quarantined[0].startswith(".oraclepack/_failed/test/1/outside/")
     assert not (tmp_path / "x.md").exists()
@@ -123,7 +243,7 @@ def test_ctrl_c_in_the_middle_takes_back_too(tmp_path: Path) -> None:
 
     disk.set_hook(interrupt)
     with pytest.raises(KeyboardInterrupt):
-        Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=True)
+        Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
     assert not (tmp_path / "a.md").exists()
 
@@ -150,8 +270,9 @@ def test_half_written_files_are_told_as_they_are(
     (tmp_path / "old.md").write_bytes(b"old")
     pieces = [Piece("a", tmp_path / "old.md", b"1"), Piece("b", tmp_path / "b.md", b"2")]
 
-    with failing(2, code, only="rename"):
-        carried = Transaction(tmp_path, "test").carry_out(pieces, rollback_on_failure=undo)
+    # With the copy of the earlier file comes a .gitignore.
+    with failing(3 if undo else 2, code, only="rename"):
+        carried = Transaction(tmp_path, "test", undo=undo).carry_out(pieces)
     error = partial_failure(carried, "cannot write b").error
 
     assert error is not None
@@ -163,7 +284,11 @@ def test_half_written_files_are_told_as_they_are(
     [
         pytest.param((), "not_attempted", id="without the flag"),
         pytest.param(("--rollback-on-failure",), "completed", id="taken back"),
-        pytest.param(("--rollback-on-failure", "blocked"), "failed", id="not to be taken back"),
+        pytest.param(
+            ("--rollback-on-failure", "blocked"),
+            "completed",
+            id="without a copy nothing is touched",
+        ),
     ],
 )
 def test_a_pack_that_cannot_be_written(

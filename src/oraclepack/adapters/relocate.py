@@ -29,6 +29,15 @@ def move(source: Path, target: Path) -> None:
     disk.sync_directory(source.parent)
 
 
+def rename(source: Path, target: Path) -> None:
+    """Give a file of ours another name; what has that name is replaced."""
+    try:
+        disk.rename(source, target)
+        disk.sync_directory(target.parent)
+    except OSError as trouble:
+        raise files.cannot("rename", source, trouble) from trouble
+
+
 def copy(source: Path, target: Path) -> None:
     """Copy a file with its mode and times; raises `FileExistsError` rather than overwrite."""
     if source.is_symlink():

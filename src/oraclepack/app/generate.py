@@ -67,6 +67,7 @@ class Outcome:
 def generate(wish: Wish) -> Outcome:
     """Write a strict pack about the repository. The same commit and wish give the same bytes."""
     _refuse_shell(wish)
+    transaction = Transaction(wish.root, "generate", undo=wish.rollback_on_failure)
     repository = read_repository(wish.root, environment(), worth_reading)
     extra = _extra_files(wish, repository)
     focus = _focus(wish, repository)
@@ -80,11 +81,7 @@ def generate(wish: Wish) -> Outcome:
     _refuse_invalid(text, target, wish.root)
     content = text.encode()
     unchanged = _is_there(target, content, force=wish.force)
-    carried = Carried()
-    if not unchanged:
-        pieces = [Piece("write", target, content)]
-        transaction = Transaction(wish.root, "generate")
-        carried = transaction.carry_out(pieces, rollback_on_failure=wish.rollback_on_failure)
+    carried = transaction.carry_out([] if unchanged else [Piece("write", target, content)])
     return Outcome(
         _told(wish.root, target, repository, day, asked, style, carried, unchanged=unchanged),
         _warnings(repository),

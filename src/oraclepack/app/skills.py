@@ -42,6 +42,7 @@ def install(
     rollback_on_failure: bool = False,
 ) -> SkillsInstalled:
     """Write the skill of each agent; a copy that somebody changed is only replaced by force."""
+    transaction = Transaction(root, "skills-install", undo=rollback_on_failure)
     names = tuple(dict.fromkeys(agents))
     places = {name: _place(root, directory, AGENTS[name]) for name in names}
     if len(set(places.values())) < len(places):
@@ -61,8 +62,7 @@ def install(
         for name in names
         if installed(places[name]) != wanted[name].decode()
     ]
-    transaction = Transaction(root, "skills-install")
-    carried = transaction.carry_out(pieces, rollback_on_failure=rollback_on_failure)
+    carried = transaction.carry_out(pieces)
     told = tuple(
         SkillInstalled(name, before[name].path, before[name].state, name in carried.standing)
         for name in names

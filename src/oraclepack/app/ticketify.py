@@ -10,7 +10,6 @@ from oraclepack.adapters.quarantine import FOLDER, put_aside
 from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticket
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core import ticket_files as names
-from oraclepack.core.carried import Carried
 from oraclepack.core.errors import InputError, UsageError, WorldError
 from oraclepack.core.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
 from oraclepack.core.ticketified import Ticketified
@@ -119,6 +118,7 @@ def _without_actions(tickets: Sequence[KnownTicket]) -> tuple[str, ...]:
 
 def ticketify(wish: Wish) -> Outcome:
     """Write what the tickets come to. Files that would not change are not touched."""
+    transaction = Transaction(wish.root, "ticketify", undo=wish.rollback_on_failure)
     read = read_tickets(wish)
     options, built = read.options, read.built
     wanted = _wanted(read, wish.only)
@@ -132,7 +132,7 @@ def ticketify(wish: Wish) -> Outcome:
         Piece(_step(path), places[path], built.files[path], stays=path == options.prd_path)
         for path in differing
     ]
-    carried = _write(wish, options, pieces)
+    carried = transaction.carry_out(_ordered(wish, options, pieces))
     moved = _regenerated(wish, options) if wish.regenerate and carried.ok else ()
     done = set(carried.completed_steps) if carried.ok else set()
     actions = built.actions.actions
@@ -276,7 +276,7 @@ def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
     return (target.relative_to(wish.root).as_posix(),)
 
 
-def _write(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> Carried:
+def _ordered(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> list[Piece]:
     """All of them: the PRD late, and the manifest, which tells what it should be, last.
 
     Killed in between, the PRD is what is wanted anyway; the other way round it would look edited.
@@ -284,8 +284,6 @@ def _write(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> Carri
     """
     late = [options.prd_path, f"{options.out_dir}/{names.MANIFEST}"]
     places = [_place(wish.root, path) for path in late]
-    ordered = sorted(
+    return sorted(
         pieces, key=lambda piece: places.index(piece.path) + 1 if piece.path in places else 0
     )
-    transaction = Transaction(wish.root, "ticketify")
-    return transaction.carry_out(ordered, rollback_on_failure=wish.rollback_on_failure)

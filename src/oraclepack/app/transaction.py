@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from oraclepack.adapters import changes, files, relocate
-from oraclepack.adapters.jail import refuse_link_out
+from oraclepack.adapters.jail import refuse_link_out, stays_inside
+from oraclepack.adapters.ownership import came_with_repository
 from oraclepack.adapters.quarantine import FOLDER
 from oraclepack.core.carried import Carried
-from oraclepack.core.errors import OraclePackError
+from oraclepack.core.digest import canonical_file, sha256_bytes
+from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.result import RollbackStatus
 
 
@@ -29,30 +33,63 @@ class _Change:
     before: changes.Before | None
     folders: tuple[Path, ...]
     stays: bool
+    content: bytes
+    copy: str | None
+    """The copy of the earlier file, relative to the place."""
+
+
+class _Left(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a rollback could not take back."""
+
+    path: str
+    """Relative to the project root."""
+    written: str
+    """The SHA-256 of what the command wrote: another file there is left alone."""
+    before: str | None = None
+    """The copy of the earlier file, relative to the place; None when there was none."""
+
+
+class _Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """`_unfinished.json`: what a failed rollback left, for the same command to finish."""
+
+    files: tuple[_Left, ...]
+    version: int = 1
+
+
+_UNFINISHED = "_unfinished.json"
+_ABANDONED = "_abandoned.json"
+_BEFORE = "_before"
 
 
 class Transaction:
     """What a command has changed so far, and how to turn it round.
 
     Nothing is deleted: what a rollback takes away goes to `.oraclepack/_failed/<command>/<n>/`.
+    With `undo`, the earlier files are kept there in `_before/` until the command has ended well or
+    everything was taken back; a rollback that fails is finished by the same command, given again.
     """
 
-    def __init__(self, root: Path, command: str) -> None:
+    def __init__(self, root: Path, command: str, *, undo: bool = False) -> None:
         self._root = root
         self._command = command
+        self._undo_wished = undo
         self._changes: list[_Change] = []
+        self._place: Path | None = None
+        self._finished = self._finish_earlier()
 
     def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
         """Put a file in place, remembering what stood there."""
         refuse_link_out(self._root, path.parent)
-        # Remembered before it happens: a write that fails halfway is taken back as well.
         before, folders = changes.look(path), changes.missing_directories(path)
-        self._changes.append(_Change(path, before, folders, stays))
+        kept = self._undo_wished and before is not None and not stays
+        copy = self._keep(path) if kept else None
+        # Remembered before it happens: a write that fails halfway is taken back as well.
+        self._changes.append(_Change(path, before, folders, stays, content, copy))
         files.make_directories(path.parent)
         files.sweep(path.parent)  # a command that was killed here may have left half a file
         files.write_atomic(path, content)
 
-    def carry_out(self, pieces: Sequence[Piece], *, rollback_on_failure: bool) -> Carried:
+    def carry_out(self, pieces: Sequence[Piece]) -> Carried:
         """Write all pieces; after a failure nothing more is written."""
         for piece in pieces:
             refuse_link_out(self._root, piece.path.parent)
@@ -60,12 +97,16 @@ class Transaction:
             try:
                 self.write(piece.path, piece.content, stays=piece.stays)
             except OraclePackError as trouble:
-                return self._failed(pieces, number, trouble, undo=rollback_on_failure)
+                return self._failed(pieces, number, trouble, undo=self._undo_wished)
             except BaseException:
-                if rollback_on_failure:
+                if self._undo_wished:
                     self.roll_back()
                 raise
-        return Carried(completed_steps=tuple(piece.step for piece in pieces))
+        self._forget_copies()
+        return Carried(
+            completed_steps=tuple(piece.step for piece in pieces),
+            finished_rollback=self._finished,
+        )
 
     def roll_back(self) -> Carried:
         """Bring the files back to how the command found them, the last change first.
@@ -75,7 +116,7 @@ class Transaction:
         moved: list[str] = []
         left: list[_Change] = []
         causes: dict[str, None] = {}
-        place = self._free_place()
+        place = self._place or self._free_place()
         for change in reversed(self._changes):
             try:
                 target = self._undo(change, place)
@@ -86,11 +127,13 @@ class Transaction:
                 moved += [target] if target is not None else []
         self._changes = left
         if not left:
+            self._forget_copies()
             return Carried(rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved))
         paths = tuple(self._shown(change.path) for change in reversed(left))
+        later = self._record_left(place, left)
         return Carried(
             rollback_status=RollbackStatus.FAILED,
-            rollback_error=f"{'; '.join(causes)}; not taken back: {', '.join(paths)}",
+            rollback_error=f"{'; '.join(causes)}; not taken back: {', '.join(paths)}{later}",
             not_taken_back=paths,
             quarantined=tuple(moved),
         )
@@ -116,7 +159,108 @@ class Transaction:
             rolled_back_steps=tuple(piece.step for piece in gone),
             not_taken_back=end.not_taken_back,
             quarantined=end.quarantined,
+            finished_rollback=self._finished,
         )
+
+    def _keep(self, path: Path) -> str:
+        """A copy of the earlier file, so that it is on disk whatever happens to this process."""
+        if self._place is None:
+            self._place = self._free_place()
+        name = f"{_BEFORE}/{len(self._changes) + 1}-{path.name}"
+        files.make_private(self._place / _BEFORE)
+        try:
+            relocate.copy(path, self._place / name)
+        except OSError as trouble:
+            raise files.cannot("keep a copy of", path, trouble) from trouble
+        return name
+
+    def _forget_copies(self) -> None:
+        """Remove the copies: the command has ended well, or the earlier files stand again."""
+        if self._place is not None:
+            _remove_copies(self._place)
+
+    def _record_left(self, place: Path, left: Sequence[_Change]) -> str:
+        """Write down what is left, for the next time; what to add to the error if that fails."""
+        inside = [change for change in left if change.path.is_relative_to(self._root)]
+        found = tuple(
+            _Left(
+                path=change.path.relative_to(self._root).as_posix(),
+                written=sha256_bytes(change.content),
+                before=change.copy,
+            )
+            for change in inside
+            if not change.stays
+        )
+        try:
+            files.make_private(place)
+            content = canonical_file(_Unfinished(files=found))
+            files.write_atomic(place / _UNFINISHED, content, mode=files.PRIVATE_FILE)
+        except OraclePackError:
+            is_kept = False
+        else:
+            is_kept = len(inside) == len(left)
+        if is_kept or self._place is None:
+            return ""
+        return f"; the earlier files are kept in {self._shown(place / _BEFORE)}"
+
+    def _finish_earlier(self) -> bool:
+        """Take back what the rollback of an earlier command left; whether there was anything.
+
+        Only for a command that could be rolled back itself: without that wish the user goes on
+        with the files as they are, and only the copies stay. Raises when something is still left.
+        """
+        folder = self._root / ".oraclepack" / FOLDER / self._command
+        done = False
+        for record in sorted(folder.glob(f"*/{_UNFINISHED}")):
+            relative = record.relative_to(self._root).as_posix()
+            if came_with_repository(self._root, relative):
+                continue
+            if not self._undo_wished:
+                relocate.rename(record, record.with_name(_ABANDONED))
+                continue
+            self._finish(record)
+            done = True
+            files.forget(record)
+            _remove_copies(record.parent)
+        return done
+
+    def _finish(self, record: Path) -> None:
+        try:
+            unfinished = msgspec.json.decode(record.read_bytes(), type=_Unfinished)
+        except (msgspec.MsgspecError, UnicodeDecodeError, OSError):
+            return
+        left: list[str] = []
+        causes: dict[str, None] = {}
+        for one in unfinished.files:
+            try:
+                self._take_back(one, record.parent)
+            except (OraclePackError, OSError) as trouble:
+                left.append(one.path)
+                causes[str(trouble)] = None
+        if left:
+            raise WorldError(
+                f"the rollback of the last {self._command} cannot be finished; nothing was written",
+                hint="repair the cause and give the same command again, or give it without "
+                "--rollback-on-failure to go on with the files as they are",
+                detail=f"{'; '.join(causes)}; not taken back: {', '.join(left)}",
+            )
+
+    def _take_back(self, one: _Left, place: Path) -> None:
+        path = self._root / one.path
+        parts = PurePosixPath(one.path).parts
+        if ".." in parts or ".git" in parts or not stays_inside(self._root, path.parent):
+            return
+        now = changes.look(path)
+        if now is not None and sha256_bytes(now.content) != one.written:
+            return  # somebody has changed it since, or it is the earlier file already
+        if now is not None:
+            target = place / one.path
+            files.make_directories(target.parent)
+            relocate.move(path, target)
+        copy = None if one.before is None else place / one.before
+        if copy is not None and copy.is_file() and stays_inside(self._root, copy):
+            files.make_directories(path.parent)
+            relocate.copy(copy, path)
 
     def _shown(self, path: Path) -> str:
         inside = path.is_relative_to(self._root)
@@ -152,6 +296,14 @@ class Transaction:
         while (folder / str(number)).exists():
             number += 1
         return folder / str(number)
+
+
+def _remove_copies(place: Path) -> None:
+    """Remove the copies of earlier files, and what is then empty."""
+    folder = place / _BEFORE
+    for path in sorted(folder.glob("*")):
+        files.forget(path)
+    changes.remove_empty([folder, place, place.parent, place.parent.parent])
 
 
 def _same(now: changes.Before | None, before: changes.Before | None) -> bool:

@@ -32,4 +32,12 @@ def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) ->
         suggestion=data.suggestion or "mend the cause, then give the same command again",
     )
     text = "".join(f"{line}\n" for line in lines)
-    return Reply(data, text, ExitCode.STEP_FAILED, warnings=warnings, error=failure)
+    said = warnings + rollback_notice(data)
+    return Reply(data, text, ExitCode.STEP_FAILED, warnings=said, error=failure)
+
+
+def rollback_notice(data: Carried) -> tuple[str, ...]:
+    """A warning where the command began by finishing an earlier rollback."""
+    if not data.finished_rollback:
+        return ()
+    return ("the rollback of the last command had failed; now it is completed",)

@@ -29,6 +29,8 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the completed steps of which a rollback took back files."""
     not_taken_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were."""
+    finished_rollback: bool = False
+    """Before it began, the command finished the rollback that an earlier one could not."""
     quarantined: tuple[str, ...] = ()
     """Where the files went that a rollback took away, relative to the project root."""
 

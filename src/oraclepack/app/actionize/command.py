@@ -101,15 +101,14 @@ class Writer:
         refuse_link_out(root, place)
         self.root = root
         self.place = place
-        self._undo = undo
-        self._transaction = Transaction(root, "actionize")
+        self._transaction = Transaction(root, "actionize", undo=undo)
 
     def write(self, artifacts: Iterable[Artifact]) -> tuple[Carried, tuple[WrittenArtifact, ...]]:
         """Write what differs from what is there; a second time writes nothing."""
         files.sweep(self.place)
         written = [self._compared(artifact) for artifact in artifacts]
         pieces = [piece for piece, one in written if one.changed]
-        carried = self._transaction.carry_out(pieces, rollback_on_failure=self._undo)
+        carried = self._transaction.carry_out(pieces)
         there = {piece.step for piece, one in written if not one.changed}
         there.update(carried.standing)
         return carried, tuple(one for _, one in written if one.path in there)

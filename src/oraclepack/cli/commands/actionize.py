@@ -12,7 +12,7 @@ from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.cli.events import to_stderr
 from oraclepack.cli.exports import export_option, exports_named
 from oraclepack.cli.frame import command
-from oraclepack.cli.partial import partial_failure
+from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.policy_text import idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core import run_settings as rs
@@ -82,7 +82,8 @@ def actionize(
     short = policy.action_yield.shortfall
     suggestion = f"what is blocked stands in {told.out_dir}/{BACKLOG}"
     error = policy_failure((short,), suggestion) if code and short else None
-    return Reply(told, _text(told, policy), code, warnings=warnings, error=error)
+    said = warnings + rollback_notice(told)
+    return Reply(told, _text(told, policy), code, warnings=said, error=error)
 
 
 def _policy(told: Actionized, settings: Settings) -> YieldPolicy:

@@ -8,7 +8,7 @@ import click
 from oraclepack.app import generate as use_case
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
-from oraclepack.cli.partial import partial_failure
+from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.generation import Generated
@@ -76,7 +76,8 @@ def generate(*, settings: Settings, **wishes: Any) -> Reply:  # noqa: ANN401 - c
     data = outcome.data
     if not data.ok:
         return partial_failure(data, f"cannot write {data.path}", outcome.warnings)
-    return Reply(data=data, text=_text(data), warnings=outcome.warnings)
+    warnings = outcome.warnings + rollback_notice(data)
+    return Reply(data=data, text=_text(data), warnings=warnings)
 
 
 def _text(data: Generated) -> str:

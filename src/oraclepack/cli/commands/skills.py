@@ -8,7 +8,7 @@ import click
 from oraclepack.app import skills as use_case
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
-from oraclepack.cli.partial import partial_failure
+from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.core.exit_codes import ExitCode
@@ -82,7 +82,8 @@ def install(agents: tuple[str, ...], directory: str, *, force: bool, settings: S
         (skill.agent, "written" if skill.written else "unchanged", skill.path)
         for skill in told.skills
     ]
-    return Reply(data=told, text=columns(("agent", "skill", "path"), rows))
+    text = columns(("agent", "skill", "path"), rows)
+    return Reply(data=told, text=text, warnings=rollback_notice(told))
 
 
 @command(

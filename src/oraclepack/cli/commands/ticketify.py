@@ -8,7 +8,7 @@ import click
 from oraclepack.app import ticketify as use_case
 from oraclepack.app.tickets_check import REPORTS, check_tickets
 from oraclepack.cli.frame import command
-from oraclepack.cli.partial import partial_failure
+from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import UsageError
@@ -84,7 +84,8 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
     data = outcome.data
     if not data.ok:
         return partial_failure(data, f"cannot write {data.failed_step}", outcome.warnings)
-    return Reply(data=data, text=_text(data), warnings=outcome.warnings)
+    warnings = outcome.warnings + rollback_notice(data)
+    return Reply(data=data, text=_text(data), warnings=warnings)
 
 
 def _text(data: Ticketified) -> str:
