@@ -196,6 +196,7 @@ def test_steps_json() -> None:
         "stdout_log": "logs/01.1.stdout.log",
         "stderr_log": "logs/01.1.stderr.log",
         "changes": None,
+        "accepted": [],
         "invocations": [
             {
                 "tool": "oracle",

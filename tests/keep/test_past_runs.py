@@ -168,9 +168,18 @@ def test_its_files_are_computed_again_as_they_were(old: Kept) -> None:
     old.ask("doctor", "--rebuild")
 
     after = [json.loads((old.run_dir / name).read_bytes()) for name in names]
-    assert after == before or old.past.status == "interrupted"
+    assert _as_far_as(before, after) == before or old.past.status == "interrupted"
     for name, content in zip(("run", "steps"), after, strict=True):
         jsonschema.validate(content, kept(name, content["schema_version"]) or False)
+
+
+def _as_far_as(known: object, now: object) -> object:
+    """What there is now, without the fields that have come since: a version may grow."""
+    if isinstance(known, dict) and isinstance(now, dict):
+        return {key: _as_far_as(known[key], now[key]) for key in now if key in known}
+    if isinstance(known, list) and isinstance(now, list) and len(known) == len(now):
+        return [_as_far_as(one, other) for one, other in zip(known, now, strict=True)]
+    return now
 
 
 def test_its_outputs_are_verified(old: Kept) -> None:

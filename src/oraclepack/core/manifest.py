@@ -71,7 +71,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Notice, ...]
 
 
-class StepEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One step. What the pack does not say, or nobody can know, is null."""
 
     step_id: str

@@ -118,6 +118,7 @@ class Office:
         )
         self.calls = Calls(self.world)
         self.number = 0
+        self.attempt = 1
 
     def call(
         self, shim: ScriptedShim, *argv: str, tool: str = "oracle", step: str = "01", **more: str
@@ -130,7 +131,7 @@ class Office:
             "OPENAI_API_KEY": "sentinel-secret",
             **more,
         }
-        made = LiveCall(tool, argv or ASK, str(self.root), env, step, 1, self.number)
+        made = LiveCall(tool, argv or ASK, str(self.root), env, step, self.attempt, self.number)
         return self.calls.answer(made, shim)
 
     @property

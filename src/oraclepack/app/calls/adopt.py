@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 from oraclepack.app.calls import answer_files, notes
-from oraclepack.app.calls.harvest import harvest, session_of
+from oraclepack.app.calls.harvest import harvest, promised_file, session_of
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import keep, may_reuse
 from oraclepack.app.calls.trying import stay_with
@@ -32,6 +32,8 @@ class Adopted(msgspec.Struct, frozen=True):
     record: SessionRecord | None = None
     call: Invocation | None = None
     """Whose answer it is, if that call is still to be closed."""
+    by_file: bool = False
+    """No session record speaks for the answer: it stays in its run."""
     force: bool = False
     """Ask, and tell the tool that we mean it."""
     undecided: bool = False
@@ -61,7 +63,7 @@ def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) 
     """Make the answer of an earlier call the answer of this one."""
     assert found.answer is not None
     answer_files.publish(prepared.outputs[0], found.answer)
-    keep(world, prepared, shim, found.answer, found.record)
+    keep(world, prepared, shim, found.answer, found.record, shared=not found.by_file)
     notes.conclude(
         world,
         prepared,
@@ -84,7 +86,9 @@ def _close(world: CallWorld, earlier: Invocation, found: Adopted) -> None:
         notes.close(world, earlier.intent, adopted=found.answer is not None)
 
 
-def _is_ours(world: CallWorld, intent: j.InvocationIntent) -> bool:
+def _is_ours(world: CallWorld, intent: j.InvocationIntent | None) -> bool:
+    if intent is None:
+        return False
     own = world.journal.state.step(intent.step).invocations
     return any(made.intent == intent for made in own)
 
@@ -141,6 +145,20 @@ def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
 
 
 def _settle(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocation) -> Adopted:
+    found = _by_session(world, prepared, shim, earlier)
+    if found != Adopted() or not _is_ours(world, earlier.intent):
+        return found
+    process = earlier.intent.process if earlier.intent else None
+    sessions = OracleSessions(oracle_home(prepared.call.env))
+    is_over = process is not None and is_alive(process) is False
+    if not is_over or session_of(world, prepared, sessions, earlier) is not None:
+        return found
+    data = promised_file(world, prepared, earlier)
+    return found if data is None else Adopted(data, by_file=True)
+
+
+def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocation) -> Adopted:
+    """What the session record of an earlier call, and its process, come to."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     patience = Patience(world)
     process = earlier.intent.process if earlier.intent else None

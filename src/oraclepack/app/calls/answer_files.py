@@ -54,9 +54,14 @@ def _leads_there(path: Path) -> bool:
     return os.path.realpath(path.parent) == str(path.parent)
 
 
+def aside_folder(world: CallWorld, step: str, attempt: int) -> Path:
+    """Where the calls of an attempt put what stood at their paths."""
+    return world.run_dir / _FOLDER / f"{step}.{attempt}"
+
+
 def _place(world: CallWorld, call: LiveCall, name: str) -> Path:
     # One folder for all calls of an attempt: making one waits for the disk.
-    folder = world.run_dir / _FOLDER / f"{call.step}.{call.attempt}"
+    folder = aside_folder(world, call.step, call.attempt)
     files.make_private(folder)
     number = 1
     while os.path.lexists(place := folder / f"{call.number}.{number}-{name}"):

@@ -1,14 +1,19 @@
 """What there still is of an earlier call: its session, and its answer wherever that lies."""
 
+import posixpath
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from oraclepack.adapters import files
+from oraclepack.adapters.contents import read_content
 from oraclepack.adapters.jail import stays_inside
 from oraclepack.adapters.oracle_sessions import OracleSessions
+from oraclepack.adapters.rundir import BACKUPS
+from oraclepack.app.calls import answer_files
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true
+from oraclepack.app.calls.unmet import looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
@@ -63,6 +68,59 @@ def harvest(
         return None
     answers = (*found, *(() if told is None else (told,)))
     return next((data for data in answers if is_true(world, prepared, data, record)), None)
+
+
+def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> bytes | None:
+    """The answer of a call that left no session record: the file that it promised.
+
+    Nothing but the file speaks for it, so everything about that has to: the call is one of this
+    run and its tool was started; the file was written after that, and is none of those that were
+    moved or copied away before; no other call and no other step writes there; and the contract
+    demands sections, which it has to its very end. A clock that was set back in between makes it
+    look older than the call: then nothing is sure, and the question is asked.
+    """
+    intent = made.intent
+    if intent is None or intent.key is None or intent.process is None or intent.output_path is None:
+        return None
+    if not world.options.verify or not prepared.contracts[0].sections:
+        return None
+    if any(_later(world, intent)) or _writers(world, intent.output_path) - {intent.step}:
+        return None
+    older = set(_moved_away(world, intent))
+    for data in _written(world, made, fresh=True):
+        is_new = sha256_bytes(data) not in older and is_true(world, prepared, data, None)
+        if is_new and not looks_cut(prepared, data):
+            return data
+    return None
+
+
+def _writers(world: CallWorld, path: str) -> set[str]:
+    """The steps that declare an output, or were seen to write it."""
+    declared = {
+        str(step.id)
+        for step in world.pack.steps
+        for output in step.outputs
+        if output.path.value is not None
+        and posixpath.normpath(output.path.value) == posixpath.normpath(path)
+    }
+    called = {
+        name
+        for name, step in world.journal.state.steps.items()
+        for made in step.invocations
+        if made.intent is not None and made.intent.output_path == path
+    }
+    return declared | called
+
+
+def _moved_away(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
+    """Hashes of what stood at the path before the call, or was left there by a try that failed."""
+    name = f"{intent.step}.{intent.attempt}"
+    kept = world.run_dir / BACKUPS / name / (intent.output_path or "")
+    aside = answer_files.aside_folder(world, intent.step, intent.attempt)
+    for path in (kept, *(aside.iterdir() if aside.is_dir() else ())):
+        data = read_content(path).data if path.is_file() else None
+        if data is not None:
+            yield sha256_bytes(data)
 
 
 def _of_others(world: CallWorld, prepared: Prepared) -> set[str]:

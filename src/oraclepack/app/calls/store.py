@@ -93,12 +93,18 @@ def keep(
     data: bytes,
     record: SessionRecord | None,
     said: str = "",
+    *,
+    shared: bool = True,
 ) -> None:
-    """Keep a verified answer for the next time; what cannot be kept is an answer all the same."""
+    """Keep a verified answer for the next time; what cannot be kept is an answer all the same.
+
+    One that is not to be `shared` with other runs goes to the run's own answers.
+    """
     if not isinstance(prepared.key, InvocationKey):
         return
     entry = world.redactor.clean_record(_entry(world, prepared, prepared.key, data, record, said))
-    for answers in answers_of(world):
+    places = answers_of(world) if shared else answers_of(world)[-1:]
+    for answers in places:
         try:
             answers.put(entry, data)
         except OraclePackError as trouble:

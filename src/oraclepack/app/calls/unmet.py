@@ -55,7 +55,7 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     now = read_content(prepared.outputs[0].path).data
     if now is None or is_blank(now.decode("utf-8", "replace")):
         now = _with_hash(world, step, path, last.unmet_sha256)
-    if now is None or _looks_cut(prepared, now):
+    if now is None or looks_cut(prepared, now):
         return None
     return PaidAnswer(now, missing=missing_in(world, prepared, now))
 
@@ -108,7 +108,8 @@ def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
             yield world.root / undone.quarantined_as
 
 
-def _looks_cut(prepared: Prepared, data: bytes) -> bool:
+def looks_cut(prepared: Prepared, data: bytes) -> bool:
+    """Signs that an answer is not whole."""
     text = data.decode("utf-8", "replace")
     signs = suspicions(text, prepared.question.prompt, prepared.output_path or "")
     return any(sign.code in INCOMPLETE for sign in signs)
