@@ -258,6 +258,7 @@ def test_nor_is_a_signed_record_believed_about_such_paths(
     [
         pytest.param(["runs", "list"], 0, id="runs list"),
         pytest.param(["runs", "show", "2026"], 0, id="runs show"),
+        pytest.param(["runs", "prune", "--older-than", "0s"], 0, id="runs prune"),
         pytest.param(["list", "pack.md"], 0, id="list"),
         pytest.param(["run", "pack.md", "--run-id", "{run}"], 2, id="run --run-id"),
         pytest.param(["undo", "pack.md", "01"], 2, id="undo"),
