@@ -37,17 +37,19 @@ try oraclepack validate --select OP201 --fix broken.md
 cmp broken.md hello.md
 
 say "From questions to work in one command. A rehearsal answers, so it costs nothing."
-try oraclepack pipeline "$pack" --engine rehearsal --export github --junit report.xml
+try oraclepack pipeline "$pack" --engine rehearsal --export github --allow-rehearsal --junit report.xml
 
-say "The same command again: what is done stays done."
-try oraclepack pipeline "$pack" --engine rehearsal
+say "It ran in a copy: the project is as it was, and nothing rehearsed passes for an answer."
+try ls .oraclepack
+ends 4 oraclepack verify-outputs --run-dir .oraclepack/rehearsals/* >"$room/said"
+sed -n '1,2p;$p' "$room/said"
 
 say "In CI a policy decides; this one wants more than a rehearsal can give."
 ends 5 oraclepack pipeline "$pack" --engine rehearsal --ci --min-yield 5
 tail -n 2 "$room/talk"
 
 say "Where to look: the answers, the first task of the backlog, how many there are."
-try ls docs/oracle-answers | head -n 4
-cd .oraclepack/runs/*/actionizer
+cd .oraclepack/rehearsals/*/actionizer
+try ls ../outputs | head -n 4
 try sed -n 15,25p backlog.md
 try wc -l normalized.jsonl

@@ -23,8 +23,7 @@ def test_a_generated_pack_rehearses_to_a_backlog(tmp_path: Path, flags: tuple[st
     call(root, "generate", *flags)
     call(root, "validate", "--strict", pack)
     call(root, "run", pack, "--engine", "rehearsal", "--max-parallel", "2")
-    call(root, "verify-outputs", pack)
-    (run_dir,) = (root / ".oraclepack/runs").iterdir()
+    (run_dir,) = (root / ".oraclepack/rehearsals").iterdir()
     call(root, "actionize", "--run-dir", str(run_dir))
 
     assert "OP3-" in (run_dir / "actionizer/backlog.md").read_text(encoding="utf-8")

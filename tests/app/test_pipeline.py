@@ -179,16 +179,46 @@ def test_an_output_that_is_gone_is_named(
 
 
 def test_a_backlog_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    pipeline(capsys, ASKING, *REHEARSED)
+    writing = "# 01) One\n# oraclepack: outputs=one.md\necho 'Add a lock.' > one.md\n"
+    pipeline(capsys, writing, "--quiet")
     (place,) = Path(".oraclepack/runs").glob("*/actionizer")
     (place / "change-plan.md").unlink()
     (place / "change-plan.md").mkdir()
 
-    told = pipeline(capsys, ASKING, *REHEARSED, "--rollback-on-failure")
+    told = pipeline(capsys, writing, "--quiet", "--rollback-on-failure")
 
     assert told.code == 3
     assert "error: actionize failed: cannot read" in told.err
     assert "; rollback completed" in told.err
+
+
+def test_what_was_rehearsed_is_exported_only_on_demand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    export = (*REHEARSED, "--export", "github,taskmaster")
+
+    refused = pipeline(capsys, ASKING, *export)
+    assert (refused.code, Path(".oraclepack").exists()) == (2, False)
+    assert "--allow-rehearsal" in refused.err
+
+    told = pipeline(capsys, ASKING, *export, "--allow-rehearsal")
+    (place,) = Path(".oraclepack/rehearsals").glob("*/actionizer")
+    assert told.code == 0
+    assert len(list(place.iterdir())) == 5
+    for artifact in place.iterdir():
+        assert "Rehearsal: " in artifact.read_text(), artifact
+        assert "These answers come from a rehearsal" in artifact.read_text(), artifact
+        assert "verified" not in artifact.read_text(), artifact
+
+
+def test_a_rehearsal_is_verified_by_its_structure(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, ASKING, *REHEARSED)
+
+    assert told.code == 0
+    assert (
+        "verify     ok       1 of 1 outputs meet their contract; 1 rehearsed, none of them an "
+        "answer\n"
+    ) in told.out
 
 
 def test_an_unknown_export(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,6 +73,8 @@ def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
             "holder": None,
             "damage": None,
             "foreign": None,
+            "rehearsal": False,
+            "run_dir": f".oraclepack/runs/{RUN_ID}",
         }
     ]
 

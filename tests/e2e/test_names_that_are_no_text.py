@@ -19,7 +19,7 @@ def entries(root: Path) -> set[str]:
 
 
 def assert_whole_journal(root: Path) -> None:
-    (place,) = (root / ".oraclepack/runs").glob("*/journal.jsonl")
+    (place,) = (root / ".oraclepack").glob("r*/*/journal.jsonl")
     reading = load(place)
     assert (reading.damage, reading.torn) == (None, b"")
 

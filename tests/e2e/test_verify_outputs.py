@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.core.rehearsal import NOTICE
+from oraclepack.core.sections import Section
 from tests.e2e.program import Ran, oraclepack, tree
 from tests.packs import ANSWER_FORMAT, pack_text
+from tests.scripted import scripted_tool
 
 ROOT = Path(__file__).parents[2]
 REVIEW = "examples/codebase-review.md"
@@ -41,15 +44,21 @@ def _one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example pack, rehearsed in a copy of what it asks about."""
+    """The example pack, answered by a scripted oracle in a copy of what it asks about."""
     root = tmp_path_factory.mktemp("review")
     (root / ".git").mkdir()
     skipped = shutil.ignore_patterns("__pycache__")
     for name in ("src", "docs", "examples"):
         shutil.copytree(ROOT / name, root / name, ignore=skipped)
     home = str(tmp_path_factory.mktemp("home"))
-    own = {"HOME": home, "ORACLEPACK_TRUST_KEY": SHARED_KEY}
-    ran = oraclepack(root, "run", REVIEW, "--engine", "rehearsal", **own)
+    tools = scripted_tool(tmp_path_factory.mktemp("tools"))
+    own = {
+        "HOME": home,
+        "ORACLEPACK_TRUST_KEY": SHARED_KEY,
+        "PATH": f"{tools.folder}:{os.environ['PATH']}",
+        "ORACLEPACK_LOGIN": "once",
+    }
+    ran = oraclepack(root, "run", REVIEW, **own)
     assert ran.code == 0, ran.err
     return root
 
@@ -59,7 +68,7 @@ def one_section_less(finished: Path) -> Iterator[Path]:
     """The same run after somebody deleted a section of its first answer."""
     answer = finished / FIRST
     before = answer.read_text(encoding="utf-8")
-    start, end = before.index("## Risks/unknowns"), before.index("## Next smallest")
+    start, end = before.index("## Risks and unknowns"), before.index("## Next exp")
     answer.write_text(before[:start] + before[end:], encoding="utf-8")
     yield finished
     answer.write_text(before, encoding="utf-8")
@@ -118,6 +127,7 @@ def test_the_same_as_json(one_section_less: Path) -> None:
             "contract": "all-sections",
             "missing_sections": ["risks-unknowns"],
             "io_error": None,
+            "reason": "sections",
         }
     ]
     assert (ran.data["totals"]["failed"], ran.data["totals"]["outputs"]) == (1, 20)
@@ -237,6 +247,45 @@ def test_a_pack_that_changed_since_its_run_is_told(finished: Path) -> None:
 
     assert ran.code == 0
     assert "is not the text this run was made from" in ran.err
+
+
+def test_a_rehearsal_is_no_answer(tmp_path: Path) -> None:
+    root = a_project(tmp_path, TWO)
+    ran = oraclepack(root, "run", "pack.md", "--engine", "rehearsal", OUT="out")
+    assert ran.code == 0, ran.err
+    (rehearsal,) = (root / ".oraclepack/rehearsals").iterdir()
+
+    for args in ([], ["--strict"]):
+        told = oraclepack(root, "verify-outputs", "--json", "--run-dir", str(rehearsal), *args)
+        failures = [(one["step_id"], one["reason"]) for one in told.data["failures"]]
+        assert (told.code, failures) == (4, [("01", "rehearsal"), ("02", "rehearsal")])
+        assert told.data["totals"]["rehearsed"] == 2
+
+    said = oraclepack(root, "verify-outputs", "--run-dir", str(rehearsal))
+    assert "step 01: out/01.md: a rehearsed answer: no model was asked\n" in said.out
+    assert "without --engine rehearsal" in said.err
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        pytest.param("{NOTICE}\n\n{SECTIONS}", 4, id="as 0.1.0 wrote it into the project"),
+        pytest.param("# Title\n\n{NOTICE}\n\n{SECTIONS}", 4, id="below a title"),
+        pytest.param("{SECTIONS}\n```text\n{NOTICE}\n```\n", 0, id="an answer that quotes it"),
+        pytest.param("{SECTIONS}\nIt says: {NOTICE}\n", 0, id="an answer that speaks of it"),
+    ],
+)
+def test_a_rehearsed_file_in_the_project_fails(tmp_path: Path, answer: str, code: int) -> None:
+    root = a_project(tmp_path, TWO)
+    (root / "out").mkdir()
+    sections = "".join(f"## {one.heading}\n\n- Yes.\n\n" for one in Section)
+    text = answer.replace("{NOTICE}", NOTICE).replace("{SECTIONS}", sections)
+    (root / "out/01.md").write_text(text, encoding="utf-8")
+
+    ran = oraclepack(root, "verify-outputs", "--json", "pack.md")
+
+    assert ran.code == code
+    assert [one["reason"] for one in ran.data["failures"]] == ["rehearsal"] * (code == 4)
 
 
 def test_several_packs_are_told_together(tmp_path: Path) -> None:

@@ -204,4 +204,5 @@ def test_a_step_that_only_asks_must_not_change_the_tree(
     done = run(root, "run", "pack.md", "--engine", "rehearsal", *flags)
 
     assert done.code == code
-    assert told in done.out + (next((root / ".oraclepack/runs").glob("*/run.json")).read_text())
+    (manifest,) = (root / ".oraclepack/rehearsals").glob("*/run.json")
+    assert told in done.out + manifest.read_text()

@@ -10,9 +10,10 @@ from oraclepack.actionize.kept import read_kept
 from oraclepack.actionize.normalize import normalize
 from oraclepack.actionize.plan import change_plan
 from oraclepack.actionize.records import records_of
-from oraclepack.actionize.render import backlog, normalized
+from oraclepack.actionize.render import REHEARSAL_NOTE, backlog, normalized
 from oraclepack.actionize.trackers import github_issues, taskmaster
 from oraclepack.core.backlog import AnsweredStep, Artifact, Export, PackAnswers, Record
+from oraclepack.core.evidence import CitationState
 
 BACKLOG = "backlog.md"
 EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.json"}
@@ -33,16 +34,32 @@ def actionize(
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
     ordered = replace(pack, steps=tuple(steps.values()))
     records = records_of(ordered, group(normalize(_sorted(step)) for step in ordered.steps))
+    if pack.rehearsal:
+        records = tuple(map(_rehearsed, records))
     artifacts = [
         Artifact("normalized.jsonl", normalized(records)),
         Artifact(BACKLOG, backlog(ordered, records, kept)),
         Artifact("change-plan.md", change_plan(ordered, records)),
     ]
     if Export.GITHUB in exports:
-        artifacts.append(Artifact(EXPORTS[Export.GITHUB], github_issues(records)))
+        issues = github_issues(records, rehearsal=pack.rehearsal)
+        artifacts.append(Artifact(EXPORTS[Export.GITHUB], issues))
     if Export.TASKMASTER in exports:
-        artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], taskmaster(records)))
+        tasks = taskmaster(records, rehearsal=pack.rehearsal)
+        artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], tasks))
     return Work(records, tuple(artifacts))
+
+
+def _rehearsed(record: Record) -> Record:
+    """A record that says wherever it goes that nobody was asked, and claims nothing as verified."""
+    evidence = record.evidence
+    cited = tuple(replace(one, state=CitationState.UNKNOWN) for one in evidence.citations)
+    return replace(
+        record,
+        title=f"Rehearsal: {record.title}",
+        evidence=replace(evidence, citations=cited),
+        notes=(REHEARSAL_NOTE, *record.notes),
+    )
 
 
 def _by_id(step: AnsweredStep) -> str:

@@ -30,7 +30,7 @@ Made by `oraclepack actionize`, and made anew each time. Your own text survives 
 {notes}
 {counts}
 """
-REHEARSAL = "**These answers come from a rehearsal and say nothing about the code.**"
+REHEARSAL_NOTE = "These answers come from a rehearsal and say nothing about the code."
 
 
 def normalized(records: Iterable[Record]) -> str:
@@ -43,7 +43,7 @@ def about(pack: PackAnswers) -> str:
     title = f"Pack {code_span(pack.pack_name)}, " if pack.pack_name else "Pack "
     run = f", run {code_span(pack.pack_id)}" if pack.pack_id else ""
     line = f"{title}hash {code_span(pack.pack_hash[:16])}{run}."
-    return f"{line}\n\n{REHEARSAL}" if pack.rehearsal else line
+    return f"{line}\n\n**{REHEARSAL_NOTE}**" if pack.rehearsal else line
 
 
 def by_urgency(record: Record) -> tuple[int, int, int, str]:

@@ -31,13 +31,14 @@ def marker(task_id: str) -> str:
     return f"<!-- oraclepack-task: {task_id} -->"
 
 
-def github_issues(records: Sequence[Record]) -> str:
+def github_issues(records: Sequence[Record], *, rehearsal: bool = False) -> str:
     """A list of bodies for "create an issue", nothing else in them."""
-    entries = [_issue(record) for record in records if record.status in _OPEN]
+    more = ["rehearsal"] if rehearsal else []
+    entries = [_issue(record, more) for record in records if record.status in _OPEN]
     return canonical_file(entries).decode()
 
 
-def _issue(record: Record) -> dict[str, Any]:
+def _issue(record: Record, more_labels: Sequence[str]) -> dict[str, Any]:
     body = _body(record)
     if len(body) > LONGEST_ISSUE_BODY:
         body = (
@@ -46,6 +47,7 @@ def _issue(record: Record) -> dict[str, Any]:
     labels = ["oraclepack", f"category: {record.category}", f"priority: {record.priority}"]
     if record.status is not WorkStatus.ACTIONABLE:
         labels.append(f"status: {record.status}")
+    labels += more_labels
     return {
         "title": cut(without_live_text(record.title), LONGEST_ISSUE_TITLE),
         "body": f"{marker(record.task_id)}\n{body}",
@@ -72,7 +74,7 @@ def _body(record: Record) -> str:
     return "".join(parts)
 
 
-def taskmaster(records: Sequence[Record]) -> str:
+def taskmaster(records: Sequence[Record], *, rehearsal: bool = False) -> str:
     """A tasks file of Task Master, under its tag `master`."""
     planned = in_order(records)
     place = {record.task_id: number for number, record in enumerate(planned)}
@@ -82,7 +84,8 @@ def taskmaster(records: Sequence[Record]) -> str:
         for record in records
         if record.status in _OPEN
     ]
-    description = "Made by oraclepack from the answers of a pack"
+    source = "a rehearsal, in which no model was asked" if rehearsal else "the answers of a pack"
+    description = f"Made by oraclepack from {source}"
     tagged = {"master": {"tasks": entries, "metadata": {"description": description}}}
     return canonical_file(tagged).decode()
 

@@ -261,6 +261,26 @@ def _is_made(path: Path, mode: int) -> bool:
     return True
 
 
+def remove_tree(path: Path) -> None:
+    """Remove a file, a link, or a directory with all that is in it. Raises OSError."""
+    if path.is_symlink() or not path.is_dir():
+        disk.remove(path)
+        return
+    import shutil  # noqa: PLC0415 - slow to import, and seldom needed
+
+    shutil.rmtree(path, ignore_errors=True)
+    if path.exists():  # a directory in it may have been closed to us, though it is ours
+        _open_up(path)
+        shutil.rmtree(path)
+
+
+def _open_up(folder: Path) -> None:
+    folder.chmod(0o700)
+    for entry in list(folder.iterdir()):
+        if entry.is_dir() and not entry.is_symlink():
+            _open_up(entry)
+
+
 def sweep(directory: Path) -> tuple[Path, ...]:
     """Remove what killed processes left half written; tells what it removed."""
     stale = [

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from oraclepack.core.errors import UsageError
-from oraclepack.core.outpath import RUNS
+from oraclepack.core.outpath import REHEARSALS, RUNS
 
 
 def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
@@ -29,7 +29,8 @@ def has_runs(root: Path) -> bool:
 def project_of(run_dir: Path) -> Path | None:
     """The project that a run directory belongs to; None where it was moved elsewhere."""
     place = run_dir.resolve()
-    return place.parents[2] if place.parent.as_posix().endswith(f"/{RUNS}") else None
+    homes = (f"/{RUNS}", f"/{REHEARSALS}")
+    return place.parents[2] if place.parent.as_posix().endswith(homes) else None
 
 
 def _git_top(start: Path) -> Path | None:

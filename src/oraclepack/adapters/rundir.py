@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files
+from oraclepack.adapters import files, lock
 from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.ownership import linked, tracked
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.foreign import Foreign, Kind
 from oraclepack.core.journal_line import Link, Reading
-from oraclepack.core.outpath import RUNS
+from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
 from oraclepack.core.runstate import RunState, fold
@@ -28,6 +28,7 @@ _OWN = (
 )
 """What we make in a run directory."""
 _NOTHING_READ = Reading((), Link(), 0)
+_REHEARSAL = "rehearsals/"
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -35,11 +36,18 @@ class RunDir(msgspec.Struct, frozen=True):
 
     root: Path
     run_id: str
+    folder: str = RUNS
+    """Where it lies: among the runs, or among the rehearsals."""
 
     @property
     def relative(self) -> str:
         """Relative to the project root."""
-        return f"{RUNS}/{self.run_id}"
+        return f"{self.folder}/{self.run_id}"
+
+    @property
+    def name(self) -> str:
+        """What tells it from all others: a rehearsal may have the id of a real run."""
+        return self.run_id if self.folder == RUNS else f"{_REHEARSAL}{self.run_id}"
 
     @property
     def place(self) -> str:
@@ -99,6 +107,13 @@ class RunDir(msgspec.Struct, frozen=True):
         """Make what is missing of it; only its owner may look inside."""
         files.make_private(self.path, self.outputs, self.logs)
 
+    def clear(self) -> None:
+        """Remove everything in it but its lock, which the caller holds."""
+        for entry in list(self.path.iterdir()):
+            if entry.name != lock.NAME:
+                files.remove_tree(entry)
+        self.create()
+
     def sweep(self, *others: Path) -> None:
         """Remove what a killed command left half written, here or in other folders of ours.
 
@@ -136,8 +151,9 @@ def examine_at(directory: Path) -> Examined:
     """The same of a run directory that was named by its path, and may have been moved."""
     named = directory.absolute()
     for place in (named, named.resolve()):
-        if place.parent.as_posix().endswith(f"/{RUNS}"):
-            return examine(RunDir(place.parents[2], place.name))
+        for folder in (RUNS, REHEARSALS):
+            if place.parent.as_posix().endswith(f"/{folder}"):
+                return examine(RunDir(place.parents[2], place.name, folder))
     reading = journal_file.load(named / journal_file.NAME)
     return Examined(reading, journal_file.foreign_reading(reading))
 
@@ -216,9 +232,18 @@ def _listed(folder: Path) -> list[str]:
         return []
 
 
-def run_ids(root: Path) -> tuple[str, ...]:
-    """The runs under a project root, by name."""
-    return tuple(sorted(name for name in _listed(root / RUNS) if is_run_id(name)))
+def run_ids(root: Path, folder: str = RUNS) -> tuple[str, ...]:
+    """The runs under a project root, or the rehearsals, by name."""
+    return tuple(sorted(name for name in _listed(root / folder) if is_run_id(name)))
+
+
+def every_run(root: Path) -> tuple[RunDir, ...]:
+    """The runs under a project root, then the rehearsals."""
+    return tuple(
+        RunDir(root, run_id, folder)
+        for folder in (RUNS, REHEARSALS)
+        for run_id in run_ids(root, folder)
+    )
 
 
 def summaries(root: Path, pack_hash: str | None = None) -> Iterator[RunSummary]:

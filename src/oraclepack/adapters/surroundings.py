@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oraclepack.core.errors import WorldError
@@ -94,6 +94,7 @@ def _remove(path: Path) -> None:
     try:
         path.rmdir()
     except OSError:
-        import shutil  # noqa: PLC0415 - slow to import, and mostly the directory is empty
+        from oraclepack.adapters.files import remove_tree  # noqa: PLC0415 - mostly it is empty
 
-        shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(path)

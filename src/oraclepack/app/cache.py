@@ -114,10 +114,12 @@ def _how(outcome: InvocationOutcome | None) -> str:
 
 
 def _last_run(root: Path) -> RunDir:
-    runs = [run for run in list_runs(root).runs if run.foreign is None]
+    # A rehearsal only where nothing was asked for real: its calls have keys as well.
+    ours = (run for run in list_runs(root).runs if run.foreign is None)
+    runs = sorted(ours, key=lambda run: run.rehearsal)
     if not runs:
         raise UsageError("there is no run in this project", hint="run the pack first")
-    return RunDir(root, runs[0].run_id)
+    return RunDir(root, runs[0].run_id, runs[0].run_dir.rpartition("/")[0])
 
 
 def prune(

@@ -15,6 +15,7 @@ from oraclepack.app.validate import Checked, check_pack
 from oraclepack.app.verify import manner_of
 from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
+from oraclepack.core.call_settings import ENGINE
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.pack import Pack
@@ -29,12 +30,14 @@ from oraclepack.core.pipeline_report import (
 )
 from oraclepack.core.plan import Decision
 from oraclepack.core.ports import Ask
+from oraclepack.core.rehearsal import refuse_export
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.run_report import RunTold
+from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Verified
-from oraclepack.verify.pack import Recorded, verify_pack
+from oraclepack.verify.pack import Manner, Recorded, verify_pack
 
 
 class PipelineWish(msgspec.Struct, frozen=True):
@@ -44,6 +47,8 @@ class PipelineWish(msgspec.Struct, frozen=True):
     settings: Settings
     asked: Picked
     exports: tuple[Export, ...] = ()
+    allow_rehearsal: bool = False
+    """Export even what a rehearsal answered."""
 
 
 class Pipeline:
@@ -52,6 +57,8 @@ class Pipeline:
     def __init__(self, wish: PipelineWish) -> None:
         self._wish = wish
         self._settings = wish.settings
+        if wish.exports and is_rehearsal(wish.settings[ENGINE]):
+            refuse_export(allowed=wish.allow_rehearsal)
         self._stages: dict[Stage, StageTold] = {}
         self._verified: Verified | None = None
         self._work: Actionized | None = None
@@ -189,15 +196,21 @@ class Pipeline:
         }
         self._verified = verify_pack(
             msgspec.structs.replace(request.pack, steps=tuple(well)),
-            lambda name: content_at(request.root, name),
-            manner_of(self._settings),
+            lambda name: content_at(result.root, name),
+            self._manner(),
             Recorded(result.found.run.run_id, recorded),
         )
         totals = self._verified.totals
         told = f"{totals.ok} of {totals.outputs} outputs meet their contract"
         told += f", {totals.doubtful} doubtful" if totals.doubtful else ""
+        told += f"; {totals.rehearsed} rehearsed, none of them an answer" * bool(totals.rehearsed)
         status = StageStatus.OK if self._verified.ok else StageStatus.FAILED
         self._end(Stage.VERIFY, status, told)
+
+    def _manner(self) -> Manner:
+        """A rehearsal is checked for its structure; that its answers are none is only told."""
+        rehearsal = bool(self.prepared.wish.rehearsal)
+        return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
 
     def _actionize(self, result: RunResult) -> None:
         from oraclepack.app.actionize.command import (  # noqa: PLC0415 - steps do not wait for it
@@ -207,7 +220,12 @@ class Pipeline:
         )
 
         run, root = result.found.run, self.prepared.root
-        writer = Writer(root, run.path / FOLDER, undo=self._settings[rs.ROLLBACK_ON_FAILURE])
+        writer = Writer(
+            root,
+            run.path / FOLDER,
+            undo=self._settings[rs.ROLLBACK_ON_FAILURE],
+            allow_rehearsal=self._wish.allow_rehearsal,
+        )
         try:
             done = actionize_run(run.path, writer, self._wish.exports)
         except OraclePackError as trouble:

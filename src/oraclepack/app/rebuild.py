@@ -15,6 +15,7 @@ from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
 from oraclepack.core.moment import rfc3339
+from oraclepack.core.outpath import RUNS
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.secrets import Redactor
@@ -22,8 +23,9 @@ from oraclepack.core.secrets import Redactor
 
 def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
     """Rebuild one run, or all; of a damaged one nothing is touched."""
-    ids = [named_run(root, run_id).run_id] if run_id is not None else rundir.run_ids(root)
-    return Rebuilt(runs=tuple(_rebuild(root, RunDir(root, one)) for one in ids))
+    every = [RunDir(root, one) for one in rundir.run_ids(root)]
+    chosen = every if run_id is None else [named_run(root, run_id)]
+    return Rebuilt(runs=tuple(_rebuild(root, run) for run in chosen))
 
 
 def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
@@ -57,7 +59,7 @@ def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
         return _told(run, Rebuilding.EMPTY, reading, problem="it was stopped before it began")
     pack = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
-    legacy = state.has_legacy_files and _is_latest(root, run, state)
+    legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
     redactor = Redactor.of(surroundings.environment())
     write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
     notices: list[str] = []

@@ -53,8 +53,8 @@ def _damage(reading: Reading) -> str | None:
 
 
 def list_runs(root: Path) -> RunsListed:
-    """Every run of the project, the newest first."""
-    found = [listing_of(look_at(RunDir(root, run_id))) for run_id in rundir.run_ids(root)]
+    """Every run and rehearsal of the project, the newest first."""
+    found = [listing_of(look_at(run)) for run in rundir.every_run(root)]
     return RunsListed(runs=tuple(sorted(found, key=age, reverse=True)))
 
 
@@ -63,21 +63,27 @@ def show_run(root: Path, name: str) -> RunShown:
     looked = look_at(named_run(root, name))
     created = looked.state.created
     pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
-    return shown(listing_of(looked), looked.run.relative, looked.state, pack)
+    return shown(listing_of(looked), looked.state, pack)
 
 
 def named_run(root: Path, name: str) -> RunDir:
-    """The run with this name, or the only one whose name begins so."""
-    known = rundir.run_ids(root)
-    begin_so = [run_id for run_id in known if run_id.startswith(name) and name]
-    if name in known:
-        begin_so = [name]
-    if len(begin_so) == 1:
-        return RunDir(root, begin_so[0])
-    if begin_so:
-        raise UsageError(
-            f"{name} is the beginning of {len(begin_so)} runs", hint=f"one of {', '.join(begin_so)}"
-        )
+    """The run with this name, or the only one whose name begins so.
+
+    A rehearsal is `rehearsals/ID`, or just its id where no real run has that.
+    """
+    known = rundir.every_run(root)
+    for fitting in (
+        [run for run in known if run.name == name],
+        [run for run in known if name and run.name.startswith(name)],
+        [run for run in known if name and run.run_id.startswith(name)],
+    ):
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise UsageError(
+                f"{name} is the beginning of {len(fitting)} runs",
+                hint=f"one of {', '.join(run.name for run in fitting)}",
+            )
     raise UsageError(
         f"there is no run {name}", hint=f"`oraclepack runs list` shows them ({len(known)} here)"
     )
@@ -117,4 +123,6 @@ def listing_of(looked: Looked) -> RunListed:
     # Nobody of ours works on a foreign run; what its lock says is not asked.
     holder = lock.holder_of(looked.run.path) if looked.foreign is None else None
     told = None if holder is None else str(holder)
-    return listed(looked.run.run_id, looked.state, told, looked.damage, looked.foreign)
+    return listed(
+        looked.run.run_id, looked.run.relative, looked.state, told, looked.damage, looked.foreign
+    )

@@ -3,7 +3,8 @@
 Git is asked only where its index speaks of `.oraclepack`, see `adapters/ownership.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,11 +17,12 @@ from oraclepack.adapters.project import project_of, project_root
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import directed
 from oraclepack.core import run_settings as rs
+from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.foreign import foreign_run
 from oraclepack.core.manifest import RunManifest
-from oraclepack.core.outpath import RUNS
+from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
@@ -74,11 +76,15 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verifi
     path = Path(paths[0]) if paths else root / manifest.pack_path
     shown = paths[0] if paths else manifest.pack_path
     pack = _read(path, shown)
-    found = _checked(pack, root, RunDir(root, directory.resolve().name), settings)
+    found = _checked(pack, root, _run_at(root, directory.resolve()), settings)
     if pack.pack_hash == manifest.pack_hash:
         return found
     note = f"{shown} is not the text this run was made from; its contracts are those of today"
     return replace(found, warnings=(note,))
+
+
+def _run_at(root: Path, directory: Path) -> RunDir:
+    return RunDir(root, directory.name, directory.parent.relative_to(root).as_posix())
 
 
 def _project_of(run_dir: Path) -> Path:
@@ -125,12 +131,30 @@ def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> 
     where = settings.origin(rs.OUT_DIR).where if given else "the out_dir of the last command"
     if given or sent:
         pack = directed(pack, root, given or sent, where, None).pack
-    return verify_pack(pack, lambda name: content_at(root, name), manner_of(settings), recorded)
+    read: Callable[[str], Content] = partial(content_at, root)
+    if run is not None and run.folder == REHEARSALS:
+        read = _reader_of(run)
+    return verify_pack(pack, read, manner_of(settings), recorded)
+
+
+def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
+    """Reads the answers of a rehearsal where they are: nothing of it is in the project."""
+    steps = fold(rundir.examine(rehearsal).reading.events).steps.values()
+    copies = {out.declared_path: out.path for step in steps for out in step.outputs}
+
+    def read(name: str) -> Content:
+        if name not in copies:
+            return Content(trouble="missing")
+        return content_at(rehearsal.path, copies[name])
+
+    return read
 
 
 def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
     runs = sorted(rundir.summaries(root, pack_hash), key=lambda run: run.age)
-    whole = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
+    good = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
+    # What a rehearsal of an earlier version wrote tells less than any real run.
+    whole = [run for run in good if not run.rehearsal] or good
     return RunDir(root, whole[-1].run_id) if whole else None
 
 

@@ -3,6 +3,7 @@
 from oraclepack.app.cache import explain_calls
 from oraclepack.app.run.command import RunRequest, look_up
 from oraclepack.app.run.told import told_plan
+from oraclepack.app.runs import look_at
 from oraclepack.core.errors import UsageError
 from oraclepack.core.why import WhyTold
 
@@ -17,7 +18,9 @@ def why_step(request: RunRequest, step: str) -> tuple[str, WhyTold]:
         known = ", ".join(step.step_id for step in told.steps)
         raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {known}")
     planned = next(step for step in plan.steps if step.step_id == step_id)
-    state = found.state.step(step_id)
+    # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
+    last = look_at(found.run).state if request.wish.rehearsal else found.state
+    state = last.step(step_id)
     fields = {name: getattr(one, name) for name in one.__struct_fields__}
     return plan.why(step_id) or one.reason, WhyTold(
         **fields,

@@ -10,6 +10,10 @@ export_option = click.option(
     "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."
 )
 
+allow_rehearsal_option = click.option(
+    "--allow-rehearsal", is_flag=True, help="Export even what a rehearsal answered, marked as such."
+)
+
 
 def exports_named(given: tuple[str, ...]) -> tuple[Export, ...]:
     """The trackers of all `--export` options, each of which may name several."""

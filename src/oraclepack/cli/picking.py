@@ -37,6 +37,11 @@ _OPTIONS = (
     ),
     click.option("--run-all", is_flag=True, help="All steps, without picking (always so here)."),
     click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
+    click.option(
+        "--in-place",
+        is_flag=True,
+        help="With --engine rehearsal: run the steps in the project itself, not in a copy.",
+    ),
     click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
 )
 
@@ -62,6 +67,7 @@ def asked(flags: dict[str, object]) -> Picked:
         run_id=text("run_id"),
         new_run=bool(flags["new_run"]) or not flags["resume"],
         import_state=text("import_state"),
+        in_place=bool(flags.get("in_place")),
         argv=words_of_this_command(),
     )
 

@@ -7,6 +7,7 @@ the disk has its say too (`adapters/jail.py`).
 from posixpath import isabs, join, normpath
 
 RUNS, CACHE = ".oraclepack/runs", ".oraclepack/cache"
+REHEARSALS = ".oraclepack/rehearsals"
 """Under the project root: what only oraclepack itself writes."""
 
 GIT = ".git"
@@ -63,4 +64,4 @@ def guarded_place(relative: str) -> str | None:
     if GIT in names:
         return GIT
     place = "/".join(names[:2])
-    return place if place in {RUNS, CACHE} else None
+    return place if place in {RUNS, CACHE, REHEARSALS} else None

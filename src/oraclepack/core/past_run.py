@@ -7,8 +7,10 @@ import msgspec
 
 from oraclepack.core.foreign import Foreign
 from oraclepack.core.manifest import RunManifest, StepEntry, run_manifest, steps_manifest
+from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
+from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, Session
 
 
@@ -32,6 +34,10 @@ class RunListed(msgspec.Struct, frozen=True, kw_only=True):
     """Where and why its journal stops making sense; the rest is from before that place."""
     foreign: str | None = None
     """Why it cannot be proven to be ours; what it says is shown, and never acted upon."""
+    rehearsal: bool = False
+    """Its answers are oraclepack's own: no model was asked."""
+    run_dir: str = ""
+    """Relative to the project root."""
 
 
 class RunsListed(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +64,7 @@ class RunShown(msgspec.Struct, frozen=True, kw_only=True):
 
 def listed(
     run_id: str,
+    run_dir: str,
     state: RunState,
     holder: str | None,
     damage: str | None,
@@ -79,6 +86,9 @@ def listed(
         holder=holder,
         damage=damage,
         foreign=foreign.reason if foreign else None,
+        rehearsal=run_dir.startswith(REHEARSALS)
+        or (created is not None and is_rehearsal(created.engine)),
+        run_dir=run_dir,
     )
 
 
@@ -87,12 +97,12 @@ def age(run: RunListed) -> tuple[str, str]:
     return (run.created_at or run.run_id, run.run_id)
 
 
-def shown(run: RunListed, run_dir: str, state: RunState, pack: Pack | None) -> RunShown:
+def shown(run: RunListed, state: RunState, pack: Pack | None) -> RunShown:
     steps = steps_manifest(pack, state).steps
     held = run.holder is not None
     return RunShown(
         run=run,
-        run_dir=run_dir,
+        run_dir=run.run_dir,
         manifest=run_manifest(state),
         steps=tuple(_step(entry, state, held=held) for entry in steps),
     )

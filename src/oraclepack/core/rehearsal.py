@@ -1,5 +1,6 @@
-"""Rehearsed answers: the line that marks one, and how one is recognised."""
+"""Rehearsed answers: the line that marks one, how one is recognised, what they are not for."""
 
+from oraclepack.core.errors import UsageError
 from oraclepack.core.sections import numbered
 
 NOTICE = "This is a rehearsal: no model was asked, and nothing here is an answer."
@@ -17,3 +18,12 @@ def is_rehearsed(text: str) -> bool:
         return True
     lines = numbered(text.splitlines())
     return any(not block and line.strip() == NOTICE for _, line, block in lines)
+
+
+def refuse_export(*, allowed: bool) -> None:
+    """What a rehearsal made up is not for a tracker, unless somebody says so."""
+    if not allowed:
+        raise UsageError(
+            "--export: these answers come from a rehearsal, in which no model was asked",
+            hint="leave --export out, or add --allow-rehearsal to export them marked as such",
+        )

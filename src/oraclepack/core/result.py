@@ -90,6 +90,8 @@ class OutputFailure(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     missing_sections: tuple[str, ...] = ()
     io_error: str | None = None
+    reason: str | None = None
+    """`unreadable`, `sections`, or `rehearsal`; null in the records of older versions."""
 
 
 class OutputDoubt(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,9 +2,15 @@
 
 import msgspec
 
+from oraclepack.core.call_settings import REHEARSAL as REHEARSED
 
-def lack_of(io_error: str | None, missing_sections: tuple[str, ...]) -> str:
+
+def lack_of(
+    io_error: str | None, missing_sections: tuple[str, ...], reason: str | None = None
+) -> str:
     """What an output lacks, in words."""
+    if reason == REHEARSED:
+        return "a rehearsed answer: no model was asked"
     return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing_sections)}"
 
 
@@ -16,11 +22,13 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     contract: str
     missing_sections: tuple[str, ...] = ()
     io_error: str | None = None
+    reason: str | None = None
+    """`unreadable`, `sections`, or `rehearsal`: oraclepack wrote it, no model did."""
 
     @property
     def lack(self) -> str:
         """What is wrong, in words: a file that cannot be read, or the sections it misses."""
-        return lack_of(self.io_error, self.missing_sections)
+        return lack_of(self.io_error, self.missing_sections, self.reason)
 
     @property
     def line(self) -> str:
@@ -81,6 +89,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Outputs of steps that the run skipped: nobody owes them."""
     accepted: int = 0
     """Those among `ok` that a person took as they are."""
+    rehearsed: int = 0
+    """Outputs that a rehearsal wrote; they count as failed except in a rehearsal itself."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):

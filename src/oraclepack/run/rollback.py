@@ -15,7 +15,7 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
-from oraclepack.core.outpath import CACHE, RUNS
+from oraclepack.core.outpath import CACHE, REHEARSALS, RUNS
 from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.runstate import FileEvent, RunState, path_of
@@ -129,7 +129,7 @@ def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None
         return "it is a result of Task Master"
     if _PRD.fullmatch(names[-1]):
         return "it is the PRD"
-    if "/".join(names[:2]) in {RUNS, CACHE}:
+    if "/".join(names[:2]) in {RUNS, CACHE, REHEARSALS}:
         return f"it lies in {'/'.join(names[:2])}"
     if pack_path and place in all_file_names(pack_path):
         return "it tells the state of the run"

@@ -2,6 +2,7 @@
 
 from oraclepack.core.content import Content
 from oraclepack.core.contract import OutputContract
+from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import OutputFailure
 from oraclepack.core.sections import missing_sections
 
@@ -9,16 +10,26 @@ _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 
 
 def check_output(
-    contract: OutputContract, content: Content, *, require_headings: bool = False
+    contract: OutputContract,
+    content: Content,
+    *,
+    require_headings: bool = False,
+    rehearsal: bool = False,
 ) -> OutputFailure | None:
-    """What an output lacks; a missing, unreadable or empty file is another fault than its text."""
+    """What an output lacks; a missing, unreadable or empty file is another fault than its text.
+
+    A rehearsed answer is none, whatever its sections, unless it is a `rehearsal` that is checked.
+    """
     if content.data is None:
-        return _failure(contract, io_error=content.trouble or "missing")
+        return _failure(contract, "unreadable", io_error=content.trouble or "missing")
     text = content.data.decode("utf-8", "replace")
     if is_blank(text):
-        return _failure(contract, io_error="empty")
+        return _failure(contract, "unreadable", io_error="empty")
     missing = missing_sections(text, contract.sections, require_headings=require_headings)
-    return _failure(contract, missing=tuple(map(str, missing))) if missing else None
+    lacking = tuple(map(str, missing))
+    if not rehearsal and is_rehearsed(text):
+        return _failure(contract, "rehearsal", missing=lacking)
+    return _failure(contract, "sections", missing=lacking) if lacking else None
 
 
 def is_blank(text: str) -> bool:
@@ -27,8 +38,16 @@ def is_blank(text: str) -> bool:
 
 
 def _failure(
-    contract: OutputContract, *, missing: tuple[str, ...] = (), io_error: str | None = None
+    contract: OutputContract,
+    reason: str,
+    *,
+    missing: tuple[str, ...] = (),
+    io_error: str | None = None,
 ) -> OutputFailure:
     return OutputFailure(
-        path=contract.path, contract=contract.kind, missing_sections=missing, io_error=io_error
+        path=contract.path,
+        contract=contract.kind,
+        missing_sections=missing,
+        io_error=io_error,
+        reason=reason,
     )

@@ -10,6 +10,7 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.journal import OutputRevised
 from oraclepack.core.pack import Pack
+from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import OutputDoubt, OutputFailure, Verification
 from oraclepack.core.step import Output, Step
 from oraclepack.core.verified import Accepted, Doubt, Failed, Totals, Unresolved, Verified
@@ -29,6 +30,8 @@ class Manner(msgspec.Struct, frozen=True):
     require_headings: bool = False
     strict: bool = False
     """A doubt is a failure too."""
+    rehearsal: bool = False
+    """What is checked is a rehearsal: its answers need only have the structure of one."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -46,6 +49,7 @@ class Recorded(msgspec.Struct, frozen=True):
 class _Found(msgspec.Struct):
     outputs: int = 0
     skipped: int = 0
+    rehearsed: int = 0
     failures: list[Failed] = msgspec.field(default_factory=list)
     doubts: list[Doubt] = msgspec.field(default_factory=list)
     unresolved: list[Unresolved] = msgspec.field(default_factory=list)
@@ -78,6 +82,7 @@ def verify_pack(
             unresolved=len(found.unresolved),
             skipped=found.skipped,
             accepted=len(found.accepted),
+            rehearsed=found.rehearsed,
         ),
         ok=not bad,
     )
@@ -103,6 +108,7 @@ def verify_step(
                 contract=one.contract,
                 missing_sections=one.missing_sections,
                 io_error=one.io_error,
+                reason=one.reason,
             )
             for one in found.failures
         ),
@@ -161,7 +167,12 @@ def _check(
     manner: Manner,
     found: _Found,
 ) -> None:
-    failure = check_output(contract, content, require_headings=manner.require_headings)
+    failure = check_output(
+        contract,
+        content,
+        require_headings=manner.require_headings,
+        rehearsal=manner.rehearsal,
+    )
     if failure is not None:
         found.failures.append(
             Failed(
@@ -170,11 +181,13 @@ def _check(
                 contract=failure.contract,
                 missing_sections=failure.missing_sections,
                 io_error=failure.io_error,
+                reason=failure.reason,
             )
         )
     text = (content.data or b"").decode("utf-8", "replace")
     if is_blank(text):
         return
+    found.rehearsed += is_rehearsed(text)
     call = output.call if output else None
     prompt = step.calls[call].prompt if call is not None else None
     found.doubts.extend(
@@ -201,4 +214,5 @@ def summed(totals: Iterable[Totals]) -> Totals:
         unresolved=sum(one.unresolved for one in listed),
         skipped=sum(one.skipped for one in listed),
         accepted=sum(one.accepted for one in listed),
+        rehearsed=sum(one.rehearsed for one in listed),
     )

@@ -36,7 +36,8 @@ def test_eighty_calls_have_eighty_keys(tmp_path: Path, zygote: Zygote) -> None:
     assert len(calls) == 80
     assert len({call["key"] for call in calls if call["key"]}) == 80
     assert {call["provider"] for call in calls} == {"rehearsal"}
-    assert len(list((project.root / "answers/grouped").glob("*.md"))) == 80
+    assert len(list((project.run_dir / "outputs").glob("*.md"))) == 80
+    assert not (project.root / "answers").exists()
     assert project.oracle.calls == []
 
 
@@ -46,24 +47,35 @@ def _without_oracle(project: Project) -> str:
 
 def test_a_rehearsal_settles_nothing_for_a_real_run(project: Project) -> None:
     rehearsed = project.run(*REHEARSAL)
-    (first,) = project.run_dirs
     real = project.run()
 
     assert (rehearsed.code, real.code) == (0, 0)
     assert real.data["continued"] is False
     assert len(project.oracle.calls) == 1
     assert "rehearsal" not in (project.root / "out/1.md").read_text()
-    engines = {path.name: manifest(path)["engine"] for path in project.run_dirs}
-    assert engines[first.name] == "rehearsal"
-    assert sorted(engines.values()) == ["pack", "rehearsal"]
+    assert [manifest(path)["engine"] for path in project.run_dirs] == ["pack"]
+    assert [manifest(path)["engine"] for path in project.rehearsals] == ["rehearsal"]
 
 
-def test_each_kind_goes_on_with_its_own(project: Project) -> None:
-    for words in (REHEARSAL, (), REHEARSAL, ()):
-        assert project.run(*words).code == 0
+def test_a_real_run_continues_and_a_rehearsal_starts_over(project: Project) -> None:
+    ran = [project.run(*words) for words in (REHEARSAL, (), REHEARSAL, ())]
 
-    assert len(project.run_dirs) == 2
+    assert [one.code for one in ran] == [0] * 4
+    assert [one.data["continued"] for one in ran] == [False, False, False, True]
+    assert [one.data["completed_steps"] for one in ran] == [["01"], ["01"], ["01"], []]
+    assert (len(project.run_dirs), len(project.rehearsals)) == (1, 1)
     assert len(project.oracle.calls) == 1
+
+
+def test_a_rehearsal_leaves_nothing_but_its_own_directory(project: Project) -> None:
+    before = sorted(path.name for path in project.root.iterdir())
+
+    project.run(*REHEARSAL)
+
+    assert sorted(path.name for path in project.root.iterdir()) == sorted([*before, ".oraclepack"])
+    assert [path.name for path in (project.root / ".oraclepack").iterdir() if path.is_dir()] == [
+        "rehearsals"
+    ]
 
 
 def test_a_rehearsed_answer_is_not_cached(project: Project) -> None:
@@ -71,16 +83,27 @@ def test_a_rehearsed_answer_is_not_cached(project: Project) -> None:
 
     assert list((project.root / ".oraclepack").glob("cache/*")) == []
     assert [one.cache for one in outcomes(project)] == ["off"]
-    assert "rehearsal" in (project.root / "out/1.md").read_text()
+    assert "rehearsal" in (project.run_dir / "outputs/01-1.md").read_text()
+    assert not (project.root / "out").exists()
 
 
-def test_a_run_of_the_other_kind_cannot_be_named(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("words", "prefix", "told"),
+    [
+        pytest.param((), "rehearsals/", "is a rehearsal, and this is a real run", id="a real run"),
+        pytest.param((), "", "there is no run", id="a real run, by the bare id"),
+        pytest.param(REHEARSAL, "rehearsals/", "always starts over", id="a rehearsal"),
+    ],
+)
+def test_no_command_continues_a_rehearsal(
+    project: Project, words: tuple[str, ...], prefix: str, told: str
+) -> None:
     project.run(*REHEARSAL)
 
-    ran = project.run("--run-id", project.run_dir.name)
+    ran = project.run("--run-id", f"{prefix}{project.run_dir.name}", *words)
 
     assert ran.code == 2
-    assert "is a rehearsal, and this is a real run" in ran.envelope["error"]["message"]
+    assert told in ran.envelope["error"]["message"]
 
 
 def test_argv_is_checked_as_the_real_tool_does(tmp_path: Path, zygote: Zygote) -> None:

@@ -154,8 +154,13 @@ class Project:
         return sorted((self.root / ".oraclepack/runs").glob("*"))
 
     @property
+    def rehearsals(self) -> list[Path]:
+        return sorted((self.root / ".oraclepack/rehearsals").glob("*"))
+
+    @property
     def run_dir(self) -> Path:
-        (only,) = self.run_dirs
+        """The only run, or the only rehearsal where nothing was run for real."""
+        (only,) = self.run_dirs or self.rehearsals
         return only
 
     @property

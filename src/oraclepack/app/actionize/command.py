@@ -25,6 +25,7 @@ from oraclepack.core.carried import Carried
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import LockedError, UsageError
 from oraclepack.core.moment import rfc3339
+from oraclepack.core.rehearsal import refuse_export
 
 FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"
@@ -40,6 +41,8 @@ class Request(msgspec.Struct, frozen=True):
     out_dir: str = ""
     exports: tuple[Export, ...] = ()
     rollback_on_failure: bool = False
+    allow_rehearsal: bool = False
+    """Export even what a rehearsal answered."""
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -59,15 +62,22 @@ def actionize_request(request: Request, root: Path) -> Done:
     if request.answers:
         source = Path(request.answers)
         loaded = from_directory(source, Path(request.pack), root)
-        writer = Writer(root, _place(request, source), undo=request.rollback_on_failure)
-        return _done(loaded, writer, request.exports)
+        return _done(loaded, _writer(request, root, source), request.exports)
     source = Path(request.run_dir)
     if not source.is_dir():
         raise UsageError(f"--run-dir {source}: no such directory")
-    writer = Writer(root, _place(request, source), undo=request.rollback_on_failure)
     refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
-        return _done(from_run(source, root), writer, request.exports)
+        return _done(from_run(source, root), _writer(request, root, source), request.exports)
+
+
+def _writer(request: Request, root: Path, source: Path) -> "Writer":
+    return Writer(
+        root,
+        _place(request, source),
+        undo=request.rollback_on_failure,
+        allow_rehearsal=request.allow_rehearsal,
+    )
 
 
 def actionize_run(run_dir: Path, writer: "Writer", exports: Sequence[Export] = ()) -> Done:
@@ -83,6 +93,8 @@ def _done(loaded: Loaded, writer: "Writer", exports: Iterable[Export]) -> Done:
     place = writer.place
     # An export that was made before would otherwise go stale beside a new backlog.
     wanted = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
+    if wanted and loaded.answers.rehearsal:
+        refuse_export(allowed=writer.allow_rehearsal)
     work = actionize(loaded.answers, wanted, earlier_backlog(place))
     carried, written = writer.write(work.artifacts)
     return Done(told(loaded.answers, work, place, carried, written), work, loaded.warnings)
@@ -97,10 +109,13 @@ def earlier_backlog(place: Path) -> str:
 class Writer:
     """Puts artifacts into one place, and takes them back if wished."""
 
-    def __init__(self, root: Path, place: Path, *, undo: bool = False) -> None:
+    def __init__(
+        self, root: Path, place: Path, *, undo: bool = False, allow_rehearsal: bool = False
+    ) -> None:
         refuse_link_out(root, place)
         self.root = root
         self.place = place
+        self.allow_rehearsal = allow_rehearsal
         self._transaction = Transaction(root, "actionize", undo=undo)
 
     def write(self, artifacts: Iterable[Artifact]) -> tuple[Carried, tuple[WrittenArtifact, ...]]:

@@ -1,6 +1,6 @@
 """Answers from a run directory, or from a plain directory and its pack."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from oraclepack.core.manifest import (
     with_words_of,
 )
 from oraclepack.core.pack import Pack
+from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, fold
@@ -78,7 +79,9 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> Loaded:
     extra = [path.name for step in sorted(set(found) - known) for path in found[step]]
     warnings = tuple(f"{name} belongs to no step of the pack and was left out" for name in extra)
     name = pack_path.name
-    return Loaded(PackAnswers(pack.pack_hash, tuple(steps), pack_name=name), warnings)
+    made = tuple(steps)
+    loaded = PackAnswers(pack.pack_hash, made, pack_name=name, rehearsal=_rehearsed(made))
+    return Loaded(loaded, warnings)
 
 
 def from_run(directory: Path, root: Path) -> Loaded:
@@ -99,7 +102,7 @@ def from_run(directory: Path, root: Path) -> Loaded:
         steps,
         run.pack_id,
         PurePosixPath(run.pack_path).name,
-        rehearsal=is_rehearsal(run.engine),
+        rehearsal=is_rehearsal(run.engine) or _rehearsed(steps),
     )
     return Loaded(answers, (*warnings, *reader.warnings))
 
@@ -111,6 +114,11 @@ def refuse_foreign(directory: Path) -> Reading:
         other = "--answers DIR --pack PACK reads answers of any origin"
         raise foreign_run(directory.name, examined.foreign, other)
     return examined.reading
+
+
+def _rehearsed(steps: Iterable[AnsweredStep]) -> bool:
+    """Some answer is a rehearsed one, whoever put it there."""
+    return any(is_rehearsed(part.text) for step in steps for part in step.parts)
 
 
 def _state(directory: Path) -> RunState:

@@ -16,7 +16,7 @@ from oraclepack.app.calls.prepared import (
     promised,
     surroundings_of,
 )
-from oraclepack.app.calls.rehearsal import rehearse, rehearse_other
+from oraclepack.app.calls.rehearsal import refused_replacing, rehearse, rehearse_other
 from oraclepack.app.calls.store import find_stored, is_held_back
 from oraclepack.app.calls.unmet import PaidAnswer, accepted_answer, paid_answer
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
@@ -88,6 +88,8 @@ class _Answering:
         paths = check_paths(world, call, parsed)
         if isinstance(paths, Refused):
             return self._refuse(paths, provider)
+        if (kept := refused_replacing(world, paths)) is not None:
+            return self._refuse(kept, provider)
         keep_older(world, call, paths)
         if world.options.rehearsal:
             return rehearse_other(world, call, shim, parsed, paths)
@@ -130,6 +132,8 @@ class _Answering:
         said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
         question = read_question(parsed, argv, said.decode("utf-8", "replace"))
         outputs = promised(world, call, question)
+        if not isinstance(outputs, Refused):
+            outputs = refused_replacing(world, (*paths, *outputs)) or outputs
         if isinstance(outputs, Refused):
             return self._refuse(outputs, None)
         keep_older(world, call, (*paths, *outputs))

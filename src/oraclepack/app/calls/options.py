@@ -16,6 +16,8 @@ class CallOptions(msgspec.Struct, frozen=True):
 
     overrides: Overrides = msgspec.field(default_factory=Overrides)
     rehearsal: bool = False
+    in_place: bool = False
+    """A rehearsal in the project itself, where a real answer must not be replaced."""
     use_cache: bool = True
     refresh: bool = False
     """Ask again, once per question, whatever the cache has."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from oraclepack.adapters import files
 from oraclepack.adapters.attached import kind_of, list_files, read_attached
-from oraclepack.adapters.jail import Allowed
+from oraclepack.adapters.jail import Allowed, Refused
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
@@ -15,6 +16,7 @@ from oraclepack.core.flags import Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import StepError
 from oraclepack.core.sections import Section
 from oraclepack.intercept.attachments import is_plain, only_plain
@@ -81,6 +83,15 @@ def _answer(
     if not prepared.outputs:
         answer = rehearsed_answer(question, texts, _printed_sections(world, prepared.call))
         shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
+
+
+def refused_replacing(world: CallWorld, paths: Sequence[Allowed]) -> Refused | None:
+    """The first path where a rehearsal in the project itself would replace a real file."""
+    for path in paths if world.options.rehearsal and world.options.in_place else ():
+        data = files.read(path.path) if path.path.is_file() else None
+        if data is not None and not is_rehearsed(data.decode("utf-8", "replace")):
+            return Refused(path.relative, "it is there and is not a rehearsed answer")
+    return None
 
 
 def rehearse_other(

@@ -1,8 +1,11 @@
 """The use case behind `run`: everything between reading the pack and the last word."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +22,7 @@ from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
+from oraclepack.core.call_settings import ENGINE, REHEARSAL
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.ports import Clock
@@ -28,6 +32,9 @@ from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.selection import Selection
+
+if TYPE_CHECKING:
+    from oraclepack.adapters.project_copy import CopyPlan
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -39,6 +46,8 @@ class RunResult(msgspec.Struct, frozen=True):
     told: RunReply
     completion: Completion
     exit_code: int
+    root: Path
+    """Where the steps ran: the project, or the copy of a rehearsal while that lasts."""
 
 
 class After(msgspec.Struct, frozen=True):
@@ -111,6 +120,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     older = _older_state(request, found)
     if planned.refusal is not None and older is None:
         raise planned.refusal.error()
+    copied = _plan_workplace(request, planned)
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         caught = stack.enter_context(stopping_on_signals(stop))
@@ -143,6 +153,8 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         enter(request, found, record, name)
         # Only now that the journal names it: whoever continues can remove it.
         session.private = stack.enter_context(surroundings.private_directory(name))
+        if request.wish.rehearsal:
+            _enter_workplace(session, copied)
         if not untouched:
             now = _look(request, found.run, record.state)
             planned = plan_run(request, record.state, now)
@@ -150,6 +162,21 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
                 raise planned.refusal.error()
         _carry_out(session, planned)
         return _end(request, session, found, planned, caught)
+
+
+def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
+    """What a rehearsal copies to run in; raises what stands against it before it begins."""
+    if not request.wish.rehearsal:
+        return None
+    from oraclepack.app.run.rehearsing import plan_workplace  # noqa: PLC0415 - seldom
+
+    return plan_workplace(request, planned)
+
+
+def _enter_workplace(session: Session, copied: CopyPlan | None) -> None:
+    from oraclepack.app.run.rehearsing import enter_workplace  # noqa: PLC0415 - seldom
+
+    enter_workplace(session, copied)
 
 
 def _older_state(request: RunRequest, found: Found) -> Callable[[Session], None] | None:
@@ -216,6 +243,9 @@ def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, pla
 def _environment(options: RunOptions) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
     inherited = surroundings.inherited()
+    if options.answered:
+        # A step may call oraclepack itself; what that runs is a rehearsal too.
+        inherited |= {ENGINE.variable: REHEARSAL}
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
 
 
@@ -287,7 +317,7 @@ def _end(
     code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
     after = After(code, failed=told.is_unfinished)
     if request.then is not None:
-        after = request.then(RunResult(found, planned, before, told, figures, code))
+        after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
     if after.failed and request.options.rollback_on_failure:
         from oraclepack.app.run.rollback import roll_back  # noqa: PLC0415 - seldom
 
@@ -302,4 +332,4 @@ def _end(
     took = (session.clock.monotonic_ns() - session.began) // 1_000_000
     ended = j.SessionFinished(exit_code=code, rollback=told.rollback_status, duration_ms=took)
     record.append(ended)
-    return RunResult(found, planned, record.state, told, figures, code)
+    return RunResult(found, planned, record.state, told, figures, code, session.root)

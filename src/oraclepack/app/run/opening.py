@@ -22,7 +22,7 @@ from oraclepack.core.errors import (
 )
 from oraclepack.core.foreign import ForeignError, foreign_run
 from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE, RUNS
+from oraclepack.core.outpath import CACHE, REHEARSALS, RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Clock
 from oraclepack.core.runid import (
@@ -30,7 +30,6 @@ from oraclepack.core.runid import (
     choose_run,
     free_run_id,
     is_rehearsal,
-    is_run_id,
     pack_id,
 )
 from oraclepack.core.runstate import EMPTY, RunState, fold
@@ -42,6 +41,9 @@ _MOVING = frozenset(
     | {"pull", "rebase", "reset", "revert", "switch"}
 )
 """What git calls the commands that may leave HEAD elsewhere."""
+
+IN_PLACE = "in_place"
+"""What a rehearsal in the project itself is called among the settings it records."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -62,6 +64,8 @@ class Wish(msgspec.Struct, frozen=True):
     new_run: bool = False
     rehearsal: bool | None = None
     """Whether it is to be a rehearsal; None takes what there is."""
+    in_place: bool = False
+    """A rehearsal whose steps run in the project itself."""
     legacy_files: bool = True
     observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
 
@@ -71,6 +75,8 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
     tree = _where(root)
     today = clock.now().astimezone().date().isoformat()
     name = pack_id(pack.path, pack.pack_hash, tree.sha, today)
+    if wish.rehearsal:
+        return _rehearsal(root, wish, tree, name)
     if wish.run_id is not None:
         return _named(root, pack, wish, tree)
     if not wish.new_run:
@@ -112,7 +118,34 @@ def _refuse_foreign_place(run: RunDir) -> None:
     """A new run is not made behind a link, or in a folder that git brings."""
     foreign = foreign_folder(run.root, run.relative)
     if foreign is not None:
-        raise ForeignError(f"no run can be kept in {RUNS}: {foreign.reason}", hint=foreign.way_out)
+        raise ForeignError(
+            f"no run can be kept in {run.folder}: {foreign.reason}", hint=foreign.way_out
+        )
+
+
+def _rehearsal(root: Path, wish: Wish, tree: git.WorkTree, name: str) -> Found:
+    """A rehearsal starts over; one that changed the project itself is kept, so is its record."""
+    if wish.run_id is not None:
+        raise UsageError(
+            "--run-id: a rehearsal always starts over, and continues no run",
+            hint="leave --run-id out, or drop --engine rehearsal",
+        )
+    known = rundir.run_ids(root, REHEARSALS)
+    taken = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
+    run = RunDir(root, free_run_id(name, taken), REHEARSALS)
+    _refuse_foreign_place(run)
+    return Found(run, EMPTY, tree, is_new=True, reason="a rehearsal starts over")
+
+
+def _stays(rehearsal: RunDir) -> bool:
+    """Whether a rehearsal is not to be replaced: it is not ours, or it changed the project."""
+    try:
+        examined = rundir.examine(rehearsal)
+    except InputError:
+        return False
+    created = fold(examined.reading.events).created
+    in_place = created is not None and bool(created.settings.get(IN_PLACE))
+    return in_place or examined.foreign is not None
 
 
 def _where(root: Path) -> git.WorkTree:
@@ -156,11 +189,17 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
     if isinstance(held, lock.Holder):
         raise LockedError(
             f"run {found.run.run_id} is in use by {held}",
-            hint="wait for it to end, or start another one with --new-run",
+            hint="wait for it to end"
+            + ("" if wish.rehearsal else ", or start another one with --new-run"),
         )
     with held:
-        was_killed = found.state.is_open or not found.state.sessions
-        found.run.sweep(*(_written_to(found.run.root, pack) if was_killed else ()))
+        if wish.rehearsal:
+            from oraclepack.app.run.rehearsing import start_over  # noqa: PLC0415 - seldom
+
+            start_over(found.run)
+        else:
+            was_killed = found.state.is_open or not found.state.sessions
+            found.run.sweep(*(_written_to(found.run.root, pack) if was_killed else ()))
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
         if wish.new_run and found.is_new and file.state.created is not None:
@@ -169,7 +208,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
                 f"another command began run {found.run.run_id} at the same moment",
                 hint="give the command again",
             )
-        legacy = wish.legacy_files
+        legacy = wish.legacy_files and found.run.folder == RUNS
         recorder = Recorder(file, found.run, pack, legacy=legacy, observers=wish.observers)
         try:
             with recorder:
@@ -206,13 +245,13 @@ def _moves_head(command: Command) -> bool:
 
 
 def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
-    known, run_id = rundir.run_ids(root), wish.run_id or ""
-    if not is_run_id(run_id) or run_id not in known:
+    known, run_id = rundir.every_run(root), wish.run_id or ""
+    run = next((one for one in known if one.name == run_id), None)
+    if run is None:
         raise UsageError(
             f"--run-id: there is no run {run_id}",
             hint=f"`oraclepack runs list` shows them ({len(known)} here)",
         )
-    run = RunDir(root, run_id)
     state = _state(run)
     if state.created is not None and state.created.pack_hash != pack.pack_hash:
         raise UsageError(
@@ -224,15 +263,13 @@ def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
 
 
 def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
-    """Rehearsed answers must not pass for real ones, nor the other way round."""
+    """A real run must not take rehearsed answers for its own."""
     if state.created is None or wish.rehearsal is None:
         return
-    was = is_rehearsal(state.created.engine)
-    if was != wish.rehearsal:
-        kinds = ("a real run", "a rehearsal")
+    if is_rehearsal(state.created.engine):
         raise UsageError(
-            f"--run-id: run {run_id} is {kinds[was]}, and this is {kinds[wish.rehearsal]}",
-            hint="leave --run-id out, or " + ("add" if was else "drop") + " --engine rehearsal",
+            f"--run-id: run {run_id} is a rehearsal, and this is a real run",
+            hint="leave --run-id out, or add --engine rehearsal to rehearse anew",
         )
 
 

@@ -57,4 +57,10 @@ class RunOptions(msgspec.Struct, frozen=True):
 
 def manner_of(options: RunOptions) -> Manner:
     """How strictly outputs are judged."""
-    return Manner(options.chunks, options.contracts, options.require_headings, options.strict)
+    return Manner(
+        options.chunks,
+        options.contracts,
+        options.require_headings,
+        options.strict,
+        rehearsal=bool(options.answered),
+    )

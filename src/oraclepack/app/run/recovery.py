@@ -14,19 +14,16 @@ from oraclepack.core import journal as j
 from oraclepack.core.attempt import Started
 from oraclepack.core.call import ORACLE
 from oraclepack.core.result import Process, Status
+from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
 from oraclepack.run.rollback import is_unfinished
 
 
 def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
     """Bring the run into a state from which a command can start; whether that changed files."""
-    for step_id, step in sorted(record.state.steps.items()):
-        if step.status is Status.RUNNING:
-            _end(record, step_id, step.process, step.token)
-            for process in _agents(step):
-                _end(record, step_id, process, None)
-    if record.state.prelude_process is not None:
-        _end(record, None, record.state.prelude_process, record.state.prelude_process.token)
+    for step_id, names in end_processes(record.state):
+        message = f"left over from a killed command and ended: {names}"
+        record.append(j.Warned(step=step_id, code="orphans", message=message))
     recover_change(root, run, record)
     surroundings.forget_private(record.state.sessions[-1].started.private or "")
     if is_unfinished(record.state):
@@ -35,6 +32,20 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
         record.append(j.Warned(code="rollback", message=message))
         return True
     return False
+
+
+def end_processes(state: RunState) -> list[tuple[str | None, str]]:
+    """End what still runs of a killed command: the step (None is the prelude), and what it was."""
+    prelude = state.prelude_process
+    left: list[tuple[str | None, Process | None, str | None]] = []
+    if prelude is not None:
+        left.append((None, prelude, prelude.token))
+    for step_id, step in sorted(state.steps.items()):
+        if step.status is Status.RUNNING:
+            left.append((step_id, step.process, step.token))
+            left += [(step_id, process, None) for process in _agents(step)]
+    ended = ((step_id, _ended(process, token)) for step_id, process, token in left)
+    return [(step_id, names) for step_id, names in ended if names]
 
 
 def _agents(step: StepState) -> Iterator[Process]:
@@ -49,11 +60,11 @@ def _agents(step: StepState) -> Iterator[Process]:
             yield intent.process
 
 
-def _end(record: Recorder, step_id: str | None, process: Process | None, token: str | None) -> None:
-    """End what still runs of a step whose runner was killed."""
+def _ended(process: Process | None, token: str | None) -> str:
+    """End what still runs of a step whose runner was killed; which processes those were."""
     # Without a process there is only the mark to go by, and only /proc shows it.
     if process is None and (token is None or not has_proc()):
-        return
+        return ""
     started = Started(
         pid=process.pid if process else 0,
         pgid=(process.pgid if process else None) or 0,
@@ -61,7 +72,4 @@ def _end(record: Recorder, step_id: str | None, process: Process | None, token: 
         token=token or "",
     )
     left = end_leftovers(started, Patience())
-    if left:
-        names = ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in left)
-        message = f"left over from a killed command and ended: {names}"
-        record.append(j.Warned(step=step_id, code="orphans", message=message))
+    return ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in left)

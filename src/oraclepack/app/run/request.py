@@ -13,7 +13,7 @@ from oraclepack.adapters import surroundings
 from oraclepack.adapters.programs import named_program
 from oraclepack.app.reading import Directed, directed
 from oraclepack.app.run.command import RunRequest
-from oraclepack.app.run.opening import Wish
+from oraclepack.app.run.opening import IN_PLACE, Wish
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
 from oraclepack.core import call_settings as cs
@@ -50,6 +50,7 @@ class Picked(msgspec.Struct, frozen=True):
     run_id: str | None = None
     new_run: bool = False
     import_state: str | None = None
+    in_place: bool = False
     argv: tuple[str, ...] = msgspec.field(default_factory=tuple)
 
 
@@ -62,6 +63,12 @@ def request_for(
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
     root = Path(settings.root)
+    rehearsal = is_rehearsal(settings[cs.ENGINE])
+    if asked.in_place and not rehearsal:
+        raise UsageError(
+            "--in-place is about rehearsals, and this is a real run",
+            hint="leave it out, or add --engine rehearsal",
+        )
     out_dir, where = settings[rs.OUT_DIR], settings.origin(rs.OUT_DIR).where
     sent = directed(pack, root, out_dir, where) if out_dir else Directed(pack, "", is_used=False)
     literal = "has no effect: the pack never says $out_dir, its paths are literal"
@@ -80,25 +87,26 @@ def request_for(
             refresh=settings[cs.REFRESH],
         ),
         options=msgspec.structs.replace(
-            _options(settings, pack, ask), out_dir=sent.out_dir, makes_out_dir=sent.is_used
+            _options(settings, pack, asked, ask), out_dir=sent.out_dir, makes_out_dir=sent.is_used
         ),
         notes=(f"{where} {out_dir} {literal}",) if out_dir and not sent.is_used else (),
         wish=Wish(
             run_id=asked.run_id,
             new_run=asked.new_run,
-            rehearsal=is_rehearsal(settings[cs.ENGINE]),
-            legacy_files=settings[rs.LEGACY_FILES],
+            rehearsal=rehearsal,
+            in_place=asked.in_place,
+            legacy_files=settings[rs.LEGACY_FILES] and not rehearsal,
             observers=observers,
         ),
         argv=tuple(redactor.clean(word) for word in asked.argv),
-        settings=_recorded(settings),
+        settings=_recorded(settings) | ({IN_PLACE: True} if asked.in_place else {}),
         import_state=Path(asked.import_state) if asked.import_state else None,
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
     )
 
 
-def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
+def _options(settings: Settings, pack: Pack, asked: Picked, ask: Ask | None) -> RunOptions:
     policy = on_failure(
         keep_going=_given(settings, rs.KEEP_GOING),
         stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
@@ -124,7 +132,7 @@ def _options(settings: Settings, pack: Pack, ask: Ask | None) -> RunOptions:
         answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
         # A rehearsal asks nobody, so that a file that is missing costs nothing.
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
-        calls=_calls(settings, pack, can_ask=ask is not None),
+        calls=_calls(settings, pack, can_ask=ask is not None, in_place=asked.in_place),
         refresh=settings[cs.REFRESH],
         oracle_bin=_oracle(settings),
         ask=ask,
@@ -152,13 +160,16 @@ def _accepted_share(settings: Settings) -> float:
     return settings[rs.MIN_COMPLETION] if settings[rs.CI] or is_flag else 1.0
 
 
-def _calls(settings: Settings, pack: Pack, *, can_ask: bool) -> Callable[[], CallOptions]:
+def _calls(
+    settings: Settings, pack: Pack, *, can_ask: bool, in_place: bool
+) -> Callable[[], CallOptions]:
     """How calls are made, worked out late; but a mistake in what somebody asked is told now."""
 
     def work_out() -> CallOptions:
         from oraclepack.app.run.call_options import call_options  # noqa: PLC0415 - loads the verbs
 
-        return call_options(settings, pack, can_ask=can_ask)
+        options = call_options(settings, pack, can_ask=can_ask)
+        return msgspec.structs.replace(options, in_place=in_place)
 
     if any(settings.is_given(one) for one in (*cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)):
         work_out()

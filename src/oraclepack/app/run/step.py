@@ -254,7 +254,7 @@ def _unmet(
 def _lacks(verification: Verification) -> str:
     """Each file that failed its check, with what it lacks."""
     return "; ".join(
-        f"{one.path}: {lack_of(one.io_error, one.missing_sections)}"
+        f"{one.path}: {lack_of(one.io_error, one.missing_sections, one.reason)}"
         for one in verification.failures
     )
 

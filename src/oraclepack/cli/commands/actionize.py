@@ -10,7 +10,7 @@ from oraclepack.actionize.engine import BACKLOG
 from oraclepack.adapters.project import project_of
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.cli.events import to_stderr
-from oraclepack.cli.exports import export_option, exports_named
+from oraclepack.cli.exports import allow_rehearsal_option, export_option, exports_named
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.policy_text import idle_thresholds, policy_failure, policy_line
@@ -50,18 +50,22 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
 @click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
 @click.option("--out-dir", metavar="DIR", default="", help="Where to write instead.")
 @export_option
+@allow_rehearsal_option
 def actionize(
     run_dir: str,
     answers: str,
     pack: str,
     out_dir: str,
     exports: tuple[str, ...],
+    *,
+    allow_rehearsal: bool,
     settings: Settings,
 ) -> Reply:
     """Turn the answers of a pack into a backlog, a change plan and tracker files.
 
     No model is asked and the same answers give the same bytes. Text that you put between marked
     lines of backlog.md survives. A question without an answer is a blocked task, never a gap.
+    What comes from a rehearsal is marked in every file, and exported only with --allow-rehearsal.
 
     With --ci the policy decides: fewer actionable tasks per answered step than --min-yield is
     exit code 5, and the files are written all the same. It never asks a question, so
@@ -69,7 +73,9 @@ def actionize(
     figures on stderr.
     """
     undo = settings[rs.ROLLBACK_ON_FAILURE]
-    request = Request(run_dir, answers, pack, out_dir, exports_named(exports), undo)
+    request = Request(
+        run_dir, answers, pack, out_dir, exports_named(exports), undo, allow_rehearsal
+    )
     done = actionize_request(request, _root(request, settings))
     policy = _policy(done.told, settings)
     told = replace(done.told, policy=policy)

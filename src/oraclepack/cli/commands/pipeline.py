@@ -14,7 +14,7 @@ from oraclepack.app.pipeline_reports import (
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.display import asking, display
 from oraclepack.cli.events import to_stderr
-from oraclepack.cli.exports import export_option, exports_named
+from oraclepack.cli.exports import allow_rehearsal_option, export_option, exports_named
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, notices, picking
 from oraclepack.cli.pipeline_text import failure_of, pipeline_text
@@ -60,6 +60,7 @@ from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, S
 @click.argument("pack")
 @picking
 @export_option
+@allow_rehearsal_option
 @click.option("--junit", metavar="FILE", help="Also write JUnit XML, a case for every step.")
 def pipeline(
     pack: str, *, settings: Settings, exports: tuple[str, ...], junit: str | None, **flags: object
@@ -72,7 +73,9 @@ def pipeline(
     """
     if junit is not None:
         refuse_bad_place(Path(junit))
-    work = Pipeline(PipelineWish(pack, settings, asked(flags), exports_named(exports)))
+    allowed = bool(flags.pop("allow_rehearsal"))
+    wish = PipelineWish(pack, settings, asked(flags), exports_named(exports), allowed)
+    work = Pipeline(wish)
     way_on = ""
     if work.validate():
         with display(settings) as shown:

@@ -12,6 +12,7 @@ from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import seconds_of
+from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
 from oraclepack.core.readable import single_lines
 from oraclepack.core.run_pruning import RunsPruned
@@ -36,8 +37,9 @@ runs = Group(
 def list_all(settings: Settings) -> Reply:
     """List the runs of the project, the newest first.
 
-    A run whose journal is damaged is listed as damaged, with the reason. A foreign one cannot be
-    proven to be yours: no command acts on it, unless you take it over with `oraclepack trust`.
+    Rehearsals are marked as such, and named `rehearsals/ID`. A run whose journal is damaged is
+    listed as damaged, with the reason. A foreign one cannot be proven to be yours: no command acts
+    on it, unless you take it over with `oraclepack trust`.
     """
     found = list_runs(Path(settings.root))
     if not found.runs:
@@ -58,8 +60,8 @@ def list_all(settings: Settings) -> Reply:
 def show(run: str, settings: Settings) -> Reply:
     """Show one run in full: its commands and its steps.
 
-    ID may be the beginning of a run's name, if no other begins so. Of a damaged run everything
-    before the damage is shown.
+    ID may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
+    Of a damaged run everything before the damage is shown.
     """
     found = show_run(Path(settings.root), run)
     return Reply(found, _run(single_lines(found)))
@@ -108,16 +110,22 @@ def _pruned(found: RunsPruned) -> str:
 
 
 def _listed(run: RunListed) -> tuple[str, ...]:
+    notes = (run.foreign or run.damage or run.holder, "rehearsal" if run.rehearsal else None)
     return (
-        run.run_id,
+        _name(run),
         run.pack_path or "-",
         (run.git_sha or "-")[:7],
         run.status,
         f"{run.ok}/{run.total}",
         (run.created_at or "-")[:16].replace("T", " "),
         seconds(run.duration_ms),
-        run.foreign or run.damage or run.holder or "",
+        ", ".join(note for note in notes if note),
     )
+
+
+def _name(run: RunListed) -> str:
+    """What `runs show` takes: a rehearsal may have the id of a real run."""
+    return f"rehearsals/{run.run_id}" if run.run_dir.startswith(REHEARSALS) else run.run_id
 
 
 def _run(found: RunShown) -> tuple[str | Styled, ...]:
@@ -125,6 +133,8 @@ def _run(found: RunShown) -> tuple[str | Styled, ...]:
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
     if run.foreign is not None:
         pieces += [Styled("foreign", "red"), f": {run.foreign}; no command acts on it\n"]
+    if run.rehearsal:
+        pieces += [Styled("a rehearsal", "yellow"), ": no model was asked, no tool was started\n"]
     if run.damage is not None:
         pieces += [Styled("damaged", "red"), f": {run.damage}; shown is what stands before it\n"]
     if run.holder is not None:

@@ -40,7 +40,8 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
 
     Each declared output must exist and must not be empty; which sections it must have follows
     from the step's own words (`oraclepack list --contracts` shows what was understood).
-    Signs of a cut or empty answer are warnings; with --strict they count as failures.
+    Signs of a cut or empty answer are warnings; with --strict they count as failures. The answers
+    of a rehearsal fail, always, with the reason `rehearsal`.
 
     A file that is not a pack (no bash block, no steps) is exit code 2. This command always
     verifies: --output-verify is accepted, the variable ORACLEPACK_OUTPUT_VERIFY and the setting
@@ -84,11 +85,16 @@ def _text(found: Verified) -> str:
 
 def _totals(totals: Totals) -> str:
     accepted = f" accepted={totals.accepted}" if totals.accepted else ""
+    rehearsed = f" rehearsed={totals.rehearsed}" if totals.rehearsed else ""
     return (
         f"totals: steps={totals.steps} outputs={totals.outputs} ok={totals.ok} "
         f"failed={totals.failed} doubtful={totals.doubtful} unresolved={totals.unresolved} "
-        f"skipped={totals.skipped}{accepted}\n"
+        f"skipped={totals.skipped}{accepted}{rehearsed}\n"
     )
+
+
+_ASK = "ask for real: oraclepack run PACK without --engine rehearsal"
+_ASK_AGAIN = "ask those steps again: oraclepack run PACK --rerun NN --refresh"
 
 
 def _failure(totals: Totals) -> Failure:
@@ -97,5 +103,5 @@ def _failure(totals: Totals) -> Failure:
         "CONTRACT",
         f"{count} of {totals.outputs} outputs do not meet their contract",
         phase="verify",
-        suggestion="ask those steps again: oraclepack run PACK --rerun NN --refresh",
+        suggestion=_ASK if totals.rehearsed == count else _ASK_AGAIN,
     )

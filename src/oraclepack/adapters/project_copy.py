@@ -1,0 +1,258 @@
+"""A throw-away copy of a project: what it would hold, and the making of it.
+
+It holds tracked files and untracked ones that are not ignored, as they stand in the work tree. What
+has the file system share the data of both copies is left to the kernel (`copy_file_range`).
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from posixpath import dirname, isabs, join, normpath, relpath
+
+import msgspec
+
+from oraclepack.adapters import copied_repository as repository
+from oraclepack.adapters.copied_repository import Repository
+from oraclepack.adapters.files import cannot
+from oraclepack.core.errors import InputError
+
+MOST_FILES = 200_000
+MOST_BYTES = 2 << 30
+"""What a rehearsal copies at most; a larger project is refused."""
+
+_OURS = ".oraclepack"
+_GIT = ".git"
+_BLOCK = 1 << 20
+_CANNOT_SHARE = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
+_LOCAL_TO_A_REPOSITORY = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_CONFIG_COUNT",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+"""What `git rev-parse --local-env-vars` lists: each would lead git back to the real repository."""
+
+
+_STAYING = frozenset({"HOME", "TMPDIR"})
+"""What belongs to the user even where it lies in the project."""
+
+
+class CopyPlan(msgspec.Struct, frozen=True):
+    """What a copy of a project holds."""
+
+    root: Path
+    """The project, with links resolved."""
+    top: Path
+    """Where copying begins: the top of the work tree, else the project itself."""
+    files: tuple[str, ...]
+    """Files and links, relative to the top."""
+    folders: tuple[str, ...] = ()
+    """Directories that must be there although nothing in them is copied."""
+    repository: Repository | None = None
+
+
+class ProjectCopy(msgspec.Struct, frozen=True):
+    """A copy that was made."""
+
+    root: Path
+    """The project root in it."""
+    top: Path
+    left_out: tuple[str, ...] = ()
+    """Links to directories outside of the project: what is written there would be real."""
+
+
+def plan_copy(
+    root: Path,
+    environment: Mapping[str, str],
+    also: Iterable[str] = (),
+    folders: Iterable[str] = (),
+) -> CopyPlan:
+    """List what a copy would hold. Changes nothing; raises InputError where it is too much.
+
+    `also` are files to copy even if git ignores them, `folders` directories to make if they are
+    there; both relative to the project root.
+    """
+    home = Path(os.path.realpath(root))
+    found = repository.find(home, environment)
+    top = found.top if found else home
+    below = relpath(home, top)
+    listed = set(repository.listed(found, environment)) if found else set(_walk(top, "."))
+    if below != "." and not any(path.startswith(f"{below}/") for path in listed):
+        listed.update(_walk(top, below))  # the project itself is ignored by the repository
+    listed.update(_inside(below, path) for path in also)
+    files = tuple(sorted(path for path in listed if _is_copied(path)))
+    _refuse_too_much(top, files)
+    wanted = (_inside(below, path) for path in folders)
+    there = {path for path in wanted if _is_copied(path) and (top / path).is_dir()}
+    return CopyPlan(home, top, files, tuple(sorted({below, *there} - {"."})), found)
+
+
+def make_copy(plan: CopyPlan, place: Path, is_stopped: Callable[[], bool]) -> ProjectCopy:
+    """Make a copy at a place that does not exist yet; stops early if asked to."""
+    made: set[str] = set()
+    left_out = []
+    try:
+        for folder in (".", *plan.folders):
+            _make_folder(place, folder, made)
+        for path in plan.files:
+            if is_stopped():
+                break
+            _make_folder(place, dirname(path) or ".", made)
+            if not _copy(plan.top, path, place):
+                left_out.append(path)
+        if plan.repository is not None:
+            repository.copy(plan.repository, place / _GIT)
+    except OSError as trouble:
+        raise cannot("copy the project to", place, trouble) from trouble
+    below = relpath(plan.root, plan.top)
+    return ProjectCopy(Path(normpath(place / below)), place, tuple(left_out))
+
+
+def environment_in(
+    copy: ProjectCopy, plan: CopyPlan, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment for the copy: what names the project, or a place in it, names the copy."""
+    kept = {n: v for n, v in environment.items() if n not in _LOCAL_TO_A_REPOSITORY}
+    return {
+        name: value if name in _STAYING else _moved(value, plan.top, copy.top)
+        for name, value in kept.items()
+    }
+
+
+def _moved(value: str, top: Path, copy: Path) -> str:
+    """The place in the copy that stands for an absolute path, where there is one."""
+    if not value.startswith(f"{top}/") and value != str(top):
+        return value
+    place = copy / relpath(value, top)
+    return normpath(place) if os.path.lexists(place) else value
+
+
+def _inside(below: str, path: str) -> str:
+    return normpath(join(below, path))
+
+
+def _is_copied(path: str) -> bool:
+    names = path.split("/")
+    return _GIT not in names and names[0] not in {_OURS, ""} and ".." not in names
+
+
+def _walk(top: Path, below: str) -> Iterator[str]:
+    """Every file below a directory; repositories' own files and ours left out."""
+    count = 0
+    for folder, folders, names in os.walk(top / below):
+        folders[:] = sorted(name for name in folders if name not in {_GIT, _OURS})
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in (*names, *links):
+            yield relpath(join(folder, name), top)
+        count += len(names)
+        if count > MOST_FILES:
+            return  # refused by the count
+
+
+def _refuse_too_much(top: Path, files: tuple[str, ...]) -> None:
+    size, hint = 0, "--in-place rehearses in the project itself, where the steps change real files"
+    if len(files) > MOST_FILES:
+        raise InputError(
+            f"{top} is too large to copy for a rehearsal: more than {MOST_FILES:,} files", hint=hint
+        )
+    for path in files:
+        with suppress(OSError):
+            size += os.lstat(f"{top}/{path}").st_size
+        if size > MOST_BYTES:
+            raise InputError(
+                f"{top} is too large to copy for a rehearsal: more than {MOST_BYTES >> 30} GiB",
+                hint=hint,
+            )
+
+
+def _make_folder(place: Path, folder: str, made: set[str]) -> None:
+    if folder not in made:
+        (place / folder).mkdir(parents=True, exist_ok=True)
+        made.add(folder)
+
+
+def _copy(top: Path, path: str, place: Path) -> bool:
+    """Copy one file or link; False where it is left out. What is no file any more is no error."""
+    source, target = f"{top}/{path}", f"{place}/{path}"
+    try:
+        found = os.lstat(source)
+    except (FileNotFoundError, NotADirectoryError):
+        return True  # deleted, though git still lists it
+    if stat.S_ISLNK(found.st_mode):
+        return _copy_link(top, path, target)
+    if stat.S_ISREG(found.st_mode):
+        _copy_file(source, target)
+    return True
+
+
+def _copy_link(top: Path, path: str, target: str) -> bool:
+    """A link that stays a link inside of the copy; of one that leads out the file is copied."""
+    source = f"{top}/{path}"
+    text, home = os.readlink(source), os.path.realpath(top)  # noqa: PTH115 - the text itself
+    folder = dirname(path)
+    meant = normpath(join(folder, text))
+    if not isabs(text) and meant != ".." and not meant.startswith("../"):
+        Path(target).symlink_to(text)
+        return True
+    real = os.path.realpath(source)
+    if real == home or real.startswith(f"{home}/"):
+        inner = relpath(real, home)
+        Path(target).symlink_to(relpath(inner, folder or "."))
+        return True
+    if Path(real).is_file():
+        _copy_file(real, target)
+        return True
+    return False
+
+
+def _copy_file(source: str, target: str) -> None:
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        giving = os.open(source, flags)
+    except FileNotFoundError:
+        return
+    try:
+        found = os.fstat(giving)
+        taking = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            _transfer(giving, taking)
+            os.fchmod(taking, stat.S_IMODE(found.st_mode))
+            os.utime(taking, ns=(found.st_atime_ns, found.st_mtime_ns))
+        finally:
+            os.close(taking)
+    finally:
+        os.close(giving)
+
+
+def _transfer(giving: int, taking: int) -> None:
+    """The data, shared where the file system can, else copied."""
+    if hasattr(os, "copy_file_range"):
+        try:
+            while os.copy_file_range(giving, taking, 1 << 30):
+                pass
+        except OSError as trouble:
+            if trouble.errno not in _CANNOT_SHARE:
+                raise
+    # What is left: everything, where nothing could be shared; some kernels share too little.
+    while block := os.read(giving, _BLOCK):
+        rest = memoryview(block)
+        while rest:
+            rest = rest[os.write(taking, rest) :]
