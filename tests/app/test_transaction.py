@@ -1,6 +1,7 @@
 """Commands that write several files or none: what is kept, taken back, and told."""
 
 import errno
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from oraclepack.adapters import disk
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.cli.partial import partial_failure
+from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.result import RollbackStatus
 from tests.cli.answers import answer
@@ -198,6 +200,25 @@ def test_a_forged_record_takes_nothing_back_elsewhere(tmp_path: Path, path: str)
 
     assert not (tmp_path / "x.md").exists()
     assert not (tmp_path / "root/.git").exists()
+
+
+def test_a_record_that_somebody_else_wrote_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("mine\n")
+    place = tmp_path / ".oraclepack/_failed/generate/1"
+    (place / "_before").mkdir(parents=True)
+    (place / "_before/1-a.txt").write_text("theirs\n")
+    left = {"path": "a.txt", "written": sha256_bytes(b"mine\n"), "before": "_before/1-a.txt"}
+    record = place / "_unfinished.json"
+    record.write_text(json.dumps({"files": [left], "version": 1}))
+    before = record.read_bytes()
+
+    for undo in (True, False):
+        carried = Transaction(tmp_path, "generate", undo=undo).carry_out([])
+
+        assert not carried.finished_rollback
+        assert (tmp_path / "a.txt").read_text() == "mine\n"
+        assert record.read_bytes() == before
+        assert (place / "_before/1-a.txt").exists()
 
 
 def test_the_earlier_file_is_on_disk_when_the_process_dies(tmp_path: Path) -> None:

@@ -2,16 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import changes, files, relocate
-from oraclepack.adapters.jail import refuse_link_out, stays_inside
-from oraclepack.adapters.ownership import came_with_repository
+from oraclepack.adapters import changes, files, relocate, trust_key
+from oraclepack.adapters.jail import judge_entry, plain_file, refuse_link_out
+from oraclepack.adapters.ownership import came_with_repository, linked
 from oraclepack.adapters.quarantine import FOLDER
 from oraclepack.core.carried import Carried
-from oraclepack.core.digest import canonical_file, sha256_bytes
+from oraclepack.core.digest import (
+    canonical_file,
+    canonical_line,
+    keyed_digest,
+    same_digest,
+    sha256_bytes,
+)
 from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.result import RollbackStatus
 
@@ -54,6 +60,8 @@ class _Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
     files: tuple[_Left, ...]
     version: int = 1
+    mac: str = ""
+    """The signature, with the user's key: what others wrote is left alone."""
 
 
 _UNFINISHED = "_unfinished.json"
@@ -193,7 +201,7 @@ class Transaction:
         )
         try:
             files.make_private(place)
-            content = canonical_file(_Unfinished(files=found))
+            content = canonical_file(_signed(_Unfinished(files=found), self._shown(place)))
             files.write_atomic(place / _UNFINISHED, content, mode=files.PRIVATE_FILE)
         except OraclePackError:
             is_kept = False
@@ -212,8 +220,7 @@ class Transaction:
         folder = self._root / ".oraclepack" / FOLDER / self._command
         done = False
         for record in sorted(folder.glob(f"*/{_UNFINISHED}")):
-            relative = record.relative_to(self._root).as_posix()
-            if came_with_repository(self._root, relative):
+            if not self._is_ours(record):
                 continue
             if not self._undo_wished:
                 relocate.rename(record, record.with_name(_ABANDONED))
@@ -224,10 +231,19 @@ class Transaction:
             _remove_copies(record.parent)
         return done
 
+    def _is_ours(self, record: Path) -> bool:
+        """Signed with the user's key, not tracked by git, and not behind a link."""
+        relative = self._shown(record)
+        if linked(self._root, relative) or came_with_repository(self._root, relative):
+            return False
+        found, key = _read(record), trust_key.find_key()
+        if found is None or key is None:
+            return False
+        return same_digest(found.mac, _mac(found, self._shown(record.parent), key))
+
     def _finish(self, record: Path) -> None:
-        try:
-            unfinished = msgspec.json.decode(record.read_bytes(), type=_Unfinished)
-        except (msgspec.MsgspecError, UnicodeDecodeError, OSError):
+        unfinished = _read(record)
+        if unfinished is None:
             return
         left: list[str] = []
         causes: dict[str, None] = {}
@@ -247,8 +263,7 @@ class Transaction:
 
     def _take_back(self, one: _Left, place: Path) -> None:
         path = self._root / one.path
-        parts = PurePosixPath(one.path).parts
-        if ".." in parts or ".git" in parts or not stays_inside(self._root, path.parent):
+        if judge_entry(self._root, one.path) is not None:
             return
         now = changes.look(path)
         if now is not None and sha256_bytes(now.content) != one.written:
@@ -257,8 +272,8 @@ class Transaction:
             target = place / one.path
             files.make_directories(target.parent)
             relocate.move(path, target)
-        copy = None if one.before is None else place / one.before
-        if copy is not None and copy.is_file() and stays_inside(self._root, copy):
+        copy = None if one.before is None else plain_file(place, one.before)
+        if copy is not None:
             files.make_directories(path.parent)
             relocate.copy(copy, path)
 
@@ -296,6 +311,23 @@ class Transaction:
         while (folder / str(number)).exists():
             number += 1
         return folder / str(number)
+
+
+def _read(record: Path) -> _Unfinished | None:
+    try:
+        return msgspec.json.decode(files.read(record) or b"", type=_Unfinished)
+    except (msgspec.MsgspecError, UnicodeDecodeError, OraclePackError):
+        return None
+
+
+def _signed(unfinished: _Unfinished, place: str) -> _Unfinished:
+    mac = _mac(unfinished, place, trust_key.make_key())
+    return msgspec.structs.replace(unfinished, mac=mac)
+
+
+def _mac(unfinished: _Unfinished, place: str, key: bytes) -> str:
+    content = canonical_line(msgspec.structs.replace(unfinished, mac=""))
+    return keyed_digest(key, "rollback", place.encode(), content)
 
 
 def _remove_copies(place: Path) -> None:
