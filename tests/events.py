@@ -12,7 +12,7 @@ from oraclepack.adapters.trust_key import make_key
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal_line import Link, Signer, encode_line
-from oraclepack.core.result import Cache, Process, RollbackStatus, Status, StepError, Usage
+from oraclepack.core.result import Cache, Process, RollbackStatus, Status, StepError, Usage, Waiting
 
 PACK_HASH = "5" * 64
 SIGNER = Signer(b"a test key, 32 bytes of it or less", "2026-03-01__abc1234__55555555")
@@ -125,6 +125,7 @@ _SMALL = st.integers(1, 3)
 _WHO = {"step": _STEPS, "attempt": _SMALL}
 _CALL = {**_WHO, "call": _SMALL, "tool": st.just("oracle")}
 _USAGE = st.none() | st.builds(Usage, input_tokens=st.none() | st.integers(0, 9))
+_WAIT = st.none() | st.builds(Waiting, call=st.integers(1, 9), reason=st.text(max_size=5))
 
 any_event: st.SearchStrategy[j.Event] = st.one_of(
     st.just(created("01", "02", "03")),
@@ -176,7 +177,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     ),
     _some(j.Imported, source=st.just("x.state.json"), sha256=st.just("0")),
     _some(j.RunTrusted, reason=st.sampled_from(["unsigned", "other_key"])),
-    _some(j.Warned, message=st.text(max_size=5)),
+    _some(j.Warned, message=st.text(max_size=5), wait=_WAIT),
     _some(j.SessionFinished, exit_code=_SMALL),
     _some(j.RunFinished, ok=st.booleans()),
 )

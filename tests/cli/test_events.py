@@ -6,9 +6,18 @@ import pytest
 
 from oraclepack.cli.amounts import clock, seconds, size
 from oraclepack.cli.events import JsonLog, Lines, line_of
-from oraclepack.cli.pulse import Running, beat
+from oraclepack.cli.pulse import Activity, Running, beat
 from oraclepack.core import journal as j
-from oraclepack.core.result import Cache, Move, RollbackStatus, Status, StepError, Wait
+from oraclepack.core.result import (
+    Cache,
+    Move,
+    Process,
+    RollbackStatus,
+    Status,
+    StepError,
+    Wait,
+    Waiting,
+)
 from oraclepack.core.runstate import fold
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
@@ -44,6 +53,26 @@ def call(**changes: object) -> j.InvocationOutcome:
             j.StepFinished(step="01", attempt=1, status=Status.OK, duration_ms=432_000),
             "01  ok in 7:12 [1/3]",
             id="a step that went well",
+        ),
+        pytest.param(
+            j.Warned(
+                step="03",
+                code=Wait.SLOT,
+                message="waiting for a slot of browser, 1 at a time",
+                wait=Waiting(call=1, reason="slot of browser, 1 at a time"),
+            ),
+            "03  waiting: slot of browser, 1 at a time",
+            id="a call that waits for a slot",
+        ),
+        pytest.param(
+            j.Warned(
+                step="03",
+                code=Wait.RETRY,
+                message="rate limited, next try in 45 s (2 of 5)",
+                wait=Waiting(call=1, reason="429", seconds=45.0, tries=1),
+            ),
+            "03  waiting: 429, retry in 0:45 (try 2)",
+            id="a call that waits for its next try",
         ),
         pytest.param(
             j.StepFinished(step="01", attempt=0, status=Status.OK, imported=True),
@@ -170,12 +199,102 @@ def test_what_runs_and_what_waits() -> None:
     ):
         running.feel(event)
 
-    elapsed, waiting = running.now()
+    active = running.now()
 
-    assert (list(elapsed), waiting) == (["03", "07"], frozenset({"03"}))
-    assert beat({"03": 41_000, "07": 432_000}, waiting, 2, 20) == (
-        "--  03 waiting 0:41, 07 running 7:12 [2/20]"
+    assert {step: one.is_waiting for step, one in active.items()} == {"03": True, "07": False}
+    assert active["03"].waits == ("rate limited, next try in 41 s (2 of 5)",)
+
+
+@pytest.mark.parametrize(
+    ("active", "line"),
+    [
+        pytest.param(Activity(432_000), "07 running 7:12", id="at work"),
+        pytest.param(
+            Activity(41_000, ("slot of browser, 1 at a time",), is_waiting=True),
+            "07 waiting 0:41 (slot of browser, 1 at a time)",
+            id="for a slot",
+        ),
+        pytest.param(
+            Activity(41_000, ("429, retry in 0:45",), is_waiting=True, retries=1),
+            "07 waiting 0:41 (429, retry in 0:45; 1 retry)",
+            id="for its next try",
+        ),
+        pytest.param(
+            Activity(41_000, retries=2),
+            "07 running 0:41 (2 retries)",
+            id="tried for the third time",
+        ),
+    ],
+)
+def test_a_sign_of_life(active: Activity, line: str) -> None:
+    assert beat({"07": active}, 2, 20) == f"--  {line} [2/20]"
+
+
+RETRY = Waiting(call=1, reason="429", seconds=45.0, tries=1)
+SLOT = Waiting(call=2, reason="slot of browser, 1 at a time")
+
+
+def waits(wait: Waiting, code: Wait = Wait.RETRY) -> j.Warned:
+    return j.Warned(step="03", code=code, message="x", wait=wait)
+
+
+def begun(number: int, *, made: bool) -> j.InvocationIntent:
+    process = Process(pid=1) if made else None
+    return j.InvocationIntent(step="03", attempt=1, call=number, tool="oracle", process=process)
+
+
+def end(number: int, tries: int) -> j.InvocationOutcome:
+    return j.InvocationOutcome(
+        step="03", attempt=1, call=number, tool="oracle", ok=True, attempts=tries
     )
+
+
+@pytest.mark.parametrize(
+    ("events", "told", "is_waiting", "retries"),
+    [
+        pytest.param([waits(RETRY)], ["429, retry in 0:44"], True, 1, id="it counts down"),
+        pytest.param(
+            [waits(RETRY), begun(1, made=True)], [], False, 1, id="tried again, and counted"
+        ),
+        pytest.param(
+            [waits(RETRY), begun(1, made=True), end(1, 2)], [], False, 1, id="answered at last"
+        ),
+        pytest.param([end(1, 3), end(2, 2)], [], False, 3, id="retries of all calls together"),
+        pytest.param(
+            [waits(RETRY), waits(SLOT, Wait.SLOT)],
+            ["429, retry in 0:43", "slot of browser, 1 at a time"],
+            True,
+            1,
+            id="two calls wait",
+        ),
+        pytest.param(
+            [begun(1, made=True), waits(SLOT, Wait.SLOT)],
+            ["slot of browser, 1 at a time"],
+            False,
+            0,
+            id="one call waits, another is at work",
+        ),
+        pytest.param(
+            [waits(SLOT, Wait.SLOT), begun(1, made=True)],
+            ["slot of browser, 1 at a time"],
+            False,
+            0,
+            id="the call of another does not end a wait",
+        ),
+        pytest.param([waits(RETRY), started("03", 2)], [], False, 0, id="the next attempt"),
+    ],
+)
+def test_why_a_step_waits(
+    events: list[j.KnownEvent], told: list[str], is_waiting: bool, retries: int
+) -> None:
+    running = Running(SteppingClock())
+    for event in [started("03"), *events]:
+        running.feel(event)
+
+    active = running.now()["03"]
+
+    assert list(active.waits) == told
+    assert (active.is_waiting, active.retries) == (is_waiting, retries)
 
 
 @pytest.mark.parametrize("wait", Wait)
@@ -187,9 +306,9 @@ def test_whatever_a_step_waits_for_it_waits_until_a_call_or_an_answer(
     running.feel(started("03"))
     running.feel(j.Warned(step="03", code=wait, message="later"))
 
-    assert running.now()[1] == frozenset({"03"})
+    assert running.now()["03"].is_waiting
     running.feel(end)
-    assert running.now()[1] == frozenset()
+    assert not running.now()["03"].is_waiting
 
 
 @pytest.mark.parametrize(

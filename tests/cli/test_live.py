@@ -8,7 +8,9 @@ from oraclepack.cli.live.frame import Frame, Look, Planned, Row, Seen, eta, fitt
 from oraclepack.cli.live.painter import Painter
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.live.table import Painting, width_of
+from oraclepack.cli.pulse import Activity
 from oraclepack.core import journal as j
+from oraclepack.core.limit import Limit
 from oraclepack.core.plan import Decision
 from oraclepack.core.result import Cache, Status, Usage
 from oraclepack.core.runstate import RunState, fold
@@ -41,7 +43,10 @@ def looks(made: Frame) -> list[str]:
         ),
         pytest.param(
             [started("02"), started("03")],
-            {"touched": frozenset({"02", "03"}), "waiting": frozenset({"03"})},
+            {
+                "touched": frozenset({"02", "03"}),
+                "running": {"03": Activity(1, ("x",), is_waiting=True)},
+            },
             "done before,running,waiting,queued,not selected",
             id="two at work, one of them waiting",
         ),
@@ -79,12 +84,96 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
         usage=Usage(cost_usd=0.25),
     )
     state = state_of(started("02", 2), outcome)
-    seen = Seen(state, frozenset({"02"}), {"02": 7000}, sizes={"02": 512}, elapsed_ms=9000)
+    seen = Seen(
+        state,
+        frozenset({"02"}),
+        {"02": Activity(7000, retries=2)},
+        sizes={"02": 512},
+        elapsed_ms=9000,
+    )
 
     made = frame(PLAN, seen, 1)
 
     assert made.rows[1] == Row("02", "first", Look.RUNNING, 7000, 512, attempts=2, retries=2)
     assert (made.cache_hits, made.cost_usd, made.done, made.total) == (1, 0.25, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("active", "silent", "note"),
+    [
+        pytest.param(Activity(9, ("429, retry in 0:45",)), 0, "429, retry in 0:45", id="a retry"),
+        pytest.param(Activity(9, ("a", "b", "c")), 0, "a (and 2 more)", id="several calls wait"),
+        pytest.param(Activity(9), 130_000, "silent for 2:10", id="nothing printed for a while"),
+        pytest.param(Activity(9), 29_000, "", id="not for long"),
+        pytest.param(Activity(9, ("a",)), 130_000, "a", id="who waits prints nothing anyway"),
+    ],
+)
+def test_the_note_of_a_step(active: Activity, silent: int, note: str) -> None:
+    seen = Seen(state_of(started("02")), frozenset({"02"}), {"02": active}, {"02": silent})
+
+    assert frame(PLAN, seen, 1).rows[1].note == note
+
+
+def test_a_note_stands_below_its_row_and_counts_as_a_line() -> None:
+    waits = Row("02", "second", Look.WAITING, 1, note="slot of browser, 1 at a time")
+    made = Frame((row(Look.OK, 1, "01"), waits, row(Look.QUEUED, None, "03")), 0, None, 0, None)
+
+    lines = Painting(color=False).lines(made, 50)
+    short = Painting(color=False).lines(made, 50, 6)
+
+    assert [line.split()[0] for line in lines] == ["step", "01", "02", "slot", "03", "1/3"]
+    assert lines[3].strip() == "slot of browser, 1 at a time"
+    assert [line.split()[0] for line in short] == ["step", "02", "slot", "…", "1/3"]
+
+
+def test_the_screen_notices_who_is_silent(tmp_path: Path) -> None:
+    log = tmp_path / "logs/02.1.stdout.log"
+    log.parent.mkdir()
+    log.write_text("a")
+    begun = j.StepStarted(step="02", attempt=1, stdout_log="logs/02.1.stdout.log")
+    table = LiveTable(color=False, clock=SteppingClock())
+    table.expect(PLAN, tmp_path)
+    table(begun, state_of(begun))
+
+    def notes() -> list[str]:
+        return [table.frame().rows[1].note for _ in range(20)]
+
+    before, log_grows, after = notes(), log.write_text("ab"), notes()
+
+    assert log_grows == 2
+    assert before[0] == ""
+    assert before[-1].startswith("silent for 0:")
+    assert (after[0], after[-1].startswith("silent for 0:")) == ("", True)
+
+
+CAPPED = {"openai": Limit(1)}
+
+
+@pytest.mark.parametrize(
+    ("provider", "limits", "left"),
+    [
+        pytest.param(None, CAPPED, 500, id="no call: as many as steps may run"),
+        pytest.param("google", CAPPED, 500, id="a provider without a limit"),
+        pytest.param("openai", CAPPED, 1000, id="one at a time"),
+        pytest.param("browser", {}, 1000, id="a browser takes one at a time by itself"),
+        pytest.param("openai", {"openai": Limit(8)}, 500, id="a limit that is not reached"),
+        pytest.param("openai", {"openai": Limit(None, 3)}, None, id="so many per minute: not told"),
+    ],
+)
+def test_the_time_left_respects_the_limits_of_providers(
+    provider: str | None, limits: dict[str, Limit], left: int | None
+) -> None:
+    intent = j.InvocationIntent(step="02", attempt=1, call=1, tool="oracle", provider=provider)
+    outcome = j.InvocationOutcome(
+        step="02", attempt=1, call=1, tool="oracle", ok=True, waited_ms=2000
+    )
+    end = j.StepFinished(step="02", attempt=1, status=Status.OK, duration_ms=2500)
+    state = state_of(started("02"), intent, outcome, end)
+
+    made = frame(PLAN, Seen(state, frozenset({"02"})), 2, limits)
+
+    # What ended worked for half a second: the rest of its time it waited.
+    assert made.eta_ms == left
 
 
 def row(look: Look, elapsed: int | None = None, step: str = "01") -> Row:
@@ -100,7 +189,7 @@ def row(look: Look, elapsed: int | None = None, step: str = "01") -> Row:
         pytest.param([row(Look.OK, 100), row(Look.QUEUED), row(Look.QUEUED)], 2, 100, id="by two"),
         pytest.param([row(Look.OK, 100), row(Look.RUNNING, 30)], 1, 70, id="the rest of one"),
         pytest.param([row(Look.OK, 100), row(Look.RUNNING, 30)], 4, 70, id="which is not shared"),
-        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 300)], 1, 0, id="longer than usual"),
+        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 300)], 1, None, id="longer than usual"),
         pytest.param([row(Look.DONE, 9), row(Look.QUEUED)], 1, None, id="others do not count"),
     ],
 )

@@ -3,13 +3,17 @@
 import os
 import pty
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.packs import pack_text
+from tests.scripted import scripted_tool
 
 PACK = pack_text("# 01) first\necho hello\n# 02) second\necho oh >&2; exit 7\n# 03) third\ntrue\n")
 
@@ -83,3 +87,69 @@ def test_no_colour_where_none_is_wanted(tmp_path: Path) -> None:
 
     assert "1/3 done" in got
     assert not re.search(r"\x1b\[[0-9;]*m", got)
+
+
+class Terminal:
+    """A terminal of tmux with its own server, in which one command runs."""
+
+    def __init__(self, socket: Path, folder: Path, *command: str) -> None:
+        self._base = ("tmux", "-S", str(socket))
+        line = f"{shlex.join(command)}; read"
+        size = ("-x", "100", "-y", "30", "-c", str(folder))
+        self._run("new-session", "-d", *size, line)
+
+    def until(self, pattern: str) -> str:
+        """What is on the screen as soon as a pattern is."""
+        for _ in range(1200):
+            shown = self._run("capture-pane", "-p")
+            if re.search(pattern, shown):
+                return shown
+            time.sleep(0.05)
+        pytest.fail(f"never shown: {pattern}\n{shown}")
+
+    def press(self, key: str) -> None:
+        self._run("send-keys", key)
+
+    def close(self) -> None:
+        self._run("kill-server")
+
+    def _run(self, *words: str) -> str:
+        # Without configuration files of the user: their status line might hide ours.
+        command = [*self._base, "-f", "/dev/null", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")
+def test_the_table_says_why_something_waits(tmp_path: Path, home: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    ask = 'oracle --engine api -m gpt-5.2 --write-output {0}.md -p "{1} {0}"\n'
+    steps = ("[[fault=rate_limit]]", "[[fault=hold]]", "plain")
+    bash = "".join(f"# 0{at}) s\n" + ask.format(at, text) for at, text in enumerate(steps, 1))
+    (project / "pack.md").write_text(pack_text(bash))
+    (project / "oraclepack.toml").write_text("[providers.openai]\nmax_concurrent = 1\n")
+    oracle = scripted_tool(tmp_path / "tools")
+    gate = Path(f"{oracle.program}.gate")
+    os.mkfifo(gate)
+    words = ("run", "pack.md", "--cwd", ".", "--max-parallel", "3", "--keep-going")
+    path = f"PATH={oracle.folder}{os.pathsep}{os.environ['PATH']}"
+    (home / ".bash_profile").write_text(f"{path}\n")
+    program = (sys.executable, "-m", "oraclepack", *words)
+    variables = (path, f"HOME={home}", "OPENAI_API_KEY=x", "LANG=C.UTF-8")
+
+    terminal = Terminal(tmp_path / "tmux", project, "env", *variables, *program)
+    try:
+        waiting = terminal.until(r"slot of openai, 1 at a time")
+        with gate.open("w"):  # waits for the one that holds the slot, and lets it go
+            pass
+        limited = terminal.until(r"429, retry in 0:[012]\d")
+        running = terminal.until(r"2/3 done")
+    finally:
+        terminal.press("C-c")
+        terminal.until("to continue|error:")
+        terminal.close()
+
+    assert re.search(r"0[123] +waiting.*\n +slot of openai, 1 at a time", waiting)
+    # One attempt, and one retry, counted before it is over.
+    assert re.search(r"01 +waiting.* 1 +1 .*\n +429, retry in", limited)
+    assert re.search(r"1 (?:running|waiting)", running)

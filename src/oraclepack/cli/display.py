@@ -77,10 +77,13 @@ class Table:
     """The live table."""
 
     def __init__(self, settings: Settings) -> None:
-        from oraclepack.cli.live.screen import LiveTable  # noqa: PLC0415 - only on a terminal
+        from oraclepack.app.run.call_options import limits_of  # noqa: PLC0415 - only on a terminal
+        from oraclepack.cli.live.screen import LiveTable  # noqa: PLC0415
 
         self._table = LiveTable(
-            color=settings[COLOR] != "never", parallel=settings[rs.MAX_PARALLEL]
+            color=settings[COLOR] != "never",
+            parallel=settings[rs.MAX_PARALLEL],
+            limits=limits_of(settings),
         )
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.cli.amounts import seconds, some_of
-from oraclepack.cli.pulse import HEARTBEAT, Pulse
+from oraclepack.cli.pulse import HEARTBEAT, Pulse, wait_text
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import KnownEvent
@@ -78,7 +78,7 @@ def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 
         case j.InvocationOutcome():
             return _answered(event)
         case j.Warned():
-            return f"{event.step or '--'}  warning: {event.message}"
+            return _warned(event)
         case j.Quarantined():
             where = event.moves[0].target if event.moves else ""
             what = "changed" if event.reason else "earlier"
@@ -108,6 +108,14 @@ def _about_run(
             return None if error is None else f"--  prelude failed: {error.message}"
         case _:
             return "--  prelude started"
+
+
+def _warned(event: j.Warned) -> str:
+    wait = event.wait
+    if wait is None:
+        return f"{event.step or '--'}  warning: {event.message}"
+    again = f" (try {wait.tries + 1})" if wait.tries else ""
+    return f"{event.step}  waiting: {wait_text(wait, 0)}{again}"
 
 
 def _finished(event: j.StepFinished, state: RunState) -> str:

@@ -19,6 +19,7 @@ from oraclepack.core.result import (
     StepError,
     Usage,
     Verification,
+    Waiting,
 )
 from oraclepack.core.tree_events import ChangeUndone as ChangeUndone  # noqa: PLC0414 - part of the journal
 from oraclepack.core.tree_events import TreeChanged as TreeChanged  # noqa: PLC0414
@@ -303,6 +304,8 @@ class Warned(Event, frozen=True, kw_only=True, tag="warning"):
     message: str
     step: str | None = None
     code: str | None = None
+    wait: Waiting | None = None
+    """Of a call that waits: what for, and how long."""
 
 
 class SessionFinished(Event, frozen=True, kw_only=True, tag="session_finished"):

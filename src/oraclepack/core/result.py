@@ -20,6 +20,20 @@ class Wait(StrEnum):
     """A call that a crash or the tool left behind."""
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """One wait of a call, for whoever watches it."""
+
+    call: int
+    reason: str
+    """In a few words: `slot of browser, 1 at a time`."""
+    seconds: float | None = None
+    """How long it takes from here on, where that is known."""
+    tries: int = 0
+    """How often the call has been tried so far."""
+    pid: int | None = None
+    """The process that is waited for."""
+
+
 WAITS = frozenset(Wait)
 PASSING = frozenset({Wait.SLOT})
 """Waits that every busy run has: the journal tells of each, a summary would drown in them."""

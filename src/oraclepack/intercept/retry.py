@@ -61,6 +61,11 @@ def _window(tries: int, policy: RetryPolicy) -> float:
     return min(policy.cap, policy.base * 2.0 ** (tries - 1))
 
 
+def cause(failure: Failure) -> str:
+    """Why a call is tried again, as short as can be: `429`, `overloaded`."""
+    return "429" if failure.code == "RATE_LIMITED" else failure.code.lower().replace("_", " ")
+
+
 def waiting_note(failure: Failure, wait: RetryAfter, tries: int, policy: RetryPolicy) -> str:
     """For the person who watches: "rate limited, next try in 41 s (2 of 5)"."""
     what = failure.code.lower().replace("_", " ")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.journal import JournalFile
+from oraclepack.adapters.journal import JournalFile, load
 from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
@@ -16,7 +16,7 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
 from oraclepack.core.outpath import CACHE
-from oraclepack.core.result import Process
+from oraclepack.core.result import Process, Waiting
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.stepstate import Invocation
 from tests.clocks import SteppingClock
@@ -138,6 +138,12 @@ class Office:
     def invocations(self) -> tuple[Invocation, ...]:
         made = [i for step in self.journal.state.steps.values() for i in step.invocations]
         return tuple(sorted(made, key=lambda one: one.call))
+
+    @property
+    def waits(self) -> list[Waiting]:
+        """What calls waited for, as the journal tells it."""
+        events = load(self.run_dir / "journal.jsonl").events
+        return [one.wait for one in events if isinstance(one, j.Warned) and one.wait is not None]
 
     @property
     def last(self) -> j.InvocationOutcome:

@@ -176,6 +176,9 @@ def test_stopped_while_it_waits_for_an_earlier_call(tmp_path: Path) -> None:
         assert office.call(shim) == 130
     assert shim.orders == []
     assert office.invocations[0].is_open
+    assert [(one.reason, one.pid) for one in office.waits] == [
+        (f"earlier call still running, pid {process.pid}", process.pid)
+    ]
 
 
 def test_another_question_is_none_of_its_business(tmp_path: Path) -> None:

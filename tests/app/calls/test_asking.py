@@ -8,7 +8,7 @@ import pytest
 from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.limit import Limit
-from oraclepack.core.result import Cache
+from oraclepack.core.result import Cache, Waiting
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
 from tests.app.calls.office import (
@@ -96,6 +96,7 @@ def test_waiting_is_told_and_counted(tmp_path: Path) -> None:
     office.call(shim)
 
     assert "rate limited, next try in 20 s (2 of 5)" in shim.told
+    assert office.waits == [Waiting(call=1, reason="429", seconds=20.0, tries=1)]
     assert shim.pauses == [20.0]
     assert office.last.attempts == 2
     assert office.last.waited_ms > 0

@@ -70,7 +70,8 @@ def test_waits_are_told_once_each(tmp_path: Path, zygote: Zygote) -> None:
     assert ran.code == 0
     assert [message.partition(",")[0] for message in told] == ["overloaded", "overloaded"]
     assert all("next try in" in message for message in told)
-    assert ran.err.count("01  warning: overloaded, next try in") == 2
+    assert ran.err.count("01  waiting: overloaded, retry in 0:00 (try 2)") == 1
+    assert ran.err.count("01  waiting: overloaded, retry in 0:00 (try 3)") == 1
     assert outcomes(project)[0].attempts == 3
 
 
@@ -87,4 +88,4 @@ def test_a_wait_for_a_slot_is_told(tmp_path: Path, zygote: Zygote) -> None:
     gate.open()
 
     assert running.wait().code == 0
-    assert warnings(project) == [("slot", "waiting for a slot of openai")]
+    assert warnings(project) == [("slot", "waiting for a slot of openai, 1 at a time")]

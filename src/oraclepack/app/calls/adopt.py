@@ -11,7 +11,7 @@ from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.harvest import harvest, promised_file, session_of
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import keep, may_reuse
-from oraclepack.app.calls.trying import stay_with
+from oraclepack.app.calls.trying import stay_with, still_running
 from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
@@ -170,12 +170,14 @@ def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invoc
                 return Adopted(answer, record if answer is not None else None)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
-                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
+                wait = still_running(prepared.call, process.pid if process else None)
+                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if not _wait(pause, patience, process):
                     return Adopted(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
-                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
+                wait = still_running(prepared.call, record.worker_pid)
+                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if stay_with(prepared, pause, patience, record) is None:
                     return Adopted(stopped=True)
             case Adoption.UNKNOWN:

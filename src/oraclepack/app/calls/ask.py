@@ -15,10 +15,10 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, StepError, Wait
+from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, StepError, Wait, Waiting
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
-from oraclepack.intercept.retry import RetryAfter, waiting_note
+from oraclepack.intercept.retry import RetryAfter, cause, waiting_note
 from oraclepack.intercept.truth import COMPLETED, WRITE_FALLBACK
 
 STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
@@ -101,7 +101,14 @@ class Asking:
         note = waiting_note(failure, decided, self._tally.attempts, policy)
         start = self._tally.now()
         call = self._prepared.call
-        goes_on = telling_pause(self._world, call, self._shim, Wait.RETRY, note)(decided.seconds)
+        wait = Waiting(
+            call=call.number,
+            reason=cause(failure),
+            seconds=round(decided.seconds, 3),
+            tries=self._tally.attempts,
+        )
+        pause = telling_pause(self._world, call, self._shim, Wait.RETRY, note, wait)
+        goes_on = pause(decided.seconds)
         self._tally.waited_since(start)
         return None if goes_on else self._stopped(STOPPED_EXIT)
 

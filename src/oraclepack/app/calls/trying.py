@@ -14,10 +14,10 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.waiting import Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.flags import table_of
-from oraclepack.core.invocation import Shim, ToolEnd, ToolRun
+from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.result import DETACHED, Wait
+from oraclepack.core.result import DETACHED, Wait, Waiting
 from oraclepack.intercept.adoption import matching, session_id
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.overrides import effective_argv
@@ -122,11 +122,18 @@ def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> T
     if record is None or record.worker_pid is None:
         return tried
     note = "the tool left its question to a worker; waiting for its answer"
-    pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note)
+    wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
+    pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
     ended = stay_with(prepared, pause, Patience(world), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
     return replace(look(world, prepared, tried.end, ended), aside=tried.aside)
+
+
+def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> Waiting:
+    """The wait for a process that may bring the answer."""
+    reason = f"{what} still running" + (f", pid {pid}" if pid is not None else "")
+    return Waiting(call=call.number, reason=reason, pid=pid)
 
 
 def stay_with(

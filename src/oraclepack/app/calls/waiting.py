@@ -14,18 +14,14 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
-from oraclepack.core.limit import limit_for
-from oraclepack.core.result import Wait
+from oraclepack.core.limit import limit_for, slot_reason
+from oraclepack.core.result import Wait, Waiting
 
 _SHORTEST, _LONGEST = 0.05, 0.5
 
 
-def warn(world: CallWorld, call: LiveCall, code: Wait, message: str) -> None:
-    world.tell(j.Warned(step=call.step, code=code, message=message))
-
-
 def telling_pause(
-    world: CallWorld, call: LiveCall, shim: Shim, code: Wait, message: str
+    world: CallWorld, call: LiveCall, shim: Shim, code: Wait, message: str, wait: Waiting
 ) -> Callable[[float], bool]:
     """The shim's pause; the first time it is used the wait is told of."""
     told = False
@@ -35,7 +31,7 @@ def telling_pause(
         if not told:
             told = True
             shim.tell(world.redactor.clean(f"oraclepack: {message}\n"))
-            warn(world, call, code, message)
+            world.tell(j.Warned(step=call.step, code=code, message=message, wait=wait))
         return shim.pause(seconds)
 
     return pause
@@ -43,8 +39,10 @@ def telling_pause(
 
 def wait_for_slot(world: CallWorld, call: LiveCall, shim: Shim, name: str) -> Slot | None:
     """The right to call a provider or a tool; None when the call is given up meanwhile."""
-    pause = telling_pause(world, call, shim, Wait.SLOT, f"waiting for a slot of {name}")
-    return world.limits.acquire(name, limit_for(name, world.options.limits), pause)
+    limit = limit_for(name, world.options.limits)
+    wait = Waiting(call=call.number, reason=slot_reason(name, limit))
+    pause = telling_pause(world, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
+    return world.limits.acquire(name, limit, pause)
 
 
 class Patience:
@@ -93,7 +91,8 @@ def _turn(world: CallWorld, prepared: Prepared, shim: Shim) -> Turn:
     if key is None:
         return Turn(is_ours=True)
     message = "the same question is being asked already; waiting for its answer"
-    pause = telling_pause(world, prepared.call, shim, Wait.SAME_QUESTION, message)
+    asked = Waiting(call=prepared.call.number, reason="same question asked by another call")
+    pause = telling_pause(world, prepared.call, shim, Wait.SAME_QUESTION, message, asked)
     wait = _SHORTEST
     folder = answers_of(world)[0].directory
     if folder_tracks(world.root, folder, f"{key}{ENDING}"):

@@ -3,14 +3,21 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import accumulate
 from statistics import fmean
 
 import msgspec
 
+from oraclepack.cli.amounts import clock
+from oraclepack.cli.pulse import Activity
+from oraclepack.core.limit import Limit, lanes, limit_for
 from oraclepack.core.plan import Decision
 from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
+
+QUIET_MS = 30_000
+"""A step that prints nothing for so long is called silent."""
 
 
 class Look(StrEnum):
@@ -19,7 +26,7 @@ class Look(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     WAITING = "waiting"
-    """A call failed for a passing reason and is tried again later."""
+    """Its calls wait: for a slot, for their next try, for an earlier call."""
     OK = "ok"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
@@ -55,9 +62,10 @@ class Seen(msgspec.Struct, frozen=True):
     state: RunState
     touched: frozenset[str] = frozenset()
     """Steps that something happened to in this command."""
-    running: Mapping[str, int] = {}
-    """Milliseconds that each running step has been at work."""
-    waiting: frozenset[str] = frozenset()
+    running: Mapping[str, Activity] = {}
+    """The steps at work."""
+    silent: Mapping[str, int] = {}
+    """Milliseconds since each running step last printed something."""
     sizes: Mapping[str, int] = {}
     """Bytes in the logs of each step's attempt."""
     elapsed_ms: int = 0
@@ -75,6 +83,14 @@ class Row(msgspec.Struct, frozen=True):
     bytes: int | None = None
     attempts: int = 0
     retries: int = 0
+    note: str = ""
+    """Why it waits, or that it is silent; in a line of its own."""
+    waited_ms: int = 0
+    """How much of the time its calls did not work but wait."""
+
+    @property
+    def lines(self) -> int:
+        return 2 if self.note else 1
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -99,8 +115,12 @@ class Frame(msgspec.Struct, frozen=True):
         return sum(row.look.is_over for row in self.rows)
 
 
-def frame(plan: Sequence[Planned], seen: Seen, parallel: int) -> Frame:
+def frame(
+    plan: Sequence[Planned], seen: Seen, parallel: int, limits: Mapping[str, Limit] | None = None
+) -> Frame:
+    """The table; `limits` are those of the providers, by name."""
     rows = tuple(_row(step, seen) for step in plan)
+    caps = [limit_for(name, limits or {}) for name in sorted(_providers(seen))]
     outcomes = [
         call.outcome
         for step in seen.touched
@@ -111,26 +131,28 @@ def frame(plan: Sequence[Planned], seen: Seen, parallel: int) -> Frame:
     return Frame(
         rows=rows,
         elapsed_ms=seen.elapsed_ms,
-        eta_ms=eta(rows, parallel),
+        eta_ms=eta(rows, lanes(parallel, caps)),
         cache_hits=sum(outcome.cache is Cache.HIT for outcome in outcomes),
         cost_usd=sum(costs) if costs else None,
     )
 
 
-def eta(rows: Sequence[Row], parallel: int) -> int | None:
-    """How long the rest takes if each step takes as long as those that ended in this command.
+def eta(rows: Sequence[Row], parallel: int | None) -> int | None:
+    """How long the rest takes if each step works as long as those that ended in this command.
 
-    None before the first has ended, and when nothing is left.
+    `parallel` is how many get on at once, limits of providers included. None where that is not
+    known, before the first has ended, when nothing is left, and when the last ones take longer
+    than usual.
     """
-    ended = [row.elapsed_ms for row in rows if _has_run(row) and row.elapsed_ms is not None]
-    active = [row.elapsed_ms or 0 for row in rows if row.look.is_active]
+    ended = [_worked(row) for row in rows if _has_run(row) and row.elapsed_ms is not None]
+    active = [_worked(row) for row in rows if row.look.is_active]
     queued = sum(row.look is Look.QUEUED for row in rows)
-    if not ended or not (active or queued):
+    if parallel is None or not ended or not (active or queued):
         return None
     usual = fmean(ended)
     rest = [max(usual - spent, 0.0) for spent in active]
     shared = (sum(rest) + queued * usual) / max(parallel, 1)
-    return round(max([shared, *rest]))
+    return round(max([shared, *rest])) or None
 
 
 def fitting(rows: Sequence[Row], room: int) -> tuple[tuple[Row, ...], str]:
@@ -138,10 +160,11 @@ def fitting(rows: Sequence[Row], room: int) -> tuple[tuple[Row, ...], str]:
 
     What runs and what failed comes first, then what is next, then what ended last.
     """
-    if len(rows) <= room:
+    if sum(row.lines for row in rows) <= room:
         return tuple(rows), ""
     ranked = sorted(range(len(rows)), key=lambda at: _rank(rows[at], at))
-    kept = set(ranked[: max(room - 1, 0)])
+    used = accumulate(rows[at].lines for at in ranked)
+    kept = {at for at, lines in zip(ranked, used, strict=True) if lines < room}
     left = Counter(row.look for at, row in enumerate(rows) if at not in kept)
     told = ", ".join(f"{left[look]} {look}" for look in Look if left[look])
     return tuple(row for at, row in enumerate(rows) if at in kept), f"… and {told}"
@@ -157,6 +180,18 @@ def _rank(row: Row, at: int) -> tuple[int, int]:
     return (4, -at) if row.look in {Look.DONE, Look.LEFT} else (3, -at)
 
 
+def _worked(row: Row) -> int:
+    return max((row.elapsed_ms or 0) - row.waited_ms, 0)
+
+
+def _providers(seen: Seen) -> set[str]:
+    """Whom the calls of this command ask."""
+    intents = (
+        call.intent for step in seen.touched for call in seen.state.step(step).last_invocations()
+    )
+    return {intent.provider for intent in intents if intent is not None and intent.provider}
+
+
 def _has_run(row: Row) -> bool:
     return row.look in {Look.OK, Look.FAILED, Look.SKIPPED}
 
@@ -167,15 +202,26 @@ def _row(step: Planned, seen: Seen) -> Row:
     if step.step_id not in seen.touched:
         return Row(step.step_id, step.title, look)
     running = seen.running.get(step.step_id)
+    outcomes = [call.outcome for call in now.last_invocations() if call.outcome is not None]
+    retries = sum(max(outcome.attempts - 1, 0) for outcome in outcomes)
     return Row(
         step_id=step.step_id,
         title=step.title,
         look=look,
-        elapsed_ms=now.duration_ms if running is None else running,
+        elapsed_ms=now.duration_ms if running is None else running.elapsed_ms,
         bytes=seen.sizes.get(step.step_id),
         attempts=now.attempts,
-        retries=_retries(now),
+        retries=retries if running is None else max(retries, running.retries),
+        note=_note(running, seen.silent.get(step.step_id, 0)) if running and not seen.over else "",
+        waited_ms=sum(outcome.waited_ms for outcome in outcomes),
     )
+
+
+def _note(running: Activity, silent_ms: int) -> str:
+    if running.waits:
+        more = f" (and {len(running.waits) - 1} more)" if len(running.waits) > 1 else ""
+        return f"{running.waits[0]}{more}"
+    return f"silent for {clock(silent_ms)}" if silent_ms >= QUIET_MS else ""
 
 
 def _look(step: Planned, now: StepState, seen: Seen) -> Look:
@@ -184,7 +230,8 @@ def _look(step: Planned, now: StepState, seen: Seen) -> Look:
         return Look.NOT_STARTED if seen.over and was_to_run else _UNTOUCHED[step.decision]
     match now.status:
         case Status.RUNNING:
-            return Look.WAITING if step.step_id in seen.waiting else Look.RUNNING
+            active = seen.running.get(step.step_id)
+            return Look.WAITING if active is not None and active.is_waiting else Look.RUNNING
         case Status.PENDING:
             return Look.INTERRUPTED if now.is_interrupted else Look.QUEUED
         case status:
@@ -200,9 +247,3 @@ _UNTOUCHED = {
     Decision.RECHECK: Look.DONE,
     Decision.HELD: Look.HELD,
 }
-
-
-def _retries(step: StepState) -> int:
-    """Tries of the attempt's calls beyond the first of each."""
-    outcomes = (call.outcome for call in step.last_invocations())
-    return sum(max(outcome.attempts - 1, 0) for outcome in outcomes if outcome is not None)

@@ -1,7 +1,7 @@
 """The live table at work: hears events from every thread, paints from one of its own."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from oraclepack.cli.live.painter import Painter
 from oraclepack.cli.pulse import Running
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
+from oraclepack.core.limit import Limit
 from oraclepack.core.ports import Clock
 from oraclepack.core.readable import visible
 from oraclepack.core.result import WAITS
@@ -34,6 +35,7 @@ class LiveTable:
         *,
         color: bool,
         parallel: int = 1,
+        limits: Mapping[str, Limit] | None = None,
         write: Write = to_stderr,
         clock: Clock | None = None,
         screen: Callable[[], tuple[int, int]] = screen_size,
@@ -41,6 +43,7 @@ class LiveTable:
     ) -> None:
         self._color = color
         self._parallel = parallel
+        self._limits = limits or {}
         self._write = write
         self._clock = clock or SystemClock()
         self._screen = screen
@@ -49,6 +52,8 @@ class LiveTable:
         self._running = Running(self._clock)
         self._state = EMPTY
         self._touched: set[str] = set()
+        self._grown: dict[str, tuple[int, int]] = {}
+        """The size of each step's logs, and since when they have it, in nanoseconds."""
         self._shown = False
         self._said: list[str] = []
         self._plan: Sequence[Planned] = ()
@@ -114,7 +119,7 @@ class LiveTable:
     def _paint(self, painting: "Painting", painter: Painter, *, last: bool = False) -> None:
         with self._lock:
             # A command that finds nothing to do needs no table.
-            self._shown = self._shown or bool(self._touched or self._running.now()[0])
+            self._shown = self._shown or bool(self._touched or self._running.now())
             if not self._shown and not (last and self._said):
                 return
             said, self._said = self._said, []
@@ -124,19 +129,30 @@ class LiveTable:
 
     def frame(self, *, over: bool = False) -> Frame:
         """The table as it is now."""
-        running, waiting = self._running.now()
+        running = self._running.now()
         with self._lock:
             state, touched = self._state, frozenset(self._touched)
+        sizes = {step: self._size(state, step) for step in touched}
+        now = self._clock.monotonic_ns()
         seen = Seen(
             state=state,
             touched=touched,
             running=running,
-            waiting=waiting,
-            sizes={step: self._size(state, step) for step in touched},
-            elapsed_ms=(self._clock.monotonic_ns() - self._began) // 1_000_000,
+            silent=self._silent({step: sizes.get(step, 0) for step in running}, now),
+            sizes=sizes,
+            elapsed_ms=(now - self._began) // 1_000_000,
             over=over,
         )
-        return frame(self._plan, seen, self._parallel)
+        return frame(self._plan, seen, self._parallel, self._limits)
+
+    def _silent(self, sizes: Mapping[str, int], now: int) -> dict[str, int]:
+        """Milliseconds since the logs of each running step have grown; asked by one thread."""
+        before = self._grown
+        self._grown = {
+            step: before[step] if step in before and before[step][0] == size else (size, now)
+            for step, size in sizes.items()
+        }
+        return {step: (now - since) // 1_000_000 for step, (_, since) in self._grown.items()}
 
     def _size(self, state: RunState, step_id: str) -> int:
         step = state.step(step_id)

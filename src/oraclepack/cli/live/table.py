@@ -1,6 +1,7 @@
 """The live table as lines of text. The only home of rich."""
 
 import re
+from collections.abc import Iterator
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -36,6 +37,7 @@ _COLUMNS = (
 """Each column and the width of the screen from which it is shown."""
 _RIGHT = frozenset({"elapsed", "output", "attempt", "retries"})
 _GAP = 2
+_INDENT = " " * 6
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -57,14 +59,29 @@ class Painting:
         """The frame in at most `height` lines, each narrower than `width`."""
         # The last column stays free: a cursor behind it is drawn differently everywhere.
         wide = max(width - 1, 1)
-        room = len(frame.rows) if height is None else max(height - 3, 1)
+        every = sum(row.lines for row in frame.rows)
+        room = every if height is None else max(height - 3, 1)
         rows, rest = fitting(frame.rows, room)
         with self._console.capture() as captured:
             self._console.print(_table(rows, width), width=wide)
+        table = captured.get().splitlines()
+        with self._console.capture() as captured:
             if rest:
                 self._print(Text(rest, "dim"), wide)
             self._print(_total(frame), wide)
-        return captured.get().splitlines()
+        return [*self._with_notes(table, rows, wide), *captured.get().splitlines()]
+
+    def _with_notes(self, table: list[str], rows: tuple[Row, ...], wide: int) -> Iterator[str]:
+        """Each row takes one line below the heads; its note follows in a line of its own."""
+        heads = len(table) - len(rows)
+        yield from table[:heads]
+        for line, row in zip(table[heads:], rows, strict=True):
+            yield line
+            if row.note:
+                with self._console.capture() as captured:
+                    note = " ".join(visible(row.note).split())
+                    self._print(Text(f"{_INDENT}{note}", _COLOURS[row.look]), wide)
+                yield captured.get().rstrip("\n")
 
     def _print(self, text: Text, wide: int) -> None:
         text.truncate(wide, overflow="ellipsis")
