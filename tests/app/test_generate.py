@@ -9,6 +9,7 @@ from oraclepack.core.call import AttachmentKind
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import CATEGORIES
+from oraclepack.generate.filing import worth_reading
 from tests.generate import repositories as repos
 from tests.generate.making import made, strict_findings
 
@@ -159,6 +160,30 @@ def test_the_calls_stand_on_one_line_and_need_no_new_bash(tmp_path: Path) -> Non
     assert all(call.span.line == call.span.end_line for call in calls)
     assert "$(" not in pack.text
     assert "\\\n" not in pack.text
+
+
+@pytest.mark.parametrize(
+    ("out", "answers"),
+    [
+        pytest.param("", "docs/oracle-answers-2027-01-02", id="the usual name"),
+        pytest.param("docs/Billing review.md", "docs/oracle-answers-billing-review", id="another"),
+        pytest.param("docs/oracle-pack-jobs.md", "docs/oracle-answers-jobs", id="a topic"),
+        pytest.param("qa/oracle-pack.md", "qa/oracle-answers", id="another folder"),
+        pytest.param("pack.md", "oracle-answers-pack", id="no folder"),
+        pytest.param("../elsewhere.md", "docs/oracle-answers-elsewhere", id="outside"),
+    ],
+)
+def test_the_answers_go_to_a_folder_named_after_the_pack(
+    tmp_path: Path, out: str, answers: str
+) -> None:
+    root = repos.a_repository(tmp_path / "r", repos.SINGLE_FILE)
+
+    place = str((root / out).resolve()) if out else ""
+    outcome, pack = made(root, out=place, day="2027-01-02")
+
+    assert (outcome.data.out_dir, pack.out_dir) == (answers, answers)
+    assert strict_findings(root, pack) == []
+    assert not worth_reading(f"{answers}/01-x.md", 10)
 
 
 def test_options_reach_every_call(tmp_path: Path) -> None:

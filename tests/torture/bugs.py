@@ -88,7 +88,7 @@ def two_runners(scene: Scene, bug: Inside) -> list[Broken]:
 
 
 def bad_answers(scene: Scene, bug: Inside) -> list[Broken]:
-    """Answers that are cut or lack a part fail their steps, and are set aside by the next run."""
+    """Answers that are cut or lack a part fail their steps, and go aside once asked again."""
     bash = "mkdir -p out\n" + "".join(
         asking(number).replace("?", f"? [[fault={fault} first=1]]", 1)
         for number, fault in ((1, "partial"), (2, "cut"))
@@ -97,7 +97,8 @@ def bad_answers(scene: Scene, bug: Inside) -> list[Broken]:
     before = Snapshot.of(ground)
     ground.project.run("--keep-going", "--retry-budget", "0", inside=bug)
     found = unverified(ground)
-    ran = ground.project.run("--keep-going", "--retry-budget", "0", inside=bug)
+    again = ("--rerun", "failed", "--refresh")
+    ran = ground.project.run("--keep-going", "--retry-budget", "0", *again, inside=bug)
     aside = [path.read_bytes() for path in (ground.root / "out").glob("_failed/**/*.md")]
     for bill in ground.billed:
         if not bill["good"] and "partial" in bill["prompt"] and bill["told"].encode() not in aside:

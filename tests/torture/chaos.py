@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from oraclepack.core.exit_codes import ExitCode
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture import ground as grounds
@@ -122,15 +123,24 @@ def storm(scene: Scene) -> Tally:
 def _until_done(ground: Ground, weather: Weather, chance: random.Random) -> tuple[Ran, int, int]:
     """Give the command until it ends well; how it did, how often it was given, how often killed."""
     killed = 0
+    again: tuple[str, ...] = ()
     for number in range(1, ROUNDS + 1):
         fault: dict[str, object] | None = None
         if weather.kills and number <= ROUNDS // 2:
             fault = {"notes": str(ground.folder / "notes"), "kill": chance.randint(40, 400)}
-        ran = ground.project.run(*weather.words, fault=fault, ROUND=str(number))
+        ran = ground.project.run(*weather.words, *again, fault=fault, ROUND=str(number))
         killed += ran.code < 0
-        if ran.code == 0:
+        if ran.code == 0 and not again:
             return ran, number, killed
+        again = _asking_for_more(ran)
     return ran, ROUNDS, killed
+
+
+def _asking_for_more(ran: Ran) -> tuple[str, ...]:
+    """What a person adds to the next command: an answer that lacks a part is asked for again."""
+    steps = ran.data["steps"] if ran.code == ExitCode.STEP_FAILED else []
+    unmet = [step["step_id"] for step in steps if step["error"] == "CONTRACT"]
+    return ("--rerun", ",".join(unmet), "--refresh") if unmet else ()
 
 
 def _tries(ground: Ground, weather: Weather) -> Iterable[Broken]:

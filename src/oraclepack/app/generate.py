@@ -18,6 +18,7 @@ from oraclepack.core.errors import UsageError
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Generated, GeneratedStep
+from oraclepack.core.naming import slug
 from oraclepack.core.regex import regex
 from oraclepack.core.repository import Repository
 from oraclepack.generate.choose import MOST_FILES, choose
@@ -33,6 +34,7 @@ from oraclepack.parse.pack import parse_pack
 
 _OPERATORS = regex(r"[;&|<>`\n\r()]|\$")
 _SHORT_SHA = 12
+_PACK_NAME = "oracle-pack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,10 @@ def generate(wish: Wish) -> Outcome:
     found = survey(repository, limit=LARGEST, is_secret=looks_secret)
     asked = ordered(found, choose(found, focus=focus, room=MOST_FILES - len(extra)))
     day = _day(wish, repository)
-    style = _style(wish, day, extra)
+    target = _target(wish, day)
+    style = _style(wish, target, extra)
     commit = repository.sha[:_SHORT_SHA] if repository.sha else None
     text = compose(found, asked, style, commit)
-    target = _target(wish, day)
     _refuse_invalid(text, target, wish.root)
     content = text.encode()
     unchanged = _is_there(target, content, force=wish.force)
@@ -152,9 +154,9 @@ def _day(wish: Wish, repository: Repository) -> str | None:
         raise UsageError(f"--date: {wish.day!r} is no day", hint="write YYYY-MM-DD") from None
 
 
-def _style(wish: Wish, day: str | None, extra: tuple[str, ...]) -> Style:
+def _style(wish: Wish, target: Path, extra: tuple[str, ...]) -> Style:
     return Style(
-        out_dir=wish.out_dir.rstrip("/") or _dated("docs/oracle-answers", day),
+        out_dir=wish.out_dir.rstrip("/") or _answers_of(target, wish.root),
         oracle_cmd=" ".join(wish.oracle_cmd.split()),
         oracle_flags=" ".join(wish.oracle_flags.split()),
         model=wish.model,
@@ -166,6 +168,17 @@ def _style(wish: Wish, day: str | None, extra: tuple[str, ...]) -> Style:
     )
 
 
+def _answers_of(target: Path, root: Path) -> str:
+    """Where the answers of a pack go: beside it, in a folder named after it.
+
+    Two packs never share one, and every such folder is known as one of answers.
+    """
+    rest = slug(target.stem.removeprefix(_PACK_NAME))
+    name = f"oracle-answers-{rest}" if rest else "oracle-answers"
+    inside = target.parent.relative_to(root).as_posix() if target.is_relative_to(root) else "docs"
+    return name if inside == "." else f"{inside}/{name}"
+
+
 def _dated(name: str, day: str | None) -> str:
     return f"{name}-{day}" if day else name
 
@@ -173,7 +186,7 @@ def _dated(name: str, day: str | None) -> str:
 def _target(wish: Wish, day: str | None) -> Path:
     if wish.out:
         return Path(wish.out).absolute()
-    return wish.root / f"{_dated('docs/oracle-pack', day)}.md"
+    return wish.root / "docs" / f"{_dated(_PACK_NAME, day)}.md"
 
 
 def _refuse_invalid(text: str, target: Path, root: Path) -> None:

@@ -43,6 +43,11 @@ _OPTIONS = (
         help="With --engine rehearsal: run the steps in the project itself, not in a copy.",
     ),
     click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
+    click.option(
+        "--take-over",
+        is_flag=True,
+        help="Overwrite outputs that a run of another pack has recorded; they are kept as backups.",
+    ),
 )
 
 
@@ -68,6 +73,7 @@ def asked(flags: dict[str, object]) -> Picked:
         new_run=bool(flags["new_run"]) or not flags["resume"],
         import_state=text("import_state"),
         in_place=bool(flags.get("in_place")),
+        take_over=bool(flags.get("take_over")),
         argv=words_of_this_command(),
     )
 

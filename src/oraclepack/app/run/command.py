@@ -18,6 +18,7 @@ from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.beginning import begin, enter, path_in_project
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.app.run.options import RunOptions, manner_of
+from oraclepack.app.run.other_packs import refusal_of, taken_outputs, warnings_of
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
@@ -70,6 +71,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     argv: tuple[str, ...] = ()
     settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
     import_state: Path | None = None
+    take_over: bool = False
+    """Overwrite outputs that another pack's run has recorded."""
     min_completion: float = 1.0
     notes: tuple[str, ...] = ()
     """What the user should know about the request itself."""
@@ -80,12 +83,21 @@ class RunRequest(msgspec.Struct, frozen=True):
     """The stages of a longer command that follow the steps, while the run is still locked."""
 
 
-def plan_run(request: RunRequest, state: RunState, seen: Seen) -> Plan:
+def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: Seen) -> Plan:
     """The plan against a run in this state; raises what stands against carrying it out."""
     made = make_plan(request.pack, state, request.selection, seen)
     if isinstance(made, Refusal):
         raise made.error()
-    return msgspec.structs.replace(made, warnings=(*request.notes, *made.warnings))
+    made = msgspec.structs.replace(made, warnings=(*request.notes, *made.warnings))
+    in_copy = request.wish.rehearsal and not request.wish.in_place
+    taken = () if in_copy else taken_outputs(request.root, request.pack, run, state, made)
+    if not taken:
+        return made
+    if request.take_over:
+        return msgspec.structs.replace(made, warnings=(*made.warnings, *warnings_of(taken)))
+    return msgspec.structs.replace(
+        made, refusal=made.refusal or refusal_of(taken, request.pack.path, run.run_id)
+    )
 
 
 def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Plan]:
@@ -96,7 +108,7 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Pla
     found = find_run(request.root, request.pack, request.wish, clock or SystemClock())
     check = request.check or (lambda: None)
     found = described(found, check if found.is_new else lambda: None)
-    planned = plan_run(request, found.state, _look(request, found.run, found.state))
+    planned = plan_run(request, found.run, found.state, _look(request, found.run, found.state))
     if planned.to_run and not found.is_new:
         check()
     if request.import_state is None and (left := _left_by_go(request, found)):
@@ -157,7 +169,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             _enter_workplace(session, copied)
         if not untouched:
             now = _look(request, found.run, record.state)
-            planned = plan_run(request, record.state, now)
+            planned = plan_run(request, found.run, record.state, now)
             if planned.refusal is not None:
                 raise planned.refusal.error()
         _carry_out(session, planned)

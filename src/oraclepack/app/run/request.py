@@ -51,6 +51,7 @@ class Picked(msgspec.Struct, frozen=True):
     new_run: bool = False
     import_state: str | None = None
     in_place: bool = False
+    take_over: bool = False
     argv: tuple[str, ...] = msgspec.field(default_factory=tuple)
 
 
@@ -101,6 +102,7 @@ def request_for(
         argv=tuple(redactor.clean(word) for word in asked.argv),
         settings=_recorded(settings) | ({IN_PLACE: True} if asked.in_place else {}),
         import_state=Path(asked.import_state) if asked.import_state else None,
+        take_over=asked.take_over,
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
     )

@@ -32,7 +32,10 @@ from oraclepack.core.settings import Settings
 )
 @click.option("--out", default="", metavar="FILE", help="The pack [docs/oracle-pack-<date>.md].")
 @click.option(
-    "--out-dir", default="", metavar="DIR", help="Where answers go [docs/oracle-answers-<date>]."
+    "--out-dir",
+    default="",
+    metavar="DIR",
+    help="Where answers go [beside the pack, oracle-answers-<its name>].",
 )
 @click.option("--force", is_flag=True, help="Replace the pack if it exists and is different.")
 @click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")

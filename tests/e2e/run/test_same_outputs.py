@@ -1,0 +1,106 @@
+"""Two packs that declare the same output path."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import Ran
+from tests.e2e.run.project import Project, Zygote, a_project
+from tests.packs import pack_text
+
+ANSWER = "out/01-a.md"
+
+
+def asking(question: str) -> str:
+    return f"mkdir -p out\n# 01) ask\noracle --write-output {ANSWER} -p '{question}'\n"
+
+
+def two_packs(tmp_path: Path, zygote: Zygote) -> Project:
+    """`pack.md` has run; `other.md` declares the same output."""
+    project = a_project(tmp_path, zygote, asking("One?"))
+    (project.root / "other.md").write_text(pack_text(asking("Two?")))
+    assert project.run().code == 0
+    return project
+
+
+def run(project: Project, pack: str, *args: str) -> Ran:
+    return project.start("run", pack, "--json", *args).wait()
+
+
+def test_the_second_pack_does_not_overwrite_what_the_first_recorded(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = two_packs(tmp_path, zygote)
+    before = (project.root / ANSWER).read_bytes()
+
+    refused = run(project, "other.md")
+
+    error = refused.envelope["error"]
+    assert (refused.code, error["code"]) == (2, "OUTPUT_TAKEN")
+    assert (
+        f"{ANSWER} is an output of another pack, pack.md (run {project.run_dir.name})"
+        in (error["message"])
+    )
+    assert "other.md (run " in error["message"]
+    assert "--take-over" in error["suggestion"]
+    assert (len(project.oracle.calls), len(project.run_dirs)) == (1, 1)
+    assert (project.root / ANSWER).read_bytes() == before
+
+
+def test_take_over_keeps_the_file_as_a_backup(tmp_path: Path, zygote: Zygote) -> None:
+    project = two_packs(tmp_path, zygote)
+    before = (project.root / ANSWER).read_bytes()
+
+    taken = run(project, "other.md", "--take-over")
+
+    assert (taken.code, len(project.oracle.calls)) == (0, 2)
+    assert f"{ANSWER} is taken over from pack.md" in taken.err
+    kept = [path.read_bytes() for path in project.root.glob(".oraclepack/runs/*/backups/**/*.md")]
+    assert before in kept
+    assert run(project, "other.md").code == 0
+
+
+def test_nor_does_the_first_put_its_own_back_over_the_second(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = two_packs(tmp_path, zygote)
+    (project.root / ANSWER).unlink()
+    assert run(project, "other.md").code == 0
+    (project.root / ANSWER).write_bytes(b"## Direct answer\nAnother one, of the second pack.\n")
+    assert project.start("accept", "other.md", "01").wait().code == 0
+
+    assert run(project, "pack.md").code == 2
+    assert b"second pack" in (project.root / ANSWER).read_bytes()
+
+
+@pytest.mark.parametrize("how", ["edited", "moved", "new run", "answer edited", "answer gone"])
+def test_what_is_no_other_pack_or_no_longer_its_output(
+    tmp_path: Path, zygote: Zygote, how: str
+) -> None:
+    project = two_packs(tmp_path, zygote)
+    pack, args = "pack.md", ["--no-cache"]
+    match how:
+        case "edited":
+            project.write(asking("Three?"))
+        case "moved":
+            project.pack.rename(project.root / "moved.md")
+            pack, args = "moved.md", ["--no-cache", "--new-run"]
+        case "new run":
+            args = ["--no-cache", "--new-run"]
+        case "answer edited":
+            pack = "other.md"
+            (project.root / ANSWER).write_text("mine\n")
+        case _:
+            pack = "other.md"
+            (project.root / ANSWER).unlink()
+
+    assert (run(project, pack, *args).code, len(project.oracle.calls)) == (0, 2)
+
+
+@pytest.mark.parametrize(("args", "code"), [([], 0), (["--in-place"], 2)])
+def test_a_rehearsal_writes_to_a_copy_and_is_only_refused_in_place(
+    tmp_path: Path, zygote: Zygote, args: list[str], code: int
+) -> None:
+    project = two_packs(tmp_path, zygote)
+
+    assert run(project, "other.md", "--engine", "rehearsal", *args).code == code
