@@ -34,6 +34,19 @@ OTHER = run("other", "2026-01-15", pack="b.md")
         pytest.param([run("x", has_open_calls=True)], None, 0, "x", id="a call is open"),
         pytest.param([run("x", is_rolling_back=True)], None, 0, "x", id="a rollback is open"),
         pytest.param([run("x", quarantined=2)], None, 0, "x", id="files are in quarantine"),
+        *(
+            pytest.param(
+                [run("x", status=word, is_rehearsal=True)], None, 0, kept, id=f"a rehearsal, {word}"
+            )
+            for word, kept in (("failed", ""), ("interrupted", ""), ("running", "x"))
+        ),
+        pytest.param(
+            [OLD, run("rehearsal", "2026-02-01", is_rehearsal=True)],
+            None,
+            1,
+            "old rehearsal",
+            id="rehearsals are counted for themselves",
+        ),
         pytest.param(
             [OLD, run("failed", "2026-02-01", status="failed")],
             None,

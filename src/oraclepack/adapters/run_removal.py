@@ -6,24 +6,18 @@ from pathlib import Path
 
 from oraclepack.adapters import disk, files, trust_key
 from oraclepack.adapters.ownership import foreign_folder, tracked
-from oraclepack.adapters.rundir import RunDir
+from oraclepack.adapters.rundir import OWN_NAMES, RunDir
 from oraclepack.core.digest import keyed_digest, same_digest
-from oraclepack.core.outpath import RUNS
+from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.runid import is_run_id
 
 _GOING = ".pruned-"
-_OWN_NAMES = frozenset(
-    (
-        *("journal.jsonl", "run.json", "steps.json", "lock", "outputs", "logs", "steps"),
-        *("backups", "_failed", "actionizer", "answers"),
-    )
-)
 
 
 def strange_names(run: RunDir) -> tuple[str, ...]:
     """What stands in a run directory and is none of the names that we make."""
     names = sorted(os.listdir(run.path))  # noqa: PTH208 - names only
-    return tuple(name for name in names if name not in _OWN_NAMES and not files.is_temporary(name))
+    return tuple(name for name in names if name not in OWN_NAMES and not files.is_temporary(name))
 
 
 def size_of(directory: Path) -> int:
@@ -36,7 +30,7 @@ def remove_run(run: RunDir) -> None:
     It is renamed first: whoever is killed in between leaves no half of a run, only a directory
     that `finish_removals` knows by the signature in its name.
     """
-    aside = run.path.parent / _name_for(run.run_id)
+    aside = run.path.parent / _name_for(run)
     try:
         disk.rename(run.path, aside)
         disk.sync_directory(aside.parent)
@@ -47,20 +41,25 @@ def remove_run(run: RunDir) -> None:
 
 def finish_removals(root: Path) -> None:
     """Remove what an earlier command was about to when it was killed."""
-    folder = root / RUNS
-    if foreign_folder(root, RUNS) is not None or not folder.is_dir():
-        return
-    for path in sorted(folder.iterdir()):
-        run_id = path.name.rpartition("-.")[2] if path.name.startswith(_GOING) else ""
-        if not is_run_id(run_id) or path.is_symlink() or not path.is_dir():
-            continue
-        if same_digest(path.name, _name_for(run_id)) and not tracked(root, f"{RUNS}/{path.name}"):
-            _remove_tree(path)
+    for folder in (RUNS, REHEARSALS):
+        place = root / folder
+        if foreign_folder(root, folder) is None and place.is_dir():
+            for path in sorted(place.glob(f"{_GOING}*")):
+                if _is_ours(root, folder, path):
+                    _remove_tree(path)
 
 
-def _name_for(run_id: str) -> str:
-    mac = keyed_digest(trust_key.make_key(), "pruned run", run_id.encode())
-    return f"{_GOING}{mac}-.{run_id}"
+def _is_ours(root: Path, folder: str, path: Path) -> bool:
+    run_id = path.name.rpartition("-.")[2]
+    if not is_run_id(run_id) or path.is_symlink() or not path.is_dir():
+        return False
+    expected = _name_for(RunDir(root, run_id, folder))
+    return same_digest(path.name, expected) and not tracked(root, f"{folder}/{path.name}")
+
+
+def _name_for(run: RunDir) -> str:
+    mac = keyed_digest(trust_key.make_key(), "pruned run", run.relative.encode())
+    return f"{_GOING}{mac}-.{run.run_id}"
 
 
 def _remove_tree(directory: Path) -> None:

@@ -22,7 +22,7 @@ from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 BACKUPS = "backups"
 """In a run directory."""
 STEPS = "steps"
-_OWN = (
+OWN_NAMES = (
     *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside"),
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
 )
@@ -138,7 +138,7 @@ def examine(run: RunDir) -> Examined:
 
     Nothing is read through a link. Raises InputError where the journal cannot be read.
     """
-    link = linked(run.root, run.relative) or next(filter(None, map(run.link_at, _OWN)), None)
+    link = linked(run.root, run.relative) or next(filter(None, map(run.link_at, OWN_NAMES)), None)
     if link is not None:
         return Examined(_NOTHING_READ, link)
     reading = journal_file.load(run.journal)

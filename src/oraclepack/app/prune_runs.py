@@ -1,7 +1,8 @@
 """Removing finished runs, as far as nothing is lost by it and nothing is paid for again."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from oraclepack.app.runs import Looked, listing_of, look_at
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE
+from oraclepack.core.outpath import CACHE, RUNS
 from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_pruning import (
@@ -27,10 +28,11 @@ from oraclepack.core.run_pruning import (
     reasons_to_keep,
     unpaid_again,
 )
-from oraclepack.core.runid import is_rehearsal
 
-_COPIES = ("outputs", "answers", "backups", "_failed")
-"""What of a run may be the only copy: answers, and files that they replaced."""
+_REPLACED = ("backups", "aside", "_failed")
+"""Folders of a run with files that its steps replaced, or that failed."""
+_COPIES = ("outputs", "answers", *_REPLACED)
+"""What of a run may be the only copy of something."""
 
 
 def prune_runs(
@@ -52,8 +54,7 @@ class _Pruning:
         self._root = root
         self._clock = clock
         self._dry_run = dry_run
-        found = (look_at(RunDir(root, run_id)) for run_id in rundir.run_ids(root))
-        self._looked = {looked.run.run_id: looked for looked in found}
+        self._looked = {run.name: look_at(run) for run in rundir.every_run(root)}
         self._cached = _cached_hashes(root)
         self._copies: set[str] = set()
         """What stays: the SHA-256 of answers in runs that are kept."""
@@ -85,8 +86,9 @@ class _Pruning:
         )
 
     def _keep(self, looked: Looked) -> None:
-        if looked.foreign is None:
-            self._copies |= {sha256_bytes(data) for _, data in _answers(looked.run)}
+        if looked.foreign is None and looked.run.folder == RUNS:
+            with suppress(InputError):  # what cannot be read is no copy
+                self._copies |= {sha256_bytes(data) for _, data in _contents(looked.run, _COPIES)}
 
     def _reason(self, looked: Looked, *, is_continued: bool) -> str | None:
         """Why a finished run stays all the same."""
@@ -95,9 +97,6 @@ class _Pruning:
             return f"it holds {strange[0]}, which oraclepack did not make"
         if _has_own_words(looked.run):
             return "its backlog holds text of yours"
-        created = looked.state.created
-        if created is not None and is_rehearsal(created.engine):
-            return None  # nothing of it was paid for
         if is_continued and (reason := unpaid_again(looked.state, self._cached)) is not None:
             return reason
         try:
@@ -107,7 +106,9 @@ class _Pruning:
 
     def _only_copy(self, looked: Looked) -> str | None:
         elsewhere = self._cached | self._copies | _in_project(self._root, looked)
-        for path, data in _answers(looked.run):
+        # Nothing that a rehearsal answered was paid for.
+        folders = _COPIES if looked.run.folder == RUNS else _REPLACED
+        for path, data in _contents(looked.run, folders):
             if sha256_bytes(data) not in elsewhere:
                 return f"the only copy of {path.relative_to(looked.run.path).as_posix()}"
         return None
@@ -138,7 +139,8 @@ def _facts(looked: Looked, waiting: Counter[str]) -> RunFacts:
     state, created = looked.state, looked.state.created
     calls = (call for step in state.steps.values() for call in step.invocations)
     return RunFacts(
-        run_id=looked.run.run_id,
+        run_id=looked.run.name,
+        is_rehearsal=looked.run.folder != RUNS,
         pack_path=created.pack_path if created else "",
         pack_hash=created.pack_hash if created else looked.run.run_id,
         status=listing_of(looked).status,
@@ -171,9 +173,9 @@ def _in_project(root: Path, looked: Looked) -> frozenset[str]:
     return frozenset(found)
 
 
-def _answers(run: RunDir) -> Iterator[tuple[Path, bytes]]:
-    """The files of a run that may be the only copy of something."""
-    for folder in _COPIES:
+def _contents(run: RunDir, folders: Sequence[str]) -> Iterator[tuple[Path, bytes]]:
+    """The files in some folders of a run."""
+    for folder in folders:
         for path in sorted((run.path / folder).rglob("*")):
             if path.is_symlink() or not path.is_file() or _is_bookkeeping(path, folder):
                 continue

@@ -16,6 +16,9 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What decides about a run, as far as its journal tells it."""
 
     run_id: str
+    """Its name: that of a rehearsal begins with `rehearsals/`."""
+    is_rehearsal: bool = False
+    """It starts over whenever it is given again, so there is nothing to finish in it."""
     pack_path: str = ""
     pack_hash: str = ""
     status: str = FINISHED
@@ -63,12 +66,13 @@ def reasons_to_keep(
     `before`: only runs that nothing happened to since then may go. `keep`: so many of the
     newest of each pack stay.
     """
-    newer: Counter[str] = Counter()
+    newer: Counter[tuple[str, bool]] = Counter()
     kept: dict[str, str] = {}
     for run in newest_first(runs):
         reason = _unfinished(run)
-        newer[run.pack_path] += 1
-        if reason is None and keep is not None and newer[run.pack_path] <= keep:
+        kind = (run.pack_path, run.is_rehearsal)
+        newer[kind] += 1
+        if reason is None and keep is not None and newer[kind] <= keep:
             reason = f"among the newest {keep} of its pack"
         if reason is None and before is not None and run.last_at >= before:
             reason = "not old enough"
@@ -81,7 +85,8 @@ def continued_ones(runs: Sequence[RunFacts]) -> frozenset[str]:
     """The newest run of each pack as it is written: the one that the next `run` goes by."""
     newest: dict[str, str] = {}
     for run in newest_first(runs):
-        newest.setdefault(run.pack_hash, run.run_id)
+        if not run.is_rehearsal:
+            newest.setdefault(run.pack_hash, run.run_id)
     return frozenset(newest.values())
 
 
@@ -100,9 +105,9 @@ def unpaid_again(state: RunState, cached: Collection[str]) -> str | None:
 
 
 def _unfinished(run: RunFacts) -> str | None:
-    if run.status != FINISHED:
+    if run.status != FINISHED and not (run.is_rehearsal and run.status in _TO_FINISH):
         return _WORDS.get(run.status, run.status)
-    if run.has_open_calls:
+    if run.has_open_calls and not run.is_rehearsal:
         return "a call of it may still be answered"
     if run.is_rolling_back:
         return "a rollback of it is not finished"
@@ -111,6 +116,7 @@ def _unfinished(run: RunFacts) -> str | None:
     return None
 
 
+_TO_FINISH = frozenset(("failed", "incomplete", "interrupted"))
 _WORDS = {
     "running": "in use",
     "failed": "unfinished: a step failed",

@@ -197,3 +197,15 @@ def test_something_to_go_by_is_needed(project: Project) -> None:
 
     assert ran.code == 2
     assert "give --older-than, --keep or both" in ran.err
+
+
+def test_rehearsals_go_whatever_became_of_them(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1) + "# 02) x\nfalse\n")
+    assert project.run("--engine", "rehearsal").code == 3
+    (name,) = [one["run_id"] for one in prune(project, "--keep", "1").data["kept"]]
+
+    ran = prune(project, "--keep", "0")
+
+    assert name.startswith("rehearsals/")
+    assert removed(ran) == [name]
+    assert [*(project.root / ".oraclepack/rehearsals").iterdir()] == []

@@ -85,7 +85,7 @@ def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: 
     Kept whatever you say: runs that are in use, unfinished, damaged or foreign; the only copy of
     an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
     its answers, so that the next `run` pays for nothing again; and what somebody else put there.
-    Each one is named with its reason.
+    Each one is named with its reason. Of rehearsals only those in use, and what they replaced.
 
     A change that a removed run made in the work tree stays, but `undo` can no longer take it back.
     """
