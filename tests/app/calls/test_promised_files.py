@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.core.journal import Quarantined
+from oraclepack.core.rehearsal import NOTICE
 from oraclepack.core.result import Move, Process
 from tests.app.calls.crashed import DEAD, DyingShim, KilledError, living
 from tests.app.calls.office import OUT, Office, ScriptedShim, answering
@@ -94,6 +95,9 @@ def test_a_promised_file_with_all_its_sections_is_the_answer(
         ),
         pytest.param(
             lambda office: place(office, FULL, BEFORE), id="a file from before, or a clock set back"
+        ),
+        pytest.param(
+            lambda office: place(office, f"{NOTICE}\n\n".encode() + FULL), id="a rehearsed answer"
         ),
     ],
 )

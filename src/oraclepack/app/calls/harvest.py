@@ -20,6 +20,7 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
+from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.stepstate import Invocation
 from oraclepack.intercept.adoption import answer_in_log, matching
 from oraclepack.intercept.truth import COMPLETED
@@ -148,13 +149,14 @@ def _written(world: CallWorld, made: Invocation, *, fresh: bool = False) -> Iter
     """What is at the path of an answer, was moved from there to quarantine, or copied to the run.
 
     With `fresh` only what was written since the call began: an older file may be back in its place.
+    Nor is it what a rehearsal in the project itself has put there meanwhile.
     """
     call = made.intent or made.outcome
     assert call is not None
     for path in _places(world, call):
         try:
             data = files.read(path) if path.is_file() and stays_inside(world.root, path) else None
-            if data is not None and not (fresh and _moment(path) < call.at[:19]):
+            if data is not None and not (fresh and _is_another(path, data, call.at)):
                 yield data
         except (OraclePackError, OSError):
             continue
@@ -172,6 +174,11 @@ def _places(world: CallWorld, call: j.InvocationIntent | j.InvocationOutcome) ->
     for output in step.outputs:
         if output.declared_path == call.output_path:
             yield world.run_dir / output.path
+
+
+def _is_another(path: Path, data: bytes, began: str) -> bool:
+    """A file is not the answer of a call that began then."""
+    return _moment(path) < began[:19] or is_rehearsed(data.decode("utf-8", "replace"))
 
 
 def _moment(path: Path) -> str:
