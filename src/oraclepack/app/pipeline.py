@@ -220,13 +220,13 @@ class Pipeline:
         )
 
         run, root = result.found.run, self.prepared.root
-        writer = Writer(
-            root,
-            run.path / FOLDER,
-            undo=self._settings[rs.ROLLBACK_ON_FAILURE],
-            allow_rehearsal=self._wish.allow_rehearsal,
-        )
         try:
+            writer = Writer(
+                root,
+                run.path / FOLDER,
+                undo=self._settings[rs.ROLLBACK_ON_FAILURE],
+                allow_rehearsal=self._wish.allow_rehearsal,
+            )
             done = actionize_run(run.path, writer, self._wish.exports)
         except OraclePackError as trouble:
             self.suggestion = trouble.hint

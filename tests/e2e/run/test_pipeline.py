@@ -289,3 +289,20 @@ def test_on_github(tmp_path: Path, zygote: Zygote) -> None:
     told = (project.root / "junit.xml").read_text()
     assert "[redacted]" in told
     assert "sesame-open" not in told
+
+
+def test_an_earlier_rollback_that_cannot_be_finished_fails_the_stage(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, THREE)
+    place = project.root / ".oraclepack/_failed/actionize/1"
+    place.mkdir(parents=True)
+    (project.root / "stuck").mkdir()
+    left = {"files": [{"path": "stuck", "written": "", "before": None}]}
+    (place / "_unfinished.json").write_text(json.dumps(left))
+
+    ran = pipeline(project, "--json", "--rollback-on-failure")
+
+    assert (ran.code, stages(ran)) == (3, ["ok", "ok", "ok", "failed"])
+    assert "cannot be finished; nothing was written" in ran.data["stages"][3]["reason"]
+    assert ran.data["rollback_status"] == "completed"
