@@ -153,7 +153,7 @@ class Maker(StrEnum):
     SOMEBODY = "somebody"
     """A JSON object of another shape: not ours to overwrite."""
     NOBODY = "nobody"
-    """No JSON object at all: damaged, or empty."""
+    """No JSON object, or one that says nothing: damaged, or empty."""
 
 
 def maker_of(data: bytes) -> tuple[Maker, str]:
@@ -162,7 +162,7 @@ def maker_of(data: bytes) -> tuple[Maker, str]:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Maker.NOBODY, ""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not any(value.values()):
         return Maker.NOBODY, ""
     if isinstance(value.get("run_dir"), str):
         return Maker.OURS, str(value.get("pack_path", ""))
