@@ -44,6 +44,12 @@ ACTIONIZE = ("actionize", "--answers", "answers", "--pack", "pack.md")
         pytest.param(".oraclepack/runs", ("runs", "list"), id="the runs"),
         pytest.param(".oraclepack/_failed", ("quarantine", "list"), id="the quarantine"),
         pytest.param("answers/actionizer", ACTIONIZE, id="what actionize writes"),
+        pytest.param("docs", ("new", "docs/pack.md"), id="a new pack"),
+        pytest.param(
+            "docs",
+            ("pipeline", "pack.md", "--junit", "docs/junit.xml"),
+            id="a JUnit report",
+        ),
         pytest.param(".agents", ("skills", "install", "codex"), id="skills of codex"),
         pytest.param(".claude/skills", ("skills", "install", "claude"), id="skills of claude"),
     ],
@@ -75,6 +81,29 @@ def test_answers_behind_a_link_are_not_read(project: Path, outside: Path, where:
     assert ran.code == 2
     assert "symbolic link" in ran.err
     assert sorted(path.name for path in outside.iterdir()) == ["01-a.md", "mine.md"]
+
+
+@pytest.mark.parametrize(
+    ("link", "command"),
+    [
+        ("linked/old.md", ("validate", "--fix", "linked")),
+        ("linked", ("validate", "--fix", "linked/old.md")),
+        ("linked", ("upgrade", "--write", "linked/old.md")),
+    ],
+)
+def test_a_pack_behind_a_link_is_not_changed(
+    project: Path, outside: Path, link: str, command: tuple[str, ...]
+) -> None:
+    step = "# 01) ask\noracle -p 'Why?'\n  --write-output answers/01-a.md\n"
+    (outside / "old.md").write_text(text := pack_text(step))
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(outside / link.partition("/")[2])
+
+    ran = oraclepack(project, *command)
+
+    assert (outside / "old.md").read_text() == text
+    assert ran.code == 2
+    assert "by a symbolic link" in ran.out + ran.err
 
 
 def test_a_place_that_the_user_names_outside_is_theirs(project: Path, outside: Path) -> None:

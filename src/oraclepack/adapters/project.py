@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from oraclepack.adapters.jail import refuse_link_out
 from oraclepack.core.errors import UsageError
 from oraclepack.core.outpath import REHEARSALS, RUNS
 
@@ -19,6 +20,11 @@ def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
     here = Path.cwd()
     start = here if pack_path is None else Path(pack_path).absolute()
     return _git_top(start) or here
+
+
+def refuse_to_write_out(place: Path, cwd_flag: str = "") -> None:
+    """Refuse a file to write that a link of the project at hand puts outside of it."""
+    refuse_link_out(project_root(None, cwd_flag), place)
 
 
 def has_runs(root: Path) -> bool:

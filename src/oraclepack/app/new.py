@@ -3,16 +3,18 @@
 from pathlib import Path
 
 from oraclepack.adapters import files
+from oraclepack.adapters.project import refuse_to_write_out
 from oraclepack.core.errors import UsageError
 from oraclepack.core.generation import NewPack
 from oraclepack.generate.blank import blank
 
 
-def new_pack(path: str, template: str, *, force: bool = False) -> NewPack:
+def new_pack(path: str, template: str, cwd: str = "", *, force: bool = False) -> NewPack:
     """Write a pack by a template. A file that stands there is only replaced by force."""
     target = Path(path)
     if target.is_dir() or not target.name:
         raise UsageError(f"{path} is a directory", hint="name the file, such as docs/pack.md")
+    refuse_to_write_out(target.parent, cwd)
     if files.read(target) is not None and not force:
         raise UsageError(f"{path} exists", hint="pass --force, or choose another name")
     title = target.stem.replace("-", " ").replace("_", " ").strip().capitalize() or "Oracle pack"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from oraclepack.adapters import files, step_summary, surroundings
 from oraclepack.adapters.logs import last_lines
+from oraclepack.adapters.project import refuse_to_write_out
 from oraclepack.app.step_summary import VARIABLE, tell_github
 from oraclepack.app.validate import Checked
 from oraclepack.core.errors import OraclePackError, UsageError
@@ -20,8 +21,9 @@ _LINES = 20
 _ON_GITHUB = "GITHUB_ACTIONS"
 
 
-def refuse_bad_place(path: Path) -> None:
+def refuse_bad_place(path: Path, cwd: str) -> None:
     """Say so before anything runs when a report could never be written there."""
+    refuse_to_write_out(path.parent, cwd)
     if path.is_dir():
         raise UsageError(f"--junit {path} is a directory", hint="name a file in it")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from oraclepack.adapters.checks import facts_for
 from oraclepack.adapters.files import sweep, write_atomic
 from oraclepack.adapters.packs import read_pack_text
-from oraclepack.adapters.project import project_root
+from oraclepack.adapters.project import project_root, refuse_to_write_out
 from oraclepack.adapters.syntax import complete
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
@@ -29,6 +29,8 @@ _NUMBERING = ("OP106", "OP107", "OP108")
 def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> Upgraded:
     """What would have to change, whether it may, and the proof; the file only with `write`."""
     file = Path(path)
+    if write:
+        refuse_to_write_out(file.parent, settings[CWD])
     raw = read_pack_text(file)
     pack = parse_pack(raw, path, complete)
     root = project_root(path, settings[CWD])

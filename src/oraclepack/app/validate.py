@@ -7,7 +7,7 @@ import msgspec
 
 from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
-from oraclepack.adapters.project import project_root
+from oraclepack.adapters.project import project_root, refuse_to_write_out
 from oraclepack.adapters.syntax import complete
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.facts import Facts
@@ -100,15 +100,16 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
             mended = after
             pack, facts, findings = _look(mended, path, root, settings)
         if mended != raw:
-            _write(file, mended)
+            _write(file, mended, settings[CWD])
     report = _report(path, pack, facts, findings, settings, fixed)
     return Checked(path, pack, findings, report)
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path, text: str, cwd: str) -> None:
     # Only --fix writes; every other validation starts without this.
     from oraclepack.adapters.files import sweep, write_atomic  # noqa: PLC0415
 
+    refuse_to_write_out(file, cwd)
     sweep(file.resolve().parent)
     write_atomic(file, text.encode(), follow=True)
 

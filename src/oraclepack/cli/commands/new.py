@@ -5,6 +5,7 @@ import click
 from oraclepack.app.new import new_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
+from oraclepack.core.settings import CWD, Settings
 from oraclepack.generate.blank import TEMPLATES
 
 
@@ -25,10 +26,10 @@ from oraclepack.generate.blank import TEMPLATES
     help="One file for an answer, four files, or steps without questions  [default: single]",
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def new(pack: str, template: str, *, force: bool) -> Reply:
+def new(pack: str, template: str, *, force: bool, settings: Settings) -> Reply:
     """Write an empty pack that teaches the format.
 
     It is valid as it is; its comments tell what each part is for.
     """
-    made = new_pack(pack, template, force=force)
+    made = new_pack(pack, template, settings[CWD], force=force)
     return Reply(data=made, text=f"{made.path}: written from the template {made.template}\n")

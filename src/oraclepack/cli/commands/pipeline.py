@@ -26,7 +26,7 @@ from oraclepack.core import run_settings as rs
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.pipeline_report import PipelineTold
 from oraclepack.core.readable import single_lines
-from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
+from oraclepack.core.settings import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
 
 @command(
@@ -72,7 +72,7 @@ def pipeline(
     --min-completion and --min-yield.
     """
     if junit is not None:
-        refuse_bad_place(Path(junit))
+        refuse_bad_place(Path(junit), settings[CWD])
     allowed = bool(flags.pop("allow_rehearsal"))
     wish = PipelineWish(pack, settings, asked(flags), exports_named(exports), allowed)
     work = Pipeline(wish)
