@@ -43,6 +43,20 @@ def test_nothing_stays_of_a_settled_question(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_foreign_claim_is_kept_aside_when_the_question_is_settled(tmp_path: Path) -> None:
+    theirs = canonical_line(an_intent()) + b"\n"
+    (tmp_path / f"{KEY}.asking").write_bytes(theirs)
+    held = claimed(tmp_path)
+    held.note(an_intent(4711))
+    held.settle()
+    held.release()
+
+    (aside,) = tmp_path.iterdir()
+    assert aside.name == f"{KEY}.asking.foreign-1"
+    assert aside.read_bytes().startswith(theirs)
+    assert claimed(tmp_path).left is None
+
+
 def test_what_is_not_settled_is_found_by_the_next(tmp_path: Path) -> None:
     held = claimed(tmp_path)
     held.note(an_intent())

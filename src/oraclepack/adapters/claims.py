@@ -38,6 +38,7 @@ class Claim:
         self.is_unsigned = self.left is None and bool(noted)
         """It speaks of calls, and nobody can tell whether the user made them."""
         self._is_open = bool(noted)
+        self._holds_foreign = any(not one.is_ours for one in noted)
 
     def note(self, intent: InvocationIntent) -> None:
         """Write down a call that may cost money from here on; the journal has it already."""
@@ -52,7 +53,9 @@ class Claim:
 
     def release(self) -> None:
         """Let the next one ask; what is not settled stays written down."""
-        if not self._is_open:
+        if not self._is_open and self._holds_foreign:
+            _set_aside(self._path)
+        elif not self._is_open:
             files.forget(self._path)
         os.close(self._descriptor)
 
@@ -66,6 +69,15 @@ def claim(folder: Path, key: str) -> Claim | None:
             return Claim(descriptor, path)
         os.close(descriptor)  # its holder removed it before we had the lock
     return None
+
+
+def _set_aside(path: Path) -> None:
+    """Keep what is not ours, under a name that no command reads or removes."""
+    number = 1
+    while os.path.lexists(target := path.with_name(f"{path.name}.foreign-{number}")):
+        number += 1
+    with suppress(OSError):  # then it stays where it is, and the next one asks once more
+        disk.rename(path, target)
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
