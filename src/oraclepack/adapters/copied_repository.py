@@ -6,14 +6,14 @@ real configuration names are left behind, and pushing leads nowhere.
 """
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.git import LONG_TIMEOUT, Git, GitError
+from oraclepack.adapters import files
+from oraclepack.adapters.git import LONG_TIMEOUT, Git, GitError, top_level
 from oraclepack.core.errors import InputError
 from oraclepack.core.regex import regex
 
@@ -52,7 +52,13 @@ class Repository(msgspec.Struct, frozen=True):
 
 
 def find(root: Path, environment: Mapping[str, str]) -> Repository | None:
-    """The repository around a directory; None outside of git, or where git refuses."""
+    """The repository around a directory; None outside of git, or where git refuses.
+
+    Nor is there one where its configuration puts the work tree elsewhere: the copy would be made
+    of a place of the repository's choice.
+    """
+    if top_level(root, environment) is None:
+        return None
     told = _ask(root, environment, "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir")
     lines = (told or b"").splitlines()
     if len(lines) != 3:  # noqa: PLR2004 - one for each question
@@ -105,7 +111,7 @@ def _alternates(found: Repository) -> Iterator[bytes]:
     objects = found.shared / "objects"
     yield _quoted(os.fsencode(objects))
     with suppress(OSError):
-        for line in (objects / "info/alternates").read_bytes().splitlines():
+        for line in files.read_regular(objects / "info/alternates").splitlines():
             # Git takes no relative path from an alternate of an alternate.
             if line and not line.startswith((b"#", b"/", b'"')):
                 yield _quoted(os.fsencode(os.path.normpath(objects / os.fsdecode(line))))
@@ -162,7 +168,7 @@ def _escaped(text: str) -> str:
 
 def _copy_file(source: Path, target: Path) -> None:
     with suppress(FileNotFoundError):
-        shutil.copyfile(source, target)
+        target.write_bytes(files.read_regular(source))
 
 
 def _ask(folder: Path, environment: Mapping[str, str], *words: str) -> bytes | None:

@@ -97,8 +97,8 @@ def plan_copy(
     listed = set(repository.listed(found, environment)) if found else set(_walk(top, "."))
     if below != "." and not any(path.startswith(f"{below}/") for path in listed):
         listed.update(_walk(top, below))  # the project itself is ignored by the repository
-    listed.update(_inside(below, path) for path in also)
-    files = tuple(sorted(path for path in listed if _is_copied(path)))
+    named = {path for path in (_inside(below, path) for path in also) if _may_be_named(path)}
+    files = tuple(sorted(named | {path for path in listed if _is_copied(path)}))
     _refuse_too_much(top, files)
     wanted = (_inside(below, path) for path in folders)
     there = {path for path in wanted if _is_copied(path) and (top / path).is_dir()}
@@ -150,8 +150,13 @@ def _inside(below: str, path: str) -> str:
 
 
 def _is_copied(path: str) -> bool:
+    return _may_be_named(path) and path.partition("/")[0] != _OURS
+
+
+def _may_be_named(path: str) -> bool:
+    """Also in a folder of ours: `ticketify` puts its pack there."""
     names = path.split("/")
-    return _GIT not in names and names[0] not in {_OURS, ""} and ".." not in names
+    return _GIT not in names and names[0] != "" and ".." not in names
 
 
 def _walk(top: Path, below: str) -> Iterator[str]:
@@ -175,7 +180,7 @@ def _refuse_too_much(top: Path, files: tuple[str, ...]) -> None:
         )
     for path in files:
         with suppress(OSError):
-            size += os.lstat(f"{top}/{path}").st_size
+            size += os.stat(f"{top}/{path}").st_size  # noqa: PTH116 - for every file there is
         if size > MOST_BYTES:
             raise InputError(
                 f"{top} is too large to copy for a rehearsal: more than {MOST_BYTES >> 30} GiB",
@@ -209,11 +214,13 @@ def _copy_link(top: Path, path: str, target: str) -> bool:
     text, home = os.readlink(source), os.path.realpath(top)  # noqa: PTH115 - the text itself
     folder = dirname(path)
     meant = normpath(join(folder, text))
-    if not isabs(text) and meant != ".." and not meant.startswith("../"):
+    real = os.path.realpath(source)
+    # Both: after another link on its way, `..` means another place than the text says.
+    is_inside = real == home or real.startswith(f"{home}/")
+    if is_inside and not isabs(text) and meant != ".." and not meant.startswith("../"):
         Path(target).symlink_to(text)
         return True
-    real = os.path.realpath(source)
-    if real == home or real.startswith(f"{home}/"):
+    if is_inside:
         inner = relpath(real, home)
         Path(target).symlink_to(relpath(inner, folder or "."))
         return True

@@ -148,6 +148,12 @@ def test_no_hook_of_the_project_runs(tmp_path: Path, zygote: Zygote) -> None:
         pytest.param("src/a.py", "cat link", "a = 1\n", id="inside"),
         pytest.param("{root}/src/a.py", "cat link; echo x > link", "a = 1\n", id="by the place"),
         pytest.param("{outside}/file", "cat link; echo x > link", "out\n", id="a file outside"),
+        pytest.param(
+            "src/one/two/up/../../outside/file",
+            "cat link; echo x > link",
+            "out\n",
+            id="a file outside, behind another link",
+        ),
         pytest.param("{outside}", "ls link || echo none", "none\n", id="a directory outside"),
     ],
 )
@@ -157,6 +163,8 @@ def test_a_link_does_not_lead_out_of_the_copy(
     project = a_project(tmp_path, zygote, step(1, line))
     (project.root / "src").mkdir()
     (project.root / "src/a.py").write_text("a = 1\n")
+    (project.root / "src/one/two").mkdir(parents=True)
+    (project.root / "src/one/two/up").symlink_to("../../../src")
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "file").write_text("out\n")
@@ -200,6 +208,73 @@ def test_a_project_that_is_too_large_is_refused(
         project_copy.plan_copy(tmp_path, os.environ)
 
     assert "--in-place" in refused.value.hint
+
+
+def test_a_link_to_a_file_that_is_too_large_is_refused_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "large").write_text("x" * 300)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/link").symlink_to("../large")
+    monkeypatch.setattr(project_copy, "MOST_BYTES", 200)
+
+    with pytest.raises(InputError, match="too large to copy"):
+        project_copy.plan_copy(tmp_path / "project", os.environ)
+
+
+def test_a_work_tree_that_git_is_told_to_look_for_elsewhere_is_not_copied(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, step(1, "ls elsewhere.txt || pwd"))
+    elsewhere = tmp_path / "a/b/c/d/e/f"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "elsewhere.txt").write_text("mine\n")
+    git(project.root, "config", "core.worktree", str(elsewhere))
+
+    ran = project.run(*REHEARSAL)
+
+    log = project.root / ran.data["run_dir"] / ran.data["steps"][0]["stdout_log"]
+    assert ran.code == 0
+    assert log.read_text().endswith("/copy/project\n")
+
+
+def test_what_git_keeps_is_copied_from_regular_files_only(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, step(1, "true"))
+    (project.root / ".git/info/exclude").unlink(missing_ok=True)
+    (project.root / ".git/info/exclude").symlink_to("/dev/zero")
+
+    ran = project.run(*REHEARSAL)
+
+    assert ran.code == 3
+    assert "not a regular file" in ran.envelope["error"]["message"]
+
+
+def test_a_pack_in_our_own_folder_is_in_the_copy(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, step(1, "ls .oraclepack/ticketify"))
+    (project.root / ".oraclepack/ticketify").mkdir(parents=True)
+    project.pack.rename(project.root / ".oraclepack/ticketify/pack.md")
+
+    words = ("run", ".oraclepack/ticketify/pack.md", "--json", *REHEARSAL)
+    ran = project.start(*words).wait()
+
+    log = project.root / ran.data["run_dir"] / ran.data["steps"][0]["stdout_log"]
+    assert (ran.code, log.read_text()) == (0, "pack.md\n")
+
+
+@pytest.mark.parametrize("odd", ["a pipe", "a directory"])
+def test_a_rehearsal_whose_journal_cannot_be_read_is_not_cleared(
+    tmp_path: Path, zygote: Zygote, odd: str
+) -> None:
+    project = a_project(tmp_path, zygote, step(1, "true"))
+    first = project.root / project.run(*REHEARSAL).data["run_dir"]
+    (first / "journal.jsonl").unlink()
+    (os.mkfifo if odd == "a pipe" else os.mkdir)(first / "journal.jsonl")
+    (first / "theirs").write_text("theirs\n")
+
+    ran = project.run(*REHEARSAL)
+
+    assert ran.code == 0
+    assert (first / "theirs").read_text() == "theirs\n"
 
 
 def test_outside_of_git_everything_is_copied(tmp_path: Path, zygote: Zygote) -> None:

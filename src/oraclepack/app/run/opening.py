@@ -142,7 +142,7 @@ def _stays(rehearsal: RunDir) -> bool:
     try:
         examined = rundir.examine(rehearsal)
     except InputError:
-        return False
+        return True
     created = fold(examined.reading.events).created
     in_place = created is not None and bool(created.settings.get(IN_PLACE))
     return in_place or examined.foreign is not None
