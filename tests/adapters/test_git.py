@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,18 @@ def test_a_filter_that_cannot_be_switched_off_stops_git(repository: Path) -> Non
     assert look(repository, ENVIRONMENT).reason == (
         "a filter in the git configuration has `=` in its name"
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process from outside")
+@pytest.mark.parametrize("place", ["commondir", "info/attributes", "objects/info/alternates"])
+def test_an_endless_file_of_gits_own_fills_no_memory(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr("oraclepack.adapters.git.MOST_MEMORY", 64 << 20)
+    link = repository / ".git" / place
+    link.parent.mkdir(exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to("/dev/zero")
+    (repository / "tracked").write_text("2")
+
+    assert "emory" in look(repository, ENVIRONMENT).reason

@@ -7,10 +7,13 @@ and a call that takes too long is ended together with whatever it started.
 """
 
 import os
+import resource
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -22,6 +25,9 @@ TIMEOUT = 20.0
 
 LONG_TIMEOUT = 120.0
 """For what reads or writes contents."""
+
+MOST_MEMORY = 2 << 30
+"""Bytes. A link to an endless device among git's own files would otherwise fill the machine."""
 
 NO_COMMIT = "the repository has no commit yet"
 NO_REPOSITORY = "not in a git repository"
@@ -157,6 +163,7 @@ def _output(
     except OSError as trouble:
         reason = f"git cannot be run: {trouble.strerror or trouble}"
         raise GitError(reason, missing=True) from None
+    _limit_memory(process.pid)
     try:
         out, err = process.communicate(said or None, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -167,6 +174,16 @@ def _output(
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
     return process.returncode, out, err
+
+
+def _limit_memory(pid: int) -> None:
+    """Limit a process where the system can (Linux); elsewhere only the time ends it.
+
+    Not before it starts: that would take a function between fork and exec, which threads forbid.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):  # it has ended already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:
