@@ -50,6 +50,7 @@ class Repository:
         (self.root / "pack.md").write_text(text)
         self.pack_hash = sha256_text(text)
         self.run_id = f"{RUN_ID}{self.pack_hash[:8]}"
+        self.engine = "rehearsal"
         self.run = self.root / ".oraclepack/runs" / self.run_id
 
     def forge(self, *events: j.Event) -> None:
@@ -59,7 +60,7 @@ class Repository:
             pack_id=self.run_id,
             pack_path="pack.md",
             pack_hash=self.pack_hash,
-            engine="rehearsal",
+            engine=self.engine,
             steps=("01",),
             mutating=True,
         )

@@ -28,6 +28,8 @@ FAULTS = {
     "auth": "Incorrect API key provided: sk-*********test.",
     "unknown": "Something nobody has seen before.",
 }
+HOSTS = ("_BASE_URL", "_ENDPOINT", "_HOST", "_PROXY")
+"""How variables end that name the host of a provider."""
 LISTS = {"-f": "file", "--file": "file"}
 VALUES = {
     "-p": "prompt",
@@ -82,7 +84,8 @@ def read(words: list[str]) -> dict[str, str]:
 def log_call(words: list[str], asked: dict[str, str]) -> int:
     """Write the call down; returns how often this was asked, this time included."""
     log = f"{sys.argv[0]}.calls.jsonl"
-    entry = {"argv": words, "cwd": os.getcwd(), "pid": os.getpid(), **asked}
+    hosts = {name: os.environ[name] for name in sorted(os.environ) if name.endswith(HOSTS)}
+    entry = {"argv": words, "cwd": os.getcwd(), "pid": os.getpid(), "hosts": hosts, **asked}
     descriptor = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     os.write(descriptor, (json.dumps(entry) + "\n").encode())
     os.lseek(descriptor, 0, os.SEEK_SET)
