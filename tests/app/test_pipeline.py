@@ -252,7 +252,7 @@ def test_the_page_on_github() -> None:
         "### oraclepack pipeline: pack.md\n\n"
         "| stage | result | what |\n|---|---|---|\n"
         "| validate | ✅ ok | 3 steps |\n"
-        "| run | ❌ failed | 1 ok &#124; &#60;b&#62; |\n"
+        "| run | ❌ failed | 1 ok &#124; &lt;b> |\n"
         "| verify | ✅ ok |  |\n"
         "| actionize | ⏭️ skipped | why not |\n"
         "\nPolicy **not met**: completion 0.50 (2 of 4, wanted 0.9), yield 0.00 "
