@@ -132,6 +132,32 @@ def test_an_answer_that_is_gone_is_put_back_and_not_asked_for_again(
     assert (project.root / ANSWER).read_bytes() == before
 
 
+@pytest.mark.parametrize("args", [[], ["--rerun", "01"]])
+def test_a_placeholder_in_place_of_an_answer_does_not_ask_again(
+    tmp_path: Path, zygote: Zygote, args: list[str]
+) -> None:
+    project = a_short_project(tmp_path, zygote)
+    before = (project.root / ANSWER).read_bytes()
+    (project.root / ANSWER).write_text("# Answer\n\nTODO\n")
+
+    assert (project.run(*args).code, len(project.oracle.calls)) == (3, 1)
+    assert (project.root / ANSWER).read_bytes() == before
+    assert (project.run_dir / "backups/01.2" / ANSWER).read_text() == "# Answer\n\nTODO\n"
+
+
+def test_a_rehearsed_file_does_not_replace_a_paid_answer(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_short_project(tmp_path, zygote)
+    run = project.run_dir
+    before = (project.root / ANSWER).read_bytes()
+    (project.root / ANSWER).unlink()
+    assert project.run("--engine", "rehearsal", "--in-place").code == 0
+    assert (project.root / ANSWER).read_bytes() != before
+
+    assert (project.run().code, len(project.oracle.calls)) == (3, 1)
+    assert (project.root / ANSWER).read_bytes() == before
+    assert [path.read_bytes() for path in run.glob("outputs/*")] == [before]
+
+
 def test_the_rest_of_a_step_runs_once_its_answer_is_corrected(
     tmp_path: Path, zygote: Zygote
 ) -> None:

@@ -12,6 +12,7 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.naming import FOLDER as OUTPUTS
+from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import UNMET
 from oraclepack.core.stepstate import StepState
 from oraclepack.verify.outputs import is_blank
@@ -43,7 +44,8 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     """What this run has had for a call whose answer missed its contract.
 
     None where the question is another one by now, `--refresh` was given, or the answer was cut
-    off or is nowhere to be found: then the question is asked.
+    off or is nowhere to be found: then the question is asked. Where its file is no answer any
+    more (emptied, cut short, overwritten by a rehearsal), the run's own copy counts.
     """
     step = world.journal.state.step(prepared.call.step)
     last = _last_outcome(world, prepared, step)
@@ -53,7 +55,7 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     if last.error is None or last.error.code not in UNMET:
         return None
     now = read_content(prepared.outputs[0].path).data
-    if now is None or is_blank(now.decode("utf-8", "replace")):
+    if now is None or not _is_an_answer(prepared, now):
         now = _with_hash(world, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):
         return None
@@ -106,6 +108,11 @@ def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
     for undone in rollback.undone if rollback else ():
         if undone.path == path and undone.quarantined_as is not None:
             yield world.root / undone.quarantined_as
+
+
+def _is_an_answer(prepared: Prepared, data: bytes) -> bool:
+    text = data.decode("utf-8", "replace")
+    return not (is_blank(text) or is_rehearsed(text) or looks_cut(prepared, data))
 
 
 def looks_cut(prepared: Prepared, data: bytes) -> bool:
