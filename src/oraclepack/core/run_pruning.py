@@ -5,8 +5,10 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from oraclepack.core import journal as j
 from oraclepack.core.call import ORACLE
 from oraclepack.core.runstate import RunState
+from oraclepack.core.stepstate import StepState
 
 FINISHED = "ok"
 """The status of a run in which nothing is left to do."""
@@ -93,15 +95,27 @@ def continued_ones(runs: Sequence[RunFacts]) -> frozenset[str]:
 def unpaid_again(state: RunState, cached: Collection[str]) -> str | None:
     """Why the next `run` of the pack would pay again without this run; None when it would not."""
     for step in state.steps.values():
+        if step.accepted:
+            return "the next run would ask again: no cache has what a person accepted"
         for call in step.invocations:
             outcome = call.outcome
-            if outcome is None or not outcome.ok:
+            if outcome is None:
+                continue
+            if outcome.unmet_sha256 is not None and not _is_answered(step, outcome):
+                return "the next run would ask again: no cache has an answer that was corrected"
+            if not outcome.ok:
                 continue
             if outcome.tool != ORACLE:
                 return f"the next run would call {outcome.tool} again"
             if outcome.sha256 is None or outcome.sha256 not in cached:
                 return "the next run would ask again: not all of its answers are in the cache"
     return None
+
+
+def _is_answered(step: StepState, failed: j.InvocationOutcome) -> bool:
+    """The same question was answered after a call that failed."""
+    ended = (call.outcome for call in step.invocations if call.outcome is not None)
+    return any(one.ok and one.key == failed.key and one.seq > failed.seq for one in ended)
 
 
 def _unfinished(run: RunFacts) -> str | None:

@@ -16,6 +16,9 @@ from tests.e2e.program import Ran, tree
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking
 from tests.faults import failing
+from tests.packs import ANSWER_FORMAT
+
+WAYS = {"accepted": "what a person accepted", "corrected": "an answer that was corrected"}
 
 
 @pytest.fixture
@@ -47,6 +50,28 @@ def test_what_is_in_the_cache_may_go_and_nothing_is_paid_again(project: Project)
     assert (ran.code, removed(ran), ran.data["kept"]) == (0, sorted(runs), [])
     assert ran.data["bytes"] > 0
     assert [*(project.root / ".oraclepack/runs").iterdir()] == []
+    assert (project.run().code, len(project.oracle.calls)) == (0, 1)
+
+
+@pytest.mark.parametrize("way", ["accepted", "corrected"])
+def test_an_answer_that_missed_its_contract_is_not_paid_again(
+    tmp_path: Path, zygote: Zygote, way: str
+) -> None:
+    prompt = f"Why? [[fault=short]]\n\n{ANSWER_FORMAT}"
+    bash = f"mkdir -p out\n# 01) ask\noracle --write-output out/01.md -p '{prompt}'\n"
+    project = a_project(tmp_path, zygote, bash)
+    assert project.run().code == 3
+    answer = project.root / "out/01.md"
+    if way == "accepted":
+        assert project.start("accept", "pack.md", "01", "--reason", "x").wait().code == 0
+    else:
+        answer.write_text(answer.read_text().replace("## Worries", "## Risks/unknowns"))
+    assert project.run().code == 0
+
+    ran = prune(project, "--keep", "0")
+
+    assert (removed(ran), len(reasons(ran))) == ([], 1)
+    assert f"the next run would ask again: no cache has {WAYS[way]}" in reasons(ran)[0]
     assert (project.run().code, len(project.oracle.calls)) == (0, 1)
 
 
