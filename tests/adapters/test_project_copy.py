@@ -173,6 +173,22 @@ def test_only_what_is_asked_for_is_copied_of_ignored_files(tmp_path: Path) -> No
     assert not (made.root / "gone").exists()
 
 
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_folder_behind_a_link_is_made_where_the_link_leads(
+    tmp_path: Path, *, is_absolute: bool
+) -> None:
+    root = a_repository(tmp_path / "project")
+    (root / "real/empty").mkdir(parents=True)
+    (root / "out").symlink_to(root / "real" if is_absolute else "real")
+    plan = plan_copy(root, {}, folders=["out", "out/empty"])
+
+    copy = make_copy(plan, tmp_path / "copy", lambda: False)
+
+    (copy.root / "out/empty/x").touch()
+    assert (copy.root / "real/empty/x").is_file()
+    assert [*(root / "real/empty").iterdir()] == []
+
+
 def test_the_environment_means_the_copy(tmp_path: Path) -> None:
     root = a_repository(tmp_path / "it")
     (root / "sub").mkdir()

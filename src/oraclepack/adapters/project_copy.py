@@ -7,7 +7,7 @@ has the file system share the data of both copies is left to the kernel (`copy_f
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from posixpath import dirname, isabs, join, normpath, relpath
@@ -100,7 +100,7 @@ def plan_copy(
     named = {path for path in (_inside(below, path) for path in also) if _may_be_named(path)}
     files = tuple(sorted(named | {path for path in listed if _is_copied(path)}))
     _refuse_too_much(top, files)
-    wanted = (_inside(below, path) for path in folders)
+    wanted = (_behind_links(top, listed, _inside(below, path)) for path in folders)
     there = {path for path in wanted if _is_copied(path) and (top / path).is_dir()}
     return CopyPlan(home, top, files, tuple(sorted({below, *there} - {"."})), found)
 
@@ -147,6 +147,14 @@ def _moved(value: str, top: Path, copy: Path) -> str:
 
 def _inside(below: str, path: str) -> str:
     return normpath(join(below, path))
+
+
+def _behind_links(top: Path, listed: Collection[str], folder: str) -> str:
+    """Where a directory really lies, if a link that is copied leads there."""
+    parts = folder.split("/")
+    if not any("/".join(parts[:count]) in listed for count in range(1, len(parts) + 1)):
+        return folder
+    return relpath(os.path.realpath(top / folder), os.path.realpath(top))
 
 
 def _is_copied(path: str) -> bool:
