@@ -139,6 +139,7 @@ def _unmet(step_id: StepId, state: RunState) -> Iterator[Failed]:
             contract=one.contract,
             missing_sections=one.missing_sections,
             io_error=one.io_error,
+            reason=one.reason,
         )
 
 

@@ -94,6 +94,7 @@ def test_a_paid_answer_stays_where_the_pack_wants_it(tmp_path: Path, zygote: Zyg
         "contract": "all-sections",
         "missing_sections": ["next-experiment", "missing-evidence"],
         "io_error": None,
+        "reason": "sections",
     }
     seen = verification(project)
     assert (seen["passed"], seen["checked"], seen["failures"]) == (False, 1, [unmet])

@@ -94,7 +94,10 @@ def _take(session: Session, step: Step) -> bool:
     verification = verify_outputs(session, step)
     if not verification.passed and not reason:
         failures = verification.failures
-        lacks = (f"{one.path}: {lack_of(one.io_error, one.missing_sections)}" for one in failures)
+        lacks = (
+            f"{one.path}: {lack_of(one.io_error, one.missing_sections, one.reason)}"
+            for one in failures
+        )
         reason = "; ".join(lacks) or "its output is doubtful"
     if reason:
         message = f"it succeeded there and runs again: {reason}"
