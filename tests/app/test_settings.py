@@ -170,3 +170,20 @@ def test_names_of_secrets_reach_whatever_cleans_a_text(
     load_settings({})
 
     assert Redactor.of(environment()).clean("it is hunter2222") == "it is [redacted]"
+
+
+@pytest.mark.parametrize("line", ["a." * 60_000 + "a = 1", "[" + "a." * 60_000 + "a]"])
+def test_a_key_of_thousands_of_parts_is_refused(project: Path, line: str) -> None:
+    write(project / "oraclepack.toml", f"color = 'auto'\n{line}\n")
+
+    with pytest.raises(InputError, match="line 2 has a key of more than 100 parts"):
+        load_settings({})
+
+
+def test_thousands_of_unknown_variables_are_counted(project: Path) -> None:
+    write(project / ".env", "".join(f"ORACLEPACK_K{n}=1\n" for n in range(5_000)))
+
+    warnings = load_settings({}).warnings
+
+    assert len(warnings) == 21
+    assert warnings[-1] == "4980 more unknown variables .env"

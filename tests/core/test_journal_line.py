@@ -206,3 +206,10 @@ def test_what_others_change_before_the_last_line_is_noticed() -> None:
 
     assert (reading.damage, len(reading.events)) == (None, len(SMALL))
     assert reading.signature == "invalid"
+
+
+def test_a_line_that_is_nested_too_deep_is_damage() -> None:
+    payload = b'{"kind":' * 100_000
+    line = b'{"crc":"%08x","e":%s}\n' % (zlib.crc32(payload), payload)
+
+    assert read_lines(line * 2).damage is not None

@@ -6,10 +6,14 @@ import sys
 import tempfile
 
 from tests.fuzz.packs import judge, without_shellcheck
+from tests.fuzz.sizes import judge_sizes
 from tests.fuzz.target import Hunted, Target, hunt
 from tests.fuzz.targets import TARGETS
 
 PACKS = "damaged packs"
+SIZES = "hostile sizes"
+LARGE = 50_000
+"""Characters of a hostile text; four times as many are read too."""
 TOO_SLOW = 1.0
 """CPU seconds for one case."""
 
@@ -19,9 +23,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Look for trouble.")
     parser.add_argument("--count", type=int, default=2000, help="cases of each kind, by its share")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", action="append", choices=[*names, PACKS], help="may be repeated")
+    every = [*names, PACKS, SIZES]
+    parser.add_argument("--only", action="append", choices=every, help="may be repeated")
     asked = parser.parse_args()
-    wanted = asked.only or [*names, PACKS]
+    wanted = asked.only or every
     with tempfile.TemporaryDirectory() as home:
         _live_in(home)
         failed = [
@@ -32,6 +37,8 @@ def main() -> int:
     if PACKS in wanted:
         without_shellcheck()
         failed.append(judge(5 * asked.count, asked.seed))
+    if SIZES in wanted:
+        failed.append(judge_sizes(LARGE))
     sys.stdout.write(f"seed {asked.seed}: {sum(failed)} of {len(failed)} promises broken\n")
     return int(any(failed))
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-LONGEST_TEXT = 4_000_000
-"""Characters of an answer that are read; no answer of a model is that long."""
 LONGEST_INLINE = 12_000
 """Characters of one paragraph that are read: inline Markdown can be made to cost its square."""
 
@@ -72,7 +70,7 @@ def _parser() -> "MarkdownIt":
 
 def clean(text: str) -> str:
     """A text without what only steers a screen, with LF line ends."""
-    plain = text[:LONGEST_TEXT].replace("\r\n", "\n").replace("\r", "\n")
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", plain)
 
 

@@ -18,6 +18,7 @@ from oraclepack.core.backlog import AnsweredStep, Question, WorkStatus
 from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, CitationState, Evidence, united
 from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import Section
+from oraclepack.core.text_limits import ANSWER
 
 MOST_TASKS = 60
 """Proposals of one answer that become tasks of their own; the last one holds the rest."""
@@ -77,6 +78,10 @@ def normalize(step: AnsweredStep) -> Normalized:
     if step.silent:
         text = f"Step {question.step_id} promises no answer in words"
         return Normalized(question, (_alone(question, WorkStatus.NOOP, text),))
+    for part in step.parts:
+        if too_much := ANSWER.excess(part.text):
+            reason = f"{part.path} is too large for an answer: {too_much}"
+            return Normalized(question, (_missing_answer(replace(step, absent=reason)),))
     if not step.is_answered:
         return Normalized(question, (_missing_answer(step),))
     found = _Answer(step).normalized()

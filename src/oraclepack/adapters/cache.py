@@ -175,7 +175,7 @@ class AnswerCache:
             data = None if path.is_symlink() else files.read(path)
             fields = msgspec.json.decode(data or b"")
             entry = msgspec.convert(fields, CacheEntry)
-        except (msgspec.MsgspecError, UnicodeDecodeError, InputError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InputError):
             return None
         if entry.key != key:
             return None

@@ -125,7 +125,7 @@ def _noted(data: bytes, path: Path) -> Iterator[_Noted]:
         mac, payload = _payload(line)
         try:
             intent = msgspec.json.decode(payload, type=InvocationIntent)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
         fits = key is not None and same_digest(mac, _mac(key, path, payload))
         yield _Noted(intent, is_ours=fits)

@@ -8,8 +8,13 @@ from oraclepack.adapters import files
 from oraclepack.adapters.config import named_user_file
 from oraclepack.adapters.user_dirs import config_directory
 from oraclepack.core.errors import InputError
+from oraclepack.core.regex import regex
 from oraclepack.core.setting import PREFIX
 from oraclepack.core.settings import CONFIG_VARIABLE
+
+MOST_DOTS = 100
+"""In one line, outside quotes; keys of ours have at most three."""
+_QUOTED = regex(rb"\"[^\"]*\"|'[^']*'")
 
 PROJECT_FILE = "oraclepack.toml"
 LARGEST = 1024 * 1024
@@ -77,11 +82,19 @@ def _content(path: Path) -> bytes | None:
         ) from None
 
 
+def _refuse_long_keys(path: Path, raw: bytes) -> None:
+    """The time that the parser takes grows with the square of the parts of a key."""
+    for number, line in enumerate(raw.split(b"\n"), start=1):
+        if line.count(b".") > MOST_DOTS and _QUOTED.sub(b"", line).count(b".") > MOST_DOTS:
+            raise InputError(f"{path}: line {number} has a key of more than {MOST_DOTS} parts")
+
+
 def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
     """A TOML file, or None when there is none. Without the marker it is not worth parsing."""
     raw = _content(path)
     if raw is None or marker not in raw:
         return None
+    _refuse_long_keys(path, raw)
     import tomllib  # noqa: PLC0415 - most commands find no file to parse
 
     try:

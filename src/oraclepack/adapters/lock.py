@@ -148,7 +148,7 @@ def _read_and_close(descriptor: int) -> Holder:
 def _read(descriptor: int) -> Holder:
     try:
         return msgspec.json.decode(os.pread(descriptor, 65536, 0), type=Holder)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Holder()
 
 

@@ -8,14 +8,15 @@ from oraclepack.adapters import files
 from oraclepack.core.errors import InputError
 from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
+from oraclepack.core.text_limits import PACK
 
-LARGEST = 4 * 1024 * 1024
+LARGEST = PACK.size
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""
 
 LONGEST_NAME = 240
 """Bytes; most systems take 255, and `<pack>.report.json` has to fit."""
 
-MOST_LINES = 10_000
+MOST_LINES = PACK.lines
 """The longest packs of the field have less than half of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})

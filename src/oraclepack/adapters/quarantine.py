@@ -123,7 +123,7 @@ def _origins_of(place: Path) -> Origins:
     data = files.read(_origins_path(place))
     try:
         return msgspec.json.decode(data or b"{}", type=Origins)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Origins()
 
 

@@ -78,7 +78,7 @@ def _judge(said: Said, block: Fence) -> Check:
         return skipped(NAME, f"shellcheck could not be asked: {said.trouble}")
     try:
         report = msgspec.json.decode(said.out, type=_Report)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         words = said.err.strip().splitlines()
         return skipped(NAME, f"shellcheck could not be understood: {(words or ['no report'])[0]}")
     first = block.content_line

@@ -9,6 +9,7 @@ from pathlib import Path
 from oraclepack.adapters import files
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
+from oraclepack.core.text_limits import TICKET
 
 LARGEST = 1024 * 1024
 """Bytes. A ticket is prose; anything larger is a mistake."""
@@ -75,6 +76,9 @@ def read_ticket(root: Path, tickets_dir: str, path: str) -> TicketFile:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _unreadable(place, f"line {line} is not UTF-8", "save it as UTF-8") from None
+    too_much = TICKET.excess(text)
+    if too_much is not None:
+        raise _unreadable(place, too_much, "split it, or link to the rest")
     return TicketFile(path, text, sha256_bytes(content))
 
 

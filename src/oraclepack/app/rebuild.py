@@ -82,7 +82,7 @@ def _steps_before(run: RunDir) -> StepsManifest | None:
     data = files.read(run.path / "steps.json")
     try:
         return None if data is None else msgspec.json.decode(data, type=StepsManifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -67,7 +67,7 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verifi
         )
     try:
         manifest = msgspec.json.decode(data, type=RunManifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{directory / 'run.json'} cannot be read: {error}",
             hint="`oraclepack doctor --rebuild` writes it anew from the journal",

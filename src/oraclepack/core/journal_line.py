@@ -191,7 +191,7 @@ def _read_line(line: bytes, crc: int, number: int) -> _Line | Damage:
 def _read_event(payload: bytes, number: int) -> AnyEvent | Damage:
     try:
         event = _events().decode(payload)
-    except msgspec.MsgspecError as problem:
+    except (msgspec.MsgspecError, RecursionError) as problem:
         return _not_known(payload, number, str(problem))
     if isinstance(event, RunCreated) and event.schema_version > SCHEMA_VERSION:
         return _newer(number, event.schema_version)
@@ -205,7 +205,7 @@ def _not_known(payload: bytes, number: int, problem: str) -> AnyEvent | Damage:
             return _newer(number, peek.schema_version)
         if peek.kind not in _KINDS:
             return _UNKNOWN.decode(payload)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return Damage(number, problem)
     return Damage(number, f"{peek.kind}: {problem}")
 

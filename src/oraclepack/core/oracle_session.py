@@ -84,7 +84,7 @@ def read_record(data: bytes) -> SessionRecord | None:
     """The record in a `meta.json`; None when it is not one (yet)."""
     try:
         meta = _DECODER.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     life = meta.lifecycle or _Lifecycle()
     return SessionRecord(

@@ -30,6 +30,8 @@ from oraclepack.core.setting import (
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
 
+_MOST_HINTS = 20
+"""Unknown variables that are told one by one; to look for what was meant takes a while."""
 _NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, TRUST_KEY_VARIABLE})
 
 
@@ -255,6 +257,7 @@ def from_variables(
     known |= {variable_of(name): name for name in BY_INVERSE}
     given: dict[str, Given] = {}
     warnings: list[str] = []
+    unknown = 0
     for name in sorted(variables):
         if name in known:
             place = f"{where}: {name}" if where else name
@@ -262,9 +265,14 @@ def from_variables(
         elif name == TRUST_KEY_VARIABLE and where:
             warnings.append(f"{where}: {name} is not read from here, only from the environment")
         elif name.startswith(PREFIX) and name not in _NOT_SETTINGS:
+            unknown += 1
+            if unknown > _MOST_HINTS:
+                continue
             place = f" in {where}" if where else ""
             hint = did_you_mean(name, known)
             warnings.append(f"unknown variable {name}{place}" + (f"; {hint}" if hint else ""))
+    if unknown > _MOST_HINTS:
+        warnings.append(f"{unknown - _MOST_HINTS} more unknown variables {where}".rstrip())
     return given, tuple(warnings)
 
 

@@ -105,7 +105,7 @@ def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
     None among the words is one that only the running shell knows. Total on every list.
     """
     words = [_known(word) for word in command]
-    at, found = 0, Unwrapped()
+    at, found, names = 0, Unwrapped(), list[str]()
     while at < len(words) and (name := words[at]) is not None:
         base = name.rpartition("/")[2]
         if base in _WRAPPERS:
@@ -113,10 +113,11 @@ def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
             if own is None:
                 return None
             at, found = own.end, _looked_through(base, own, found)
+            names.append(base)
             if found.script_at is not None:
-                return found
+                return replace(found, wrappers=tuple(names))
         else:
-            return _arrived(words, at, name, found)
+            return _arrived(words, at, name, replace(found, wrappers=tuple(names)))
     return None
 
 
@@ -132,7 +133,6 @@ def _looked_through(base: str, own: "_OwnWords", found: Unwrapped) -> Unwrapped:
     return replace(
         found,
         script_at=own.value_at("-S", "--split-string") if base == "env" else None,
-        wrappers=(*found.wrappers, base),
         escapes=found.escapes or wrapper.escapes or _escape(base, own),
         more_arguments=found.more_arguments or wrapper.adds_arguments,
     )

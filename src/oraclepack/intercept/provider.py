@@ -96,5 +96,5 @@ def _stripped(text: str) -> str:
 def _decoded(text: str) -> dict[str, Any] | None:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeEncodeError):
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None

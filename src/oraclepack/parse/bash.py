@@ -43,8 +43,8 @@ def read_script(
     `tree` is that of the stretch, if there is one already.
     """
     source = b"\n".join(place.lines)
-    reader = _Reader(place, source, replace(variables.copy(), held={}))
     root = (tree or syntax_tree(source)).root_node
+    reader = _Reader(place, source, replace(variables.copy(), held={}), _comments_at_top(root))
     sets: set[str] | None = None
     try:
         reader.visit(root, frozenset())
@@ -67,12 +67,20 @@ def read_script(
     return script, reader.variables
 
 
+def _comments_at_top(root: "Node") -> frozenset[int]:
+    # A node that is asked for its parent looks through all of the parent's children.
+    children = root.named_children if root.type == "program" else ()
+    return frozenset(child.start_byte for child in children if child.type == "comment")
+
+
 class _Reader(msgspec.Struct):
     """Walks a tree in the order of the text and writes down what it meets."""
 
     place: Locator
     source: bytes
     variables: Variables
+    at_top: frozenset[int]
+    """Where the comments begin that stand between complete commands."""
     commands: list[Command] = msgspec.field(default_factory=list)
     heredocs: list[Heredoc] = msgspec.field(default_factory=list)
     comments: list[Comment] = msgspec.field(default_factory=list)
@@ -177,12 +185,11 @@ class _Reader(msgspec.Struct):
     def _comment(self, node: "Node", places: frozenset[Place]) -> None:
         row, column = node.start_point
         before = self.place.lines[row][:column].strip() if row < len(self.place.lines) else b""
-        parent = node.parent
         self.comments.append(
             Comment(
                 text_of(node).rstrip(),
                 self._span(node),
-                top_level=parent is not None and parent.type == "program",
+                top_level=node.start_byte in self.at_top,
                 in_function=Place.FUNCTION in places,
                 trailing=bool(before),
             )

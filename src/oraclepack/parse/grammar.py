@@ -1,11 +1,25 @@
 """bash text to a syntax tree. The only home of tree-sitter."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
+
+from oraclepack.core.errors import InputError
+from oraclepack.core.regex import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
+
+
+MOST_OPENERS = 3_000
+"""Signs that open something, in one stretch of bash: `|`, `<`, `(`, `[`, `${`, `;;`.
+
+Where a stretch cannot be read, the time that the tree takes grows with the square of these. The
+longest step of the field has 130, the largest pack 2,500 in all its steps together.
+"""
+MOST_NODES = 60_000
+"""Nodes of the trees of one pack; the largest of the field has 5,000."""
+_OPENER = regex(rb"[|<(\[]|\$\{|;;")
 
 
 @cache
@@ -18,8 +32,33 @@ def _parser() -> "Parser":
 
 
 def syntax_tree(source: bytes) -> "Tree":
-    """The tree of a stretch of bash; where it cannot be read, the tree holds ERROR nodes."""
+    """The tree of a stretch of bash; where it cannot be read, the tree holds ERROR nodes.
+
+    What is too intricate to be read in reasonable time is an error.
+    """
+    if len(source) > MOST_OPENERS and sum(1 for _ in _OPENER.finditer(source)) > MOST_OPENERS:
+        raise InputError(
+            f"more than {MOST_OPENERS} opening signs (| < ( [ ${{) in one stretch of bash",
+            hint="a step is a few commands; attach long texts instead of quoting them",
+        )
+    tree = _parse(source)
+    check_nodes(tree.root_node.descendant_count)
+    return tree
+
+
+@lru_cache(maxsize=4)
+def _parse(source: bytes) -> "Tree":
+    # Several questions are asked of the same stretch, one after another.
     return _parser().parse(source)
+
+
+def check_nodes(count: int) -> None:
+    """Refuse bash with more parts than anybody writes: each costs time and memory."""
+    if count > MOST_NODES:
+        raise InputError(
+            f"more than {MOST_NODES} words and signs of bash",
+            hint="is it a pack at all? split it, or attach long texts instead of quoting them",
+        )
 
 
 def text_of(node: "Node") -> str:

@@ -1,6 +1,7 @@
 """Heredocs that the tree misreads: several on one line, and ends that bash does not see."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OPENING = regex(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
+
+_MOST_READ = 500_000
+"""Bytes that are read again and again, until each heredoc has the right end."""
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _UNQUOTED = str.maketrans("", "", "'\"\\")
@@ -42,12 +46,12 @@ def _single(place: Locator) -> Locator:
     ]
     if not doubled or not syntax_tree(b"\n".join(place.lines)).root_node.has_error:
         return place
-    lines = list(place.lines)
+    lines, ends = list(place.lines), _Ends(place.lines)
     for row in doubled:
         openings = list(_OPENING.finditer(lines[row]))
         end = row
         for number, opening in enumerate(openings):
-            start, end = end + 1, _end_of(lines, end + 1, opening)
+            start, end = end + 1, _end_of(ends, end + 1, opening)
             if number:
                 lines[start : end + 1] = [b""] * len(lines[start : end + 1])
         for opening in openings[1:]:
@@ -56,17 +60,18 @@ def _single(place: Locator) -> Locator:
     return replace(place, lines=tuple(lines))
 
 
-def _end_of(lines: list[bytes], start: int, opening: re.Match[bytes]) -> int:
+def _end_of(ends: "_Ends", start: int, opening: re.Match[bytes]) -> int:
     word = opening[2] or opening[3] or opening[4]
     quoted = is_quoted(opening[0].decode("utf-8", "replace"))
-    row = _row_of(word, lines, start, indented=bool(opening[1]), quoted=quoted)
-    return min(row, len(lines) - 1)
+    row = ends.row_of(word, start, indented=bool(opening[1]), quoted=quoted)
+    return min(row, ends.last)
 
 
 def _renamed(place: Locator) -> Locator:
     """The stretch with another word for each heredoc that the tree ends at the wrong line."""
     lines = list(place.lines)
-    for _ in range(sum(b"<<" in line for line in lines)):
+    openings = sum(b"<<" in line for line in lines)
+    for _ in range(min(openings, 2 + _MOST_READ // (1 + sum(map(len, lines))))):
         # What the tree makes of the lines behind a wrong end is wrong too: the first one only.
         # Without an end of the last line the tree overlooks a heredoc that it finds no end of.
         bodies = _bodies(syntax_tree(b"\n".join((*lines, b""))).root_node, lines)
@@ -152,6 +157,7 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:
+    ends = _Ends(lines)
     for node in _redirects(root):
         parts = {part.type: part for part in node.children}
         opening, end = parts.get("heredoc_start"), parts.get("heredoc_end")
@@ -163,24 +169,51 @@ def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:
         first = opening.end_point[0] + 1 if body is None else body.start_point[0]
         told = None if end is None else end.start_point[0]
         quoted = is_quoted(written)
-        row = _row_of(word, lines, first, indented="<<-" in parts, quoted=quoted)
+        row = ends.row_of(word, first, indented="<<-" in parts, quoted=quoted)
         yield _Body(opening, word, first, row, told)
 
 
-def _row_of(
-    word: bytes, lines: Sequence[bytes], first: int, *, indented: bool, quoted: bool
-) -> int:
-    before = b""
-    for row in range(first, len(lines)):
-        line = before + lines[row]
-        # Where the word is not quoted, bash joins lines before it looks for the end.
-        if not quoted and line.endswith(b"\\") and goes_on(lines[row]):
-            before = line[:-1]
-            continue
-        if (line.lstrip(b"\t") if indented else line) == word:
-            return row
-        before = b""
-    return len(lines)
+class _Ends:
+    """Where each line of a stretch stands, so that the end of a heredoc need not be searched."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = lines
+        self.last = len(lines) - 1
+        self._rows: dict[tuple[bool, bool], dict[bytes, list[int]]] = {}
+
+    def row_of(self, word: bytes, first: int, *, indented: bool, quoted: bool) -> int:
+        """The row from `first` on that is the word; the number of lines when there is none.
+
+        Where the word is not quoted, bash joins lines before it looks for the end.
+        """
+        if not quoted:
+            before = b""
+            while first < len(self._lines) and goes_on(self._lines[first]):
+                before += self._lines[first][:-1]
+                first += 1
+            if before and first < len(self._lines):
+                line = before + self._lines[first]
+                if (line.lstrip(b"\t") if indented else line) == word:
+                    return first
+                first += 1
+        rows = self._index(indented=indented, quoted=quoted).get(word, [])
+        at = bisect_left(rows, first)
+        return rows[at] if at < len(rows) else len(self._lines)
+
+    def _index(self, *, indented: bool, quoted: bool) -> dict[bytes, list[int]]:
+        kind = indented, quoted
+        if kind not in self._rows:
+            rows: dict[bytes, list[int]] = {}
+            before: list[bytes] = []
+            for row, line in enumerate(self._lines):
+                if not quoted and goes_on(line):
+                    before.append(line[:-1])
+                    continue
+                whole = b"".join((*before, line))
+                rows.setdefault(whole.lstrip(b"\t") if indented else whole, []).append(row)
+                before = []
+            self._rows[kind] = rows
+        return self._rows[kind]
 
 
 def goes_on(line: bytes) -> bool:

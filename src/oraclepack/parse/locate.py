@@ -1,9 +1,17 @@
 """From a place in the bash block to the place in the Markdown file."""
 
+from array import array
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+
 import msgspec
 
 from oraclepack.core.pack import Fence
 from oraclepack.core.source import Span
+
+_LONG = 1000
+"""Lines of so many bytes are counted once, not for each place in them."""
 
 
 class Locator(msgspec.Struct, frozen=True):
@@ -59,8 +67,22 @@ class Locator(msgspec.Struct, frozen=True):
         if row >= len(self.lines):
             return self.first_line + row, 1
         if not self.is_ascii:
-            column = len(self.lines[row][:column].decode("utf-8", "replace"))
+            column = _characters(self.lines[row], column)
         return self.first_line + row, column + self.shifts[row] + 1
+
+
+def _characters(line: bytes, column: int) -> int:
+    """How many characters stand before a byte of a line."""
+    if len(line) < _LONG:
+        return len(line[:column].decode("utf-8", "replace"))
+    return _counted(line)[min(column, len(line))]
+
+
+@lru_cache(maxsize=4)
+def _counted(line: bytes) -> Sequence[int]:
+    """The same for every byte of a long line, at once."""
+    begins = (byte & 0xC0 != 0x80 for byte in line)  # noqa: PLR2004 - not the middle of a character
+    return array("L", accumulate(begins, initial=0))
 
 
 def _at_margin(fence: Fence, text: str, lines: int) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from oraclepack.core.errors import InputError
 from oraclepack.core.pack import (
     OUT_DIR,
     Coverage,
@@ -47,7 +48,9 @@ def parse_pack(
     complete: Complete | None = None,
     found: Callable[[Fence], None] | None = None,
 ) -> Pack:
-    """Read a pack. Content never raises: what cannot be read is left for the rules to report.
+    """Read a pack. What cannot be read is left for the rules to report.
+
+    Only bash of a size that no author writes is an error: to read it would take too long.
 
     `found` hears of the block before it is read, for whoever else has work to do on it.
     """
@@ -68,7 +71,12 @@ def parse_pack(
         had_crlf="\r" in raw,
         had_bom=raw.startswith("\ufeff"),
     )
-    return pack if block is None else _with_script(pack, block, complete)
+    if block is None:
+        return pack
+    try:
+        return _with_script(pack, block, complete)
+    except InputError as limit:
+        raise InputError(f"{path}: {limit.message}", hint=limit.hint) from None
 
 
 def _with_script(

@@ -38,9 +38,11 @@ def without_prefixes(place: Locator) -> Locator:
         found = [stretch for stretch in _hidden(syntax_tree(source).root_node) if any(stretch)]
         if not found:
             break
+        changed = bytearray(source)
         for start, end in found:
             words = bytes(10 if byte == 10 else 32 for byte in source[start:end])  # noqa: PLR2004
-            source = source[:start] + words + source[end:]
+            changed[start:end] = words
+        source = bytes(changed)
     return replace(place, lines=tuple(source.split(b"\n")))
 
 

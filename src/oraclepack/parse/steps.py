@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.core.errors import InputError
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
-from oraclepack.parse.grammar import syntax_tree
+from oraclepack.parse.grammar import check_nodes, syntax_tree
 from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
 from oraclepack.parse.heredocs import all_end, all_seen, goes_on, readable, rows_inside
 from oraclepack.parse.locate import Locator
@@ -24,6 +25,10 @@ Complete = Callable[[str], bool]
 _DIGITS = tuple("0123456789")
 _BETWEEN_WORDS = regex(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
 """An end behind which `#` begins a comment: a blank or an operator, and no backslash before it."""
+
+
+MOST_HEADERS = 5_000
+"""Lines that may open a step; most of them could stand in heredocs."""
 
 
 class Boundaries(msgspec.Struct):
@@ -64,6 +69,11 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
     boundaries = Boundaries()
     if not rows:
         return boundaries
+    if len(rows) > MOST_HEADERS:
+        raise InputError(
+            f"more than {MOST_HEADERS} lines that look like the header of a step",
+            hint="a pack has at most 99 steps",
+        )
     trees = _apart(place, rows)
     if trees is not None:
         headers = (_comment(place, row, 0, None, set(rows)) for row in rows)
@@ -107,11 +117,14 @@ def _apart(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
     if not all(_opens(place.lines[row]) for row in rows):
         return None
     trees: dict[int, Tree] = {}
+    nodes = 0
     for start, end in pairwise([-1, *rows, len(place.lines) - 1]):
         tree = _whole(place, start + 1, end)
         if tree is None:
             return None
         trees[start + 1] = tree
+        nodes += tree.root_node.descendant_count
+        check_nodes(nodes)
     return trees
 
 

@@ -5,6 +5,7 @@ from oraclepack.core.contract import OutputContract
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import OutputFailure
 from oraclepack.core.sections import missing_sections
+from oraclepack.core.text_limits import ANSWER
 
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 
@@ -25,6 +26,9 @@ def check_output(
     text = content.data.decode("utf-8", "replace")
     if is_blank(text):
         return _failure(contract, "unreadable", io_error="empty")
+    too_much = ANSWER.excess(text) if contract.sections else None
+    if too_much is not None:
+        return _failure(contract, "unreadable", io_error=f"too large for an answer: {too_much}")
     missing = missing_sections(text, contract.sections, require_headings=require_headings)
     lacking = tuple(map(str, missing))
     if not rehearsal and is_rehearsed(text):

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from oraclepack.core.text_limits import ANSWER
 from oraclepack.verify.against_prompt import echo, other_script
 from oraclepack.verify.endings import cut_off, unclosed_fence
 from oraclepack.verify.outline import parts_of
@@ -26,6 +27,8 @@ def suspicions(
         return _broken_json(text)
     if "." in name.rpartition("/")[2] and not name.endswith(_PROSE):
         return ()
+    if ANSWER.excess(text) is not None:
+        return ()
     repeated = tuple(echo(text, prompt or ""))
     if repeated:
         return repeated
@@ -42,6 +45,6 @@ def suspicions(
 def _broken_json(text: str) -> tuple[Suspicion, ...]:
     try:
         msgspec.json.decode(text)
-    except msgspec.DecodeError as trouble:
+    except (msgspec.DecodeError, RecursionError) as trouble:
         return (Suspicion("cut_off", f"it is no whole JSON: {trouble}", 1),)
     return ()

@@ -135,7 +135,7 @@ def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
         return None
     try:
         return msgspec.json.decode(data, type=shape)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} cannot be read: {error}",
             hint="`oraclepack doctor --rebuild` writes it anew from the journal",

@@ -11,7 +11,8 @@ from oraclepack.adapters.jail import Allowed
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.invocation import LiveCall
-from oraclepack.core.sections import missing_sections
+from oraclepack.core.sections import Section, missing_sections
+from oraclepack.core.text_limits import ANSWER
 
 _FOLDER = "aside"
 
@@ -102,10 +103,15 @@ def lacking(
     missing = [
         section.value
         for contract, data in zip(contracts, answers, strict=True)
-        for section in missing_sections(
-            (data or b"").decode("utf-8", "replace"),
-            contract.sections,
-            require_headings=require_headings,
-        )
+        for section in _missing(contract, data or b"", require_headings=require_headings)
     ]
     return tuple(dict.fromkeys(missing))
+
+
+def _missing(
+    contract: OutputContract, data: bytes, *, require_headings: bool
+) -> tuple[Section, ...]:
+    text = data.decode("utf-8", "replace")
+    # What is too large to be an answer is not searched; the verification says why.
+    searched = "" if contract.sections and ANSWER.excess(text) else text
+    return missing_sections(searched, contract.sections, require_headings=require_headings)
