@@ -205,6 +205,7 @@ def _told(
                 contract=one.contract,
                 missing_sections=one.missing_sections,
                 io_error=one.io_error,
+                reason=one.reason,
             )
             for one in verification.failures
         ),

@@ -55,7 +55,10 @@ def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> F
     if code == ExitCode.CONTRACT and told.verify is not None:
         totals = told.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
-        again = "ask those steps again: oraclepack pipeline PACK --rerun NN --refresh"
+        again = (
+            "correct the files, `oraclepack accept PACK NN`, or ask again: "
+            "oraclepack pipeline PACK --rerun NN --refresh"
+        )
         return Failure("CONTRACT", message, phase=Stage.VERIFY, suggestion=again)
     ways = told.run.ways_on if told.run is not None else None
     return _partial(told, suggestion or ways or onwards)

@@ -94,7 +94,10 @@ def _totals(totals: Totals) -> str:
 
 
 _ASK = "ask for real: oraclepack run PACK without --engine rehearsal"
-_ASK_AGAIN = "ask those steps again: oraclepack run PACK --rerun NN --refresh"
+_ASK_AGAIN = (
+    "correct the files, `oraclepack accept PACK NN`, or ask again: "
+    "oraclepack run PACK --rerun NN --refresh"
+)
 
 
 def _failure(totals: Totals) -> Failure:
