@@ -95,6 +95,10 @@ def continued_ones(runs: Sequence[RunFacts]) -> frozenset[str]:
 def unpaid_again(state: RunState, cached: Collection[str]) -> str | None:
     """Why the next `run` of the pack would pay again without this run; None when it would not."""
     for step in state.steps.values():
+        if step.imported and step.outputs:
+            return (
+                "the next run would ask again: no cache has what was taken over from a state file"
+            )
         if step.accepted:
             return "the next run would ask again: no cache has what a person accepted"
         for call in step.invocations:

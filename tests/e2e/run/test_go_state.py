@@ -210,3 +210,14 @@ def test_two_packs_of_one_name_keep_their_states_apart(tmp_path: Path, zygote: Z
     assert sorted(state["pack_path"] for state in states) == ["a/pack.md", "b/pack.md"]
     assert json.loads((project.root / STATE).read_bytes())["pack_path"] == "a/pack.md"
     assert len([*project.root.glob("*.report.json")]) == 2
+
+
+def test_pruning_keeps_the_run_that_knows_what_the_go_tool_asked(project: Project) -> None:
+    put(project, go_state("01", "02", "03"))
+    assert project.run().code == 0
+
+    pruned = project.start("runs", "prune", "--keep", "0", "--json").wait()
+
+    assert pruned.data["removed"] == []
+    assert "taken over from a state file" in pruned.data["kept"][0]["reason"]
+    assert (project.run().code, len(project.oracle.calls)) == (0, 0)
