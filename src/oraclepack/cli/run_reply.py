@@ -21,6 +21,9 @@ from oraclepack.core.run_report import RunTold
 def plan_reply(found: Found, plan: Plan) -> Reply:
     report = told_plan(found, plan)
     warnings = notices(found.notice) + plan.warnings
+    if plan.refusal is not None:
+        said = plan.refusal
+        warnings += (f"without --dry-run this is refused: {said.message} (hint: {said.hint})",)
     return Reply(report, plan_text(single_lines(report)), warnings=warnings)
 
 

@@ -84,7 +84,7 @@ class Plan(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What concerns no single step."""
     refusal: Refusal | None = None
-    """Why the plan can be looked at but not carried out: oracle is missing."""
+    """Why the plan can be looked at but not carried out: oracle is missing, an output is taken."""
 
     @property
     def to_run(self) -> tuple[PlannedStep, ...]:

@@ -47,6 +47,17 @@ def test_the_second_pack_does_not_overwrite_what_the_first_recorded(
     assert (project.root / ANSWER).read_bytes() == before
 
 
+def test_a_dry_run_says_that_it_would_be_refused(tmp_path: Path, zygote: Zygote) -> None:
+    project = two_packs(tmp_path, zygote)
+
+    looked = run(project, "other.md", "--dry-run")
+
+    assert looked.code == 0
+    (warning,) = looked.envelope["warnings"]
+    assert f"refused: {ANSWER} is an output of another pack, pack.md" in str(warning)
+    assert run(project, "other.md", "--dry-run", "--take-over").code == 0
+
+
 def test_take_over_keeps_the_file_as_a_backup(tmp_path: Path, zygote: Zygote) -> None:
     project = two_packs(tmp_path, zygote)
     before = (project.root / ANSWER).read_bytes()
