@@ -54,7 +54,8 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
         mine = [one for one in told.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
         if step.step_id in told.unmet_steps:
-            pieces.append(f"  {ways_on((step.step_id,))}\n")
+            held = "not asked again: " if step.step_id in told.held_steps else ""
+            pieces.append(f"  {held}{ways_on((step.step_id,))}\n")
     for step in told.steps:
         if step.changed_files and step.step_id in {*told.completed_steps, *told.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))

@@ -93,6 +93,7 @@ def test_the_ways_on_are_told_to_people_and_by_why(tmp_path: Path, zygote: Zygot
     why = project.start("why", "pack.md", "01").wait()
 
     assert f"step 01: {ANSWER}: missing sections: risks-unknowns" in ran.out
+    assert "not asked again: `oraclepack accept PACK 01 --reason …` takes the answer" in ran.out
     assert "correct the file and run again" in ran.out
     assert f"step 01 is held: {ANSWER} lacks risks-unknowns; it was paid for" in why.out
 
