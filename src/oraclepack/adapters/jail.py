@@ -65,14 +65,20 @@ def stays_inside(root: Path, place: Path) -> bool:
     return inside(os.path.realpath(root), os.path.realpath(place)) is not None
 
 
-def refuse_link_out(root: Path, place: Path) -> None:
-    """Refuse a path in the project that leads out of it by a link: a clone may have brought it.
+def leads_out(root: Path, place: Path) -> bool:
+    """Whether a path in the project leads out of it by a link: a clone may have brought it.
 
     A path that the user names outside of the project is theirs to judge.
     """
     written = os.path.abspath(place)  # noqa: PTH100 - links stay
     homes = (os.path.abspath(root), os.path.realpath(root))  # noqa: PTH100 - likewise
-    if any(inside(home, written) is not None for home in homes) and not stays_inside(root, place):
+    is_written_inside = any(inside(home, written) is not None for home in homes)
+    return is_written_inside and not stays_inside(root, place)
+
+
+def refuse_link_out(root: Path, place: Path) -> None:
+    """Raise InputError where a path in the project leads out of it by a link."""
+    if leads_out(root, place):
         raise InputError(
             f"{place} leads out of the project {root} by a symbolic link",
             hint="remove the link, or name a directory outside of the project yourself",

@@ -92,7 +92,7 @@ ALLOW_PROJECT_PROGRAMS = Setting(
     "allow_project_programs",
     Bool(),
     default=False,
-    help="Let a repository's own config name programs to execute.",
+    help="Let a repository's own config name programs and hosts, and its links what is sent.",
     sources=frozenset({Source.DEFAULT, Source.USER}),
     project=USER_ONLY,
 )

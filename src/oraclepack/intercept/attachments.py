@@ -28,6 +28,12 @@ def is_plain(value: str) -> bool:
     return not value.startswith("!") and _DYNAMIC.search(value) is None
 
 
+def literal_part(value: str) -> str:
+    """The beginning of a value of `--file` that is no pattern: where the tool starts to look."""
+    found = _DYNAMIC.search(value)
+    return value if found is None else value[: found.start()].rpartition("/")[0]
+
+
 def only_plain(values: Sequence[str]) -> bool:
     """No pattern anywhere; whether one of the names is a directory only the disk knows.
 

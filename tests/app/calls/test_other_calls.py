@@ -291,10 +291,52 @@ def test_a_variable_of_ones_own_is_not_steered_away(tmp_path: Path) -> None:
 
 
 def test_a_project_may_steer_oracle_where_its_user_lets_it(tmp_path: Path) -> None:
-    office, shim = Office(tmp_path, trust_dotenv=True), ScriptedShim(answering())
+    office, shim = Office(tmp_path, trust_project=True), ScriptedShim(answering())
     (office.root / ".env").write_text("OPENAI_BASE_URL=http://elsewhere.invalid/v1\n")
 
     assert office.call(shim, *ASK) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "is_refused"),
+    [
+        pytest.param("key.py", True, id="a link to a file outside"),
+        pytest.param("folder/key", True, id="a file behind a link to a folder outside"),
+        pytest.param("folder/*", True, id="a pattern behind such a link"),
+        pytest.param("a.py,key.py", True, id="one of several"),
+        pytest.param("inner.py", False, id="a link inside of the project"),
+        pytest.param("!key.py", False, id="one that is left out"),
+        pytest.param("{outside}/key", False, id="a place outside that the pack names"),
+    ],
+)
+def test_what_lies_behind_a_link_out_of_the_project_is_not_sent(
+    tmp_path: Path, value: str, *, is_refused: bool
+) -> None:
+    office, shim = Office(tmp_path / "project"), ScriptedShim(answering())
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("S3CRET")
+    office.put("a.py", b"x")
+    for name, target in (
+        ("key.py", "../outside/key"),
+        ("folder", "../outside"),
+        ("inner.py", "a.py"),
+    ):
+        (office.root / name).symlink_to(target)
+
+    office.call(shim, *ASK, "-f", "a.py", value.replace("{outside}", str(outside)))
+
+    assert (shim.orders == []) is is_refused
+    code = office.last.error.code if office.last.error else None
+    assert (code == "ATTACHED_LINK") is is_refused
+
+
+def test_a_link_out_is_sent_where_the_user_trusts_the_project(tmp_path: Path) -> None:
+    office = Office(tmp_path / "project", trust_project=True)
+    (tmp_path / "key").write_text("x")
+    (office.root / "key.py").symlink_to("../key")
+
+    assert office.call(ScriptedShim(answering()), *ASK, "-f", "key.py") == 0
 
 
 def test_a_pipe_as_env_file_is_not_handed_to_oracle(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """The answer to one call of a tool: what the gateway asks for whenever a shim calls."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.adapters.jail import Refused
+from oraclepack.adapters.jail import Allowed, Refused, leads_out
 from oraclepack.adapters.oracle_home import steering_of
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.adopt import adopt, take_over
@@ -31,10 +32,11 @@ from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, StepError
 from oraclepack.core.secrets import Redactor
 from oraclepack.intercept.adoption import OnUnknown
+from oraclepack.intercept.attachments import literal_part
 from oraclepack.intercept.classify import last_words
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.provider import OF_TOOL
-from oraclepack.intercept.question import asks_a_model, read_question, reads_stdin
+from oraclepack.intercept.question import Question, asks_a_model, read_question, reads_stdin
 from oraclepack.intercept.truth import TIMED_OUT
 
 _REFUSED_EXIT = 1
@@ -44,6 +46,7 @@ _HELD_BACK = StepError(
     "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
 )
 _DOTENV = "PROJECT_ENV"
+_LINKED = "ATTACHED_LINK"
 
 
 class Calls:
@@ -137,11 +140,21 @@ class _Answering:
         if isinstance(outputs, Refused):
             return self._refuse(outputs, None)
         keep_older(world, call, (*paths, *outputs))
+        return self._understood(argv, question, outputs)
+
+    def _understood(
+        self, argv: tuple[str, ...], question: Question, outputs: Sequence[Allowed]
+    ) -> int:
+        """A question whose answer may be written where it is promised."""
+        world, call, shim = self._world, self._call, self._shim
         found = surroundings_of(call)
         around = Surroundings() if isinstance(found, NoKey) else found
         self._world = world = world.knowing(around.dotenv)
         if world.options.rehearsal:
             return rehearse(world, call, shim, argv, question, outputs, around)
+        linked = self._linked(question)
+        if linked:
+            return self._stop(_LINKED, linked, None)
         unread = found if isinstance(found, NoKey) else None
         key = unread or find_key(world, call, shim, argv, question, around)
         return self._question(prepare(world, call, argv, question, outputs, key, around))
@@ -247,7 +260,7 @@ class _Answering:
     def _steered(self) -> str:
         """Why oracle is not called here: it would load a `.env` that sends it elsewhere."""
         options, call = self._world.options, self._call
-        if options.rehearsal or options.trust_dotenv or not call.cwd:
+        if options.rehearsal or options.trust_project or not call.cwd:
             return ""
         try:
             names = steering_of(call.cwd, call.env)
@@ -260,6 +273,19 @@ class _Answering:
             "and your files could go to another host, or another program run; remove it there, "
             "or set it in your own environment"
         )
+
+    def _linked(self, question: Question) -> str:
+        """Why a file is not sent: the project has a link in its place, perhaps to a key."""
+        if self._world.options.trust_project or not self._call.cwd:
+            return ""
+        for value in question.files:
+            place = Path(self._call.cwd, literal_part(value))
+            if not value.startswith("!") and leads_out(self._world.root, place):
+                return (
+                    f"{value} leads out of the project by a symbolic link, and what lies there "
+                    "would be sent; attach the file itself by its own path, or put a copy there"
+                )
+        return ""
 
     def _refuse(self, refused: Refused, provider: str | None) -> int:
         return self._stop("OUTPUT_PATH", f"{refused.path}: {refused.reason}", provider)

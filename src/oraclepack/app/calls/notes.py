@@ -13,7 +13,7 @@ from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.result import Cache, Process, StepError, Usage
 from oraclepack.intercept.overrides import shown_argv
 
-_NOT_MADE = frozenset({"OUTPUT_PATH", "PROJECT_ENV"})
+_NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
 """The codes of calls that were refused before they were made."""
 
 

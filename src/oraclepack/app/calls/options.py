@@ -27,8 +27,8 @@ class CallOptions(msgspec.Struct, frozen=True):
     """How often a complete answer that misses its contract is asked for again."""
     on_unknown: OnUnknown = OnUnknown.FAIL
     limits: Mapping[str, Limit] = {}
-    trust_dotenv: bool = False
-    """Let the `.env` beside a call steer oracle to other hosts and programs."""
+    trust_project: bool = False
+    """Let a `.env` steer oracle to other hosts and programs, and links lead to what it sends."""
     verify: bool = True
     require_headings: bool = False
     chunks: ChunkMode = ChunkMode.AUTO

@@ -36,7 +36,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         output_retries=settings[cs.OUTPUT_RETRIES],
         on_unknown=OnUnknown.FAIL if unknown is OnUnknown.ASK and not can_ask else unknown,
         limits=limits_of(settings),
-        trust_dotenv=settings[ALLOW_PROJECT_PROGRAMS],
+        trust_project=settings[ALLOW_PROJECT_PROGRAMS],
         verify=settings[rs.OUTPUT_VERIFY],
         require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
