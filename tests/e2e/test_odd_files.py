@@ -26,6 +26,7 @@ PLACES = {
     "answers/01-a.md": ("actionize", "--answers", "answers", "--pack", "pack.md"),
     ".git/HEAD": ("runs", "list"),
     ".git/packed-refs": ("runs", "list"),
+    ".git/index": ("runs", "list"),
 }
 """What is read, and a command that reads it."""
 
@@ -73,6 +74,7 @@ def test_what_is_no_ordinary_file_is_told_and_not_waited_for(
     (tmp_path / ".git/refs").mkdir(parents=True)
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"))
+    (tmp_path / RUN).mkdir(parents=True)
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / place).unlink(missing_ok=True)
     odd(tmp_path / place)

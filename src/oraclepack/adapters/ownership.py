@@ -9,7 +9,7 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-from oraclepack.adapters import git, surroundings
+from oraclepack.adapters import files, git, surroundings
 from oraclepack.adapters.head import git_folder
 from oraclepack.core.foreign import Foreign, Kind
 
@@ -93,7 +93,7 @@ def _tracked_below(root: Path) -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def _listed(root: Path, index: str, _version: tuple[int, int, int]) -> tuple[str, ...]:
     try:
-        data = Path(index).read_bytes()
+        data = files.read_regular(index)
     except OSError:
         data = b""
     if _tells_all(data) and HOME.encode() not in data.lower():
