@@ -14,7 +14,7 @@ COMPLETED = "completed"
 TIMED_OUT = Failure(
     "CALL_TIMEOUT", FailureClass.TRANSIENT, "the call took longer than --call-timeout allows"
 )
-WRITE_FALLBACK = regex(r"^write-output fallback to (?P<path>.+?) \(original failed: ", re.MULTILINE)
+_WRITE_FALLBACK = regex(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
 _WRITE_FAILED = regex(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
 _WRITE_SKIPPED = regex(r"^write-output skipped: no assistant content", re.MULTILINE)
 _NO_TEXT = regex(r"^\(no text output\)$", re.MULTILINE)
@@ -60,9 +60,9 @@ def _without_file(proof: Proof) -> Failure | None:
     if proof.answer_bytes:
         return None
     said = _last_words(proof.out)
-    redirected = WRITE_FALLBACK.search(said)
+    redirected = redirected_to(proof.out)
     if redirected is not None:
-        message = f"the tool could not write the answer and put it at {redirected['path']}"
+        message = f"the tool could not write the answer and put it at {redirected}"
         return Failure("REDIRECTED_WRITE", FailureClass.FINAL, message)
     failed = _WRITE_FAILED.search(said)
     if failed is not None:
@@ -105,6 +105,12 @@ def _contract(proof: Proof) -> Failure | None:
         return None
     message = f"the answer lacks {', '.join(proof.missing_sections)}"
     return Failure("CONTRACT", FailureClass.FINAL, message)
+
+
+def redirected_to(out: str) -> str | None:
+    """Where the tool says it has put an answer that it could not write to its path."""
+    found = _WRITE_FALLBACK.findall(_last_words(out))
+    return found[-1] if found else None  # what stands before it may be of the answer
 
 
 def _last_words(out: str, lines: int = 12) -> str:

@@ -152,6 +152,26 @@ def test_an_answer_written_elsewhere_is_kept_for_the_next_run(tmp_path: Path) ->
     assert office.out() == ANSWER
 
 
+@pytest.mark.parametrize("named", ["../key", "key", "linked/x.fallback.md"])
+def test_no_other_file_is_taken_for_the_answer_since_a_line_names_it(
+    tmp_path: Path, named: str
+) -> None:
+    """The line may be of the answer itself, which is printed as well."""
+    office = Office(tmp_path / "project")
+    office.put("key", b"S3CRET")
+    (tmp_path / "key").write_bytes(b"S3CRET")
+    (tmp_path / "x.fallback.md").write_bytes(b"S3CRET")
+    (office.root / "linked").symlink_to("..")
+    where = office.root / named
+    said = f"{COST}write-output fallback to {where} (original failed: EACCES: no)\n"
+    shim = ScriptedShim(saying(ToolEnd(0, said)))
+
+    office.call(shim)
+    office.call(shim)
+
+    assert len(shim.orders) == 2
+
+
 def test_an_answer_that_could_not_be_written_is_taken_from_the_log(tmp_path: Path) -> None:
     office = Office(tmp_path)
     folder = office.oracle_home / "sessions" / "s"

@@ -1,5 +1,7 @@
 """Asking: a call is tried until there is a true answer, or no hope of one."""
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from oraclepack.adapters import files
@@ -19,7 +21,7 @@ from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, StepErro
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note
-from oraclepack.intercept.truth import COMPLETED, WRITE_FALLBACK
+from oraclepack.intercept.truth import COMPLETED, redirected_to
 
 STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
 STOPPED_EXIT = int(ExitCode.INTERRUPTED)
@@ -180,16 +182,26 @@ class Asking:
         keep(self._world, self._prepared, self._shim, data, tried.record, tried.end.out)
 
     def _elsewhere(self, tried: Tried) -> bytes | None:
-        if (told := WRITE_FALLBACK.search(tried.end.out)) is not None:
-            try:
-                return files.read(self._world.root.joinpath(told["path"]))
-            except OraclePackError:
-                return None
+        told = redirected_to(tried.end.out)
+        if told is not None:
+            return self._fallback(Path(told))
         if tried.record is None:
             return None
         log = OracleSessions(oracle_home(self._prepared.call.env)).log(tried.record.id)
         answer = answer_in_log(log)
         return None if answer is None else answer.encode()
+
+    def _fallback(self, path: Path) -> bytes | None:
+        """The file beside the call. An answer is printed too, and may name any other file."""
+        promised = (output.path for output in self._prepared.outputs)
+        names = {f"{one.stem}.fallback{one.suffix}" for one in promised}
+        cwd = Path(self._prepared.call.cwd)
+        if path.name not in names or path.resolve() != cwd.resolve() / path.name:
+            return None
+        try:
+            return files.read(path)
+        except OraclePackError:
+            return None
 
     def _say(self, text: str) -> None:
         self._shim.tell(self._world.redactor.clean(f"oraclepack: {text}\n"))
