@@ -181,3 +181,27 @@ def test_the_audit_finds_what_cannot_be_read(desk: Desk) -> None:
 
     assert not told.ok
     assert "PR.md: empty" in told.text
+
+
+@pytest.mark.parametrize("place", ["../key", "/dev/zero", ".git/config"])
+def test_a_manifest_of_the_repository_names_no_file_elsewhere(desk: Desk, place: str) -> None:
+    manifest = desk.root / desk.path("manifest.json")
+    data = json.loads(manifest.read_bytes())
+    data["options"]["prd_path"] = place
+    manifest.write_text(json.dumps(data))
+    _with_tasks(desk)
+
+    for look in (lambda: report(desk, "audit"), lambda: tasks(desk, "made")):
+        with pytest.raises(InputError, match="names"):
+            look()
+
+
+def test_tasks_behind_a_link_out_of_the_project_are_not_read(desk: Desk) -> None:
+    _with_tasks(desk)
+    place = desk.root / ".taskmaster/tasks/tasks.json"
+    place.rename(desk.root.parent / "tasks.json")
+    place.symlink_to("../../../tasks.json")
+
+    for look in (lambda: tasks(desk, "found"), lambda: report(desk, "close-out")):
+        with pytest.raises(InputError, match="symbolic link"):
+            look()

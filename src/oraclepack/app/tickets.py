@@ -7,11 +7,11 @@ from typing import TypeVar
 import msgspec
 
 from oraclepack.adapters import files
-from oraclepack.adapters.jail import Refused, jail
+from oraclepack.adapters.jail import Refused, jail, refuse_link_out
 from oraclepack.core import ticket_files as names
 from oraclepack.core.digest import canonical_file, sha256_bytes
 from oraclepack.core.errors import InputError, UsageError
-from oraclepack.core.ticket import Actions, TicketIndex
+from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
 from oraclepack.core.ticket_work import Acceptance, NextWork, Review, Stage, TasksTold
 from oraclepack.core.ticketified import TicketsTold
 from oraclepack.ticketify import tasks as tm
@@ -83,8 +83,23 @@ class Desk:
             raise InputError(f"{self.path(name)} is missing", hint=_MADE_AGAIN)
         return found
 
+    def prd_path(self, manifest: TicketManifest) -> str:
+        """Where the manifest says the PRD is. It may have come with the repository."""
+        path = manifest.options.prd_path
+        verdict = jail(self.root, path)
+        if isinstance(verdict, Refused):
+            raise InputError(
+                f"{self.path(names.MANIFEST)} names {path}: {verdict.reason}", hint=_MADE_AGAIN
+            )
+        return path
+
+    def tasks_data(self) -> bytes | None:
+        """Task Master's own file, unless a link of the project leads elsewhere."""
+        refuse_link_out(self.root, self.root / names.TASKS)
+        return files.read(self.root / names.TASKS)
+
     def tasks(self) -> tuple[tm.Task, ...]:
-        found = tm.read_tasks(files.read(self.root / names.TASKS))
+        found = tm.read_tasks(self.tasks_data())
         if isinstance(found, tm.Malformed):
             raise InputError(
                 f"{names.TASKS}: {found.reason}",
@@ -229,5 +244,5 @@ def _figures(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
 
 def _prd_hash(desk: Desk) -> str | None:
     manifest = read_manifest(desk.content(names.MANIFEST))
-    data = files.read(desk.root / manifest.options.prd_path) if manifest else None
+    data = files.read(desk.root / desk.prd_path(manifest)) if manifest else None
     return None if data is None else sha256_bytes(data)

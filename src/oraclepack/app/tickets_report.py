@@ -45,7 +45,7 @@ def _changes(desk: Desk) -> TicketsTold:
 
 def _audit(desk: Desk) -> TicketsTold:
     manifest = desk.needed(names.MANIFEST, TicketManifest)
-    prd = manifest.options.prd_path
+    prd = desk.prd_path(manifest)
     inside = [desk.path(name) for name in list_files(desk.root, desk.out_dir)]
     paths = {*inside, prd, names.TASKS}
     found = {path: _content(desk.root / path) for path in paths}
@@ -64,7 +64,7 @@ def _close_out(desk: Desk) -> TicketsTold:
         work=desk.shape(names.NEXT, NextWork),
         acceptance=desk.shape(names.ACCEPTANCE, Acceptance),
         audit=desk.shape(names.AUDIT, Audit),
-        tasks=files.read(desk.root / names.TASKS),
+        tasks=desk.tasks_data(),
     )
     path = desk.write(names.CLOSE_OUT, close_out_page(turn, desk.out_dir).encode())
     return TicketsTold(text=f"wrote {path}", written=path)
