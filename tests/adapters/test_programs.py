@@ -1,8 +1,9 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.programs import find_program, probe
+from oraclepack.adapters.programs import find_bash, find_program, probe
 from tests.killable import await_end
 
 
@@ -44,3 +45,18 @@ def test_programs_are_found_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     assert find_program("tool") == str(tool)
     assert find_program("other") is None
+
+
+def test_relative_directories_on_path_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bash", "tool"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f":.:{os.environ['PATH']}")
+
+    assert find_program("tool") is None
+    assert probe(["tool"]).exit_code is None
+    assert probe(["bash", "-c", "true"]).exit_code == 0
+    assert find_bash(os.environ["PATH"]).startswith("/")

@@ -224,10 +224,11 @@ class Victim:
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def run_unwatched(self, recipe: Recipe) -> Ran:
+    def run_unwatched(self, recipe: Recipe, **variables: str) -> Ran:
         """The same in a tenth of the time."""
         no_others = dict.fromkeys((f"XDG_{name}_HOME" for name in XDG), "")
-        return oraclepack(self.root, *self.words(recipe), **self.environment, **no_others)
+        env = {**self.environment, **no_others, **variables}
+        return oraclepack(self.root, *self.words(recipe), **env)
 
     def snapshot(self) -> "Snapshot":
         """Everything in the project, and everything of the user's around it."""
@@ -493,3 +494,17 @@ def test_every_command_in_turn_where_a_link_or_a_pipe_stands_in_the_way(
         ran = victim.run_unwatched(recipe)
 
         check_harmless(victim, replace(recipe, writes=("",)), ran, before)
+
+
+def test_every_command_in_turn_with_directories_of_the_repository_on_path(
+    tmp_path: Path, repository: HostileRepository
+) -> None:
+    victim = Victim(tmp_path, repository, is_archive=False)
+    before = victim.snapshot()
+    path = f":.:node_modules/.bin:{victim.environment['PATH']}:bin"
+
+    for recipe in IN_TURN:
+        ran = victim.run_unwatched(recipe, PATH=path)
+
+        check_harmless(victim, replace(recipe, writes=("",)), ran, before)
+    assert len(victim.oracle.calls) == 3

@@ -11,13 +11,13 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from functools import cache
 
 import msgspec
 
 from oraclepack.adapters import disk, orphans, processes, shell
 from oraclepack.adapters.exit_fd import exit_fd
 from oraclepack.adapters.nameless import Nameless
+from oraclepack.adapters.programs import find_bash
 from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
@@ -81,7 +81,7 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
         # asks /dev/tty fails instead of hanging, and one signal reaches the whole group.
         process = subprocess.Popen(
             call.argv,
-            executable=_program(call.env.get("PATH", os.defpath)),
+            executable=find_bash(call.env.get("PATH", os.defpath)),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -96,21 +96,6 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
     started = Started(process.pid, process.pid, begun, attempt.token)
     stack.callback(_abandon, process, started)
     return _Running(process, started, exit_fd(process, stack))
-
-
-@cache
-def _program(search: str) -> str | None:
-    """Where on a PATH bash is; None where only the child can tell.
-
-    Looked for once: the kernel is slow to refuse a program that is not there, and a PATH is long.
-    """
-    for place in search.split(":"):
-        if not place.startswith("/"):
-            return None
-        program = f"{place}/bash"
-        if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113 - no detour
-            return program
-    return None
 
 
 def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:

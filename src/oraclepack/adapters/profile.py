@@ -12,6 +12,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from oraclepack.adapters.programs import find_bash
+
 _PATIENCE = 60.0
 _SENTINEL = "/dev/null"
 _ASK = r'printf "\0%s" "${BASH_ENV-}"'
@@ -66,6 +68,7 @@ def keeps_bash_env(env: Mapping[str, str], cwd: str) -> bool:
 def _ask(env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         ["bash", "-lc", _ASK],
+        executable=find_bash(env.get("PATH", os.defpath)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -26,17 +27,28 @@ class Probe(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-def find_program(name: str) -> str | None:
+def find_program(name: str, search: str | None = None) -> str | None:
     """A program on PATH, or at its path if the name has a slash.
 
-    As `shutil.which`, whose module takes longer to import than bash to read a short pack.
+    Relative directories on PATH do not count: in a clone they would be those of the repository.
+    As `shutil.which` else, whose module takes longer to import than bash to read a short pack.
     """
-    search = os.environ.get("PATH", os.defpath)
-    for place in [""] if "/" in name else search.split(":") if search else []:
+    on_path = (os.environ.get("PATH", os.defpath) if search is None else search).split(":")
+    for place in [""] if "/" in name else [one for one in on_path if one.startswith("/")]:
         program = os.path.join(place, name)  # noqa: PTH118 - a dozen looks for each program
         if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113
             return program
     return None
+
+
+@cache
+def find_bash(search: str) -> str:
+    """The bash of a PATH, looked for once: the kernel is slow to refuse, and a PATH is long.
+
+    Where there is none it is a path that does not exist, since of a bare name Popen would look in
+    relative directories as well.
+    """
+    return find_program("bash", search) or "/bash"
 
 
 def named_program(name: str) -> tuple[str, str]:
@@ -70,6 +82,7 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
     try:
         process = subprocess.Popen(
             argv,
+            executable=find_program(argv[0]) or f"/{argv[0]}",  # nor does the child look elsewhere
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -125,10 +125,13 @@ class ShimDir:
 def find_beyond(shim_dir: Path, name: str, search: str) -> str | None:
     """A program on a PATH, not counting the stand-ins; by its path if the name has a slash.
 
-    As `shutil.which`, whose module takes longer to import than a step takes to start.
+    Relative directories do not count: in a clone they would be those of the repository. As
+    `shutil.which` else, whose module takes longer to import than a step takes to start.
     """
     places = without(shim_dir, search).split(":")
-    for program in [name] if "/" in name else [f"{place}/{name}" for place in places if place]:
+    for program in (
+        [name] if "/" in name else [f"{place}/{name}" for place in places if place.startswith("/")]
+    ):
         if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113  six per PATH entry
             return program
     return None
