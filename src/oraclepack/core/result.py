@@ -76,6 +76,8 @@ class Cache(StrEnum):
 INTERRUPTED = "INTERRUPTED"
 """The code of a step or a call that was stopped before its end, because its command was."""
 
+CRASHED = "CRASHED"
+"""The code of a call that was cut off and closed later; the call that did so has its own end."""
 UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})
 """The codes of a whole answer that misses its contract: told by its call, or found by the step."""
 

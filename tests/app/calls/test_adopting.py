@@ -21,6 +21,7 @@ from tests.app.calls.crashed import (
     session,
 )
 from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
+from tests.packs import ANSWER_FORMAT
 
 
 def test_answered_while_we_were_dead(tmp_path: Path) -> None:
@@ -37,6 +38,33 @@ def test_answered_while_we_were_dead(tmp_path: Path) -> None:
     assert all(not made.is_open for made in office.invocations)
     assert office.call(shim) == 0  # and from now on it is in the cache
     assert shim.orders == []
+
+
+@pytest.mark.parametrize("where", ["file", "log"])
+def test_a_whole_answer_that_misses_its_contract_is_not_asked_for_again(
+    tmp_path: Path, where: str
+) -> None:
+    prompt = f"why?\n\n{ANSWER_FORMAT}"
+    ask = ("-p", prompt, "-m", "gpt-5.2", "--write-output", OUT)
+    short = b"## Direct answer\nyes\n## Next experiment\nTry it.\n## Missing evidence\nNone.\n"
+    crashing = Office(tmp_path)
+    with pytest.raises(KilledError):
+        crashing.call(DyingShim(DEAD), *ask)
+    crashing.journal.close()
+    office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
+    log = f"x\n\nAnswer:\n{short.decode()}\n{COST}" if where == "log" else ""
+    options = {"prompt": prompt, "writeOutputPath": str(office.root / OUT)}
+    session(office, "completed", log, options=options)
+    if where == "file":
+        office.put(OUT, short)
+
+    for _ in range(2):
+        assert office.call(shim, *ask) == 1
+        assert shim.orders == []
+        assert office.out() == short
+        assert office.last.error is not None
+        assert office.last.error.code == "CONTRACT"
+        assert all(not made.is_open for made in office.invocations)
 
 
 @pytest.mark.parametrize("where", ["quarantine", "log"])

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 from oraclepack.app.calls import answer_files, notes
-from oraclepack.app.calls.harvest import harvest, promised_file, session_of
+from oraclepack.app.calls.harvest import harvest, harvest_unmet, promised_file, session_of
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import keep, may_reuse
 from oraclepack.app.calls.trying import stay_with, still_running
+from oraclepack.app.calls.unmet import PaidAnswer
 from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
@@ -34,6 +35,8 @@ class Adopted(msgspec.Struct, frozen=True):
     """Whose answer it is, if that call is still to be closed."""
     by_file: bool = False
     """No session record speaks for the answer: it stays in its run."""
+    unmet: PaidAnswer | None = None
+    """In place of `answer`: it is whole, and misses its contract."""
     force: bool = False
     """Ask, and tell the tool that we mean it."""
     undecided: bool = False
@@ -52,7 +55,7 @@ def adopt(
         found = _settle(world, prepared, shim, earlier)
         if found.undecided or found.stopped:
             return found
-        if found.answer is not None:
+        if found.answer is not None or found.unmet is not None:
             return replace(found, call=earlier)
         _close(world, earlier, found)
         force = force or found.force
@@ -74,16 +77,21 @@ def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) 
         usage=found.record.usage if found.record else None,
         adopted=True,
     )
-    if found.call is not None:
-        # Last: whoever dies before this finds the call open, and its answer, once more.
-        _close(world, found.call, found)
+    close_earlier(world, found)
     return 0
+
+
+def close_earlier(world: CallWorld, found: Adopted) -> None:
+    """Last: whoever dies before this finds the call open, and its answer, once more."""
+    if found.call is not None:
+        _close(world, found.call, found)
 
 
 def _close(world: CallWorld, earlier: Invocation, found: Adopted) -> None:
     """Write down how a call of this run has ended; what another run has written is its own."""
     if earlier.intent is not None and _is_ours(world, earlier.intent):
-        notes.close(world, earlier.intent, adopted=found.answer is not None)
+        adopted = found.answer is not None or found.unmet is not None
+        notes.close(world, earlier.intent, adopted=adopted)
 
 
 def _is_ours(world: CallWorld, intent: j.InvocationIntent | None) -> bool:
@@ -166,8 +174,7 @@ def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invoc
         record = session_of(world, prepared, sessions, earlier)
         match adoption(record, _lives(record, process), waits=not patience.is_at_its_end):
             case Adoption.HARVEST if record is not None:
-                answer = harvest(world, prepared, sessions, earlier, record)
-                return Adopted(answer, record if answer is not None else None)
+                return _harvested(world, prepared, sessions, earlier, record)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
                 wait = still_running(prepared.call, process.pid if process else None)
@@ -186,6 +193,21 @@ def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invoc
                 return Adopted(force=True)
             case _:
                 return Adopted()
+
+
+def _harvested(
+    world: CallWorld,
+    prepared: Prepared,
+    sessions: OracleSessions,
+    earlier: Invocation,
+    record: SessionRecord,
+) -> Adopted:
+    """The answer of a session that was completed, whether it meets its contract or not."""
+    answer = harvest(world, prepared, sessions, earlier, record)
+    if answer is not None:
+        return Adopted(answer, record)
+    unmet = harvest_unmet(world, prepared, sessions, earlier, record)
+    return Adopted() if unmet is None else Adopted(record=record, unmet=unmet)
 
 
 def _lives(record: SessionRecord | None, process: Process | None) -> Lives:

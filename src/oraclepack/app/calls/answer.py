@@ -6,7 +6,7 @@ from pathlib import Path
 from oraclepack.adapters.jail import Allowed, Refused, leads_out
 from oraclepack.adapters.oracle_home import steering_of
 from oraclepack.app.calls import answer_files, notes
-from oraclepack.app.calls.adopt import adopt, take_over
+from oraclepack.app.calls.adopt import adopt, close_earlier, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
 from oraclepack.app.calls.older import keep_older
 from oraclepack.app.calls.prepared import (
@@ -27,6 +27,7 @@ from oraclepack.core.errors import InputError
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
+from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, StepError
@@ -182,7 +183,9 @@ class _Answering:
                 return self._take_as_it_is(prepared, paid)
             return self._adopt_or_ask(prepared, turn)
 
-    def _take_as_it_is(self, prepared: Prepared, paid: PaidAnswer) -> int:
+    def _take_as_it_is(
+        self, prepared: Prepared, paid: PaidAnswer, record: SessionRecord | None = None
+    ) -> int:
         """An answer that missed its contract: corrected or accepted since, or still short of it."""
         world, shim = self._world, self._shim
         if answer_files.read_answers(prepared.outputs) != [paid.data]:
@@ -197,7 +200,10 @@ class _Answering:
         lacks = f"the answer lacks {', '.join(paid.missing)}"
         shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
         error = StepError(code="CONTRACT", message=lacks)
-        notes.conclude(world, prepared, tally, error=error, exit_code=1, unmet=paid.data)
+        session = record.id if record else None
+        notes.conclude(
+            world, prepared, tally, error=error, exit_code=1, unmet=paid.data, session=session
+        )
         return 1
 
     def _adopt_or_ask(self, prepared: Prepared, turn: Turn) -> int:
@@ -208,7 +214,10 @@ class _Answering:
         if found.undecided:
             message = "nobody can tell whether an earlier call of this question was paid for"
             return self._end(prepared, StepError(code="UNDECIDED", message=message), 1)
-        if found.answer is not None:
+        if found.unmet is not None:
+            exit_code = self._take_as_it_is(prepared, found.unmet, found.record)
+            close_earlier(world, found)
+        elif found.answer is not None:
             shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
             exit_code = take_over(world, prepared, shim, found)
         elif not self._may_pay_again(prepared, turn):

@@ -12,8 +12,8 @@ from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.adapters.rundir import BACKUPS
 from oraclepack.app.calls import answer_files
 from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import is_true
-from oraclepack.app.calls.unmet import looks_cut
+from oraclepack.app.calls.store import is_true, missing_in
+from oraclepack.app.calls.unmet import PaidAnswer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
@@ -54,6 +54,28 @@ def harvest(
     record: SessionRecord | None,
 ) -> bytes | None:
     """The answer of an earlier call, if it can be found and is sure to be that."""
+    found = _answers(world, sessions, made, record)
+    return next((data for data in found if is_true(world, prepared, data, record)), None)
+
+
+def harvest_unmet(
+    world: CallWorld,
+    prepared: Prepared,
+    sessions: OracleSessions,
+    made: Invocation,
+    record: SessionRecord,
+) -> PaidAnswer | None:
+    """The whole answer of an earlier call that misses its contract: it was paid for as well."""
+    for data in _answers(world, sessions, made, record):
+        if data.strip() and not looks_cut(prepared, data):
+            return PaidAnswer(data, missing=missing_in(world, prepared, data))
+    return None
+
+
+def _answers(
+    world: CallWorld, sessions: OracleSessions, made: Invocation, record: SessionRecord | None
+) -> tuple[bytes, ...]:
+    """What is sure to come from an earlier call, the best first."""
     sha256 = made.outcome.sha256 if made.outcome and made.outcome.ok else None
     if record is not None and record.status != COMPLETED:
         record = None
@@ -66,9 +88,8 @@ def harvest(
     elif record is not None:
         found = list(_written(world, made, fresh=True))
     else:
-        return None
-    answers = (*found, *(() if told is None else (told,)))
-    return next((data for data in answers if is_true(world, prepared, data, record)), None)
+        return ()
+    return (*found, *(() if told is None else (told,)))
 
 
 def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> bytes | None:

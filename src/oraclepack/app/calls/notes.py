@@ -10,7 +10,7 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
-from oraclepack.core.result import Cache, Process, StepError, Usage
+from oraclepack.core.result import CRASHED, Cache, Process, StepError, Usage
 from oraclepack.intercept.overrides import shown_argv
 
 _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
@@ -175,7 +175,7 @@ def close(world: CallWorld, intent: j.InvocationIntent, *, adopted: bool) -> Non
             output_path=intent.output_path,
             adopted=adopted,
             error=StepError(
-                code="CRASHED",
+                code=CRASHED,
                 message="its answer was taken over by a later call" if adopted else message,
                 transient=True,
             ),

@@ -13,7 +13,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.naming import FOLDER as OUTPUTS
 from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.result import UNMET
+from oraclepack.core.result import CRASHED, UNMET
 from oraclepack.core.stepstate import StepState
 from oraclepack.verify.outputs import is_blank
 from oraclepack.verify.suspicions import INCOMPLETE, suspicions
@@ -70,9 +70,13 @@ def _last_outcome(
     if path is None or len(prepared.outputs) != 1 or world.options.refresh:
         return None
     ended = (made.outcome for made in step.invocations if made.outcome is not None)
-    mine = [outcome for outcome in ended if outcome.output_path == path]
+    mine = [outcome for outcome in ended if outcome.output_path == path and not _is_closed(outcome)]
     last = max(mine, key=lambda outcome: outcome.seq, default=None)
     return last if last is not None and last.key == prepared.key_value else None
+
+
+def _is_closed(outcome: j.InvocationOutcome) -> bool:
+    return outcome.error is not None and outcome.error.code == CRASHED
 
 
 def _is_cut_off(world: CallWorld, step: StepState, path: str) -> bool:

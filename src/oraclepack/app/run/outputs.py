@@ -21,7 +21,7 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
-from oraclepack.core.result import UNMET, Cache, Status, Verification
+from oraclepack.core.result import CRASHED, UNMET, Cache, Status, Verification
 from oraclepack.core.secrets import BLOT
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
@@ -108,8 +108,9 @@ def _paid_for(session: Session, state: StepState) -> set[str]:
     last: dict[str, str | None] = {}
     for made in sorted(state.invocations, key=lambda made: made.outcome.seq if made.outcome else 0):
         if made.outcome is not None and made.outcome.output_path is not None:
-            error = made.outcome.error
-            last[made.outcome.output_path] = error.code if error else None
+            code = made.outcome.error.code if made.outcome.error else None
+            if code != CRASHED:
+                last[made.outcome.output_path] = code
     unmet = {path for path, code in last.items() if code in UNMET}
     return unmet | {place_of(session, one.declared_path) for one in state.accepted}
 
