@@ -146,6 +146,22 @@ def test_a_placeholder_in_place_of_an_answer_does_not_ask_again(
     assert (project.run_dir / "backups/01.2" / ANSWER).read_text() == "# Answer\n\nTODO\n"
 
 
+def test_another_out_dir_does_not_ask_again(tmp_path: Path, zygote: Zygote) -> None:
+    path = '"$out_dir/01-a.md"'
+    bash = f'out_dir=out\nmkdir -p "$out_dir"\n# 01) ask\n{asks(path, SHORT)}'
+    project = a_project(tmp_path, zygote, bash)
+    assert project.run().code == 3
+    before = (project.root / ANSWER).read_bytes()
+    other = project.root / "other/01-a.md"
+    other.parent.mkdir()
+    other.write_text("## Direct answer\nA file of somebody else.\n")
+
+    ran = project.run("--out-dir", "other")
+
+    assert (ran.code, len(project.oracle.calls)) == (3, 1)
+    assert (project.root / ANSWER).read_bytes() == other.read_bytes() == before
+
+
 def test_a_rehearsed_file_does_not_replace_a_paid_answer(tmp_path: Path, zygote: Zygote) -> None:
     project = a_short_project(tmp_path, zygote)
     run = project.run_dir

@@ -50,11 +50,12 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     step = world.journal.state.step(prepared.call.step)
     last = _last_outcome(world, prepared, step)
     path = prepared.output_path
-    if last is None or path is None or _is_cut_off(world, step, path):
+    if last is None or path is None or _is_cut_off(world, step, {path, last.output_path}):
         return None
     if last.error is None or last.error.code not in UNMET:
         return None
-    now = read_content(prepared.outputs[0].path).data
+    # Where the answer was written elsewhere before, nothing is known of a file that is here.
+    now = read_content(prepared.outputs[0].path).data if last.output_path == path else None
     if now is None or not _is_an_answer(prepared, now):
         now = _with_hash(world, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):
@@ -65,12 +66,19 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
 def _last_outcome(
     world: CallWorld, prepared: Prepared, step: StepState
 ) -> j.InvocationOutcome | None:
-    """How the last call for this file ended, in whichever attempt, if it asked the same."""
+    """How the last call for this file ended, in whichever attempt, if it asked the same.
+
+    If there was none: the last call that asked the same for another file of the step, such as
+    before `--out-dir`.
+    """
     path = prepared.output_path
     if path is None or len(prepared.outputs) != 1 or world.options.refresh:
         return None
-    ended = (made.outcome for made in step.invocations if made.outcome is not None)
-    mine = [outcome for outcome in ended if outcome.output_path == path and not _is_closed(outcome)]
+    made = (made.outcome for made in step.invocations if made.outcome is not None)
+    ended = [outcome for outcome in made if not _is_closed(outcome)]
+    mine = [outcome for outcome in ended if outcome.output_path == path]
+    if not mine and prepared.key_value is not None:
+        mine = [outcome for outcome in ended if outcome.key == prepared.key_value]
     last = max(mine, key=lambda outcome: outcome.seq, default=None)
     return last if last is not None and last.key == prepared.key_value else None
 
@@ -79,11 +87,11 @@ def _is_closed(outcome: j.InvocationOutcome) -> bool:
     return outcome.error is not None and outcome.error.code == CRASHED
 
 
-def _is_cut_off(world: CallWorld, step: StepState, path: str) -> bool:
-    """A later call for this file has no known end: there may be another answer."""
+def _is_cut_off(world: CallWorld, step: StepState, paths: set[str | None]) -> bool:
+    """A later call for these files has no known end: there may be another answer."""
     opened = [made.intent for made in step.invocations if made.is_open and made.intent]
     return any(
-        intent.output_path == path
+        intent.output_path in paths
         and (intent.step, intent.attempt, intent.call) not in world.shared.live
         for intent in opened
     )
