@@ -5,18 +5,23 @@ that is refused for its size, with a reason, is as good as one that is read.
 """
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from oraclepack.actionize.engine import actionize
+from oraclepack.adapters.config_files import PROJECT_FILE, project_tables
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import read_lines
+from oraclepack.core.legacy import import_state
 from oraclepack.core.markdown_text import escape_keeping_code
 from oraclepack.core.oracle_session import read_record
 from oraclepack.core.runstate import fold
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.sections import sections_present
+from oraclepack.core.settings import flatten
 from oraclepack.core.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.parse.pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket
@@ -104,6 +109,21 @@ JSON: Mapping[str, Text] = {
 }
 
 
+TOML: Mapping[str, Text] = {
+    **{unit: _of(unit) for unit in ("[", '"', "\n", "#", "[[a]]\n", "a", "a.", "'")},
+    "nested lists": lambda size: "a = " + "[" * size,
+    "nested tables": lambda size: "a = " + "{a=" * (size // 3),
+    "a key of many parts": lambda size: "a." * (size // 2) + "a = 1",
+    "a table of many parts": lambda size: f"[{'a.' * (size // 2)}a]",
+    "keys of a hundred parts": lambda size: "".join(
+        f"b{n}.{'a.' * 90}a = 1\n" for n in range(size // 200)
+    ),
+    "many keys": lambda size: "".join(f"k{n} = 1\n" for n in range(size // 10)),
+    "a long list": lambda size: f"a = [{'1,' * (size // 2)}]",
+    "names of secrets": lambda size: "secret_names = [" + '"A",' * (size // 4) + "]",
+}
+
+
 @dataclass(frozen=True)
 class Reader:
     """Something that reads texts from outside."""
@@ -116,6 +136,12 @@ class Reader:
 
 def _pack(text: str) -> object:
     return parse_pack(f"# p\n\n```bash\nout_dir=o\n# 01) ROI=1\n{text}\n```\n", "pack.md")
+
+
+def _configure(text: str) -> object:
+    with tempfile.TemporaryDirectory() as root:
+        (Path(root) / PROJECT_FILE).write_text(text, encoding="utf-8")
+        return [flatten(table, "project") for _, table in project_tables(root)]
 
 
 def _verify(text: str) -> object:
@@ -136,6 +162,8 @@ READERS = (
     Reader("text, written", escape_keeping_code, MARKDOWN, ANSWER),
     Reader("text, cleaned", Redactor.of({"A_KEY": "secret-1"}).clean, MARKDOWN, ANSWER),
     Reader("journal", lambda text: fold(read_lines(text.encode()).events), JSON, PACK),
+    Reader("Go state file", lambda text: import_state(text.encode()), JSON, PACK),
+    Reader("configuration", _configure, TOML, PACK),
     Reader("session record", lambda text: read_record(text.encode()), JSON, PACK),
 )
 
