@@ -50,7 +50,7 @@ class Repository:
         (self.root / "pack.md").write_text(text)
         self.pack_hash = sha256_text(text)
         self.run_id = f"{RUN_ID}{self.pack_hash[:8]}"
-        self.engine = "rehearsal"
+        self.engine = "pack"
         self.run = self.root / ".oraclepack/runs" / self.run_id
 
     def forge(self, *events: j.Event) -> None:
@@ -110,8 +110,9 @@ def oracle(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Scrip
     return scripted_tool(tools)
 
 
-def rehearse(root: Path, *words: str) -> Ran:
-    return oraclepack(root, "run", "pack.md", "--engine", "rehearsal", "--json", *words)
+def run_agent(root: Path, *words: str) -> Ran:
+    """Run the pack whose step lets a scripted agent work."""
+    return oraclepack(root, "run", "pack.md", "--json", *words)
 
 
 OPEN = (
@@ -196,7 +197,7 @@ def test_a_run_that_came_with_a_clone_is_left_alone(
     root = theirs.clone()
     before, config = contents(root), (root / ".git/config").read_bytes()
 
-    ran = rehearse(root)
+    ran = run_agent(root)
 
     assert ran.code == 0, ran.err
     assert ran.data["run_id"] != theirs.run_id
@@ -219,12 +220,35 @@ def test_one_that_git_does_not_know_stops_the_run_and_changes_nothing(
     root = theirs.unpack()
     before = contents(outside)
 
-    ran = rehearse(root)
+    ran = run_agent(root)
 
     assert ran.code == 2
     assert ran.envelope["error"]["code"] == "FOREIGN"
     assert f"oraclepack trust {theirs.run_id}" in ran.envelope["error"]["suggestion"]
     assert contents(outside) == before
+    assert oracle.calls == []
+
+
+@pytest.mark.parametrize("is_cloned", [True, False], ids=["cloned", "unpacked"])
+@pytest.mark.parametrize("name", ATTACKS)
+def test_nor_does_a_rehearsal_continue_a_foreign_one(
+    outside: Path, oracle: Scripted, name: str, *, is_cloned: bool
+) -> None:
+    theirs = Repository(outside, AGENT)
+    theirs.run = theirs.root / ".oraclepack/rehearsals" / theirs.run_id
+    theirs.engine = "rehearsal"
+    theirs.forge(*attack(name, outside))
+    (theirs.root / "evil-config").write_text(EVIL)
+    root = theirs.clone() if is_cloned else theirs.unpack()
+    before = contents(root)
+
+    ran = run_agent(root, "--engine", "rehearsal")
+
+    assert ran.code == 0, ran.err
+    now = contents(root)
+    changed = {path for path in before if now.get(path) != before[path]}
+    assert not {path for path in changed if path == ".git/config" or not path.startswith(".git/")}
+    assert (outside / "outside/notes.txt").read_text() == "mine\n"
     assert oracle.calls == []
 
 
@@ -243,7 +267,7 @@ def test_nor_is_a_signed_record_believed_about_such_paths(
     kept = ("src/a.py", ".git/config")
     before = {path: contents(root)[path] for path in kept}
 
-    rehearse(root)
+    run_agent(root)
 
     now = contents(root)
     assert {path: now.get(path) for path in kept} == before
@@ -465,7 +489,7 @@ def test_no_run_is_kept_behind_a_link(outside: Path, link: str, target: str) -> 
     root = theirs.clone()
     before = contents(outside)
 
-    ran = rehearse(root)
+    ran = run_agent(root)
 
     assert ran.code == 2
     assert "symbolic link" in ran.envelope["error"]["message"]
