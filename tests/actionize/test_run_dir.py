@@ -204,3 +204,27 @@ def test_every_way_to_have_no_answer_is_told(project: Project) -> None:
 
     assert "has not run to its end" in found["01-01"].missing_inputs[0]
     assert "SKIP: no codex" in found["02-01"].missing_inputs[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("steps.json", "number of a step", id="a step"),
+        pytest.param("run.json", "hash is none", id="the hash of the pack"),
+    ],
+)
+def test_manifests_with_forged_names_are_refused(project: Project, name: str, said: str) -> None:
+    project.answer("01", FIX)
+    state = fold(numbered(*project.events))
+    run, steps = run_manifest(state), steps_manifest(project.pack, state)
+    assert run is not None
+    texts = {
+        "run.json": (canonical_file(run), run.pack_hash.encode()),
+        "steps.json": (canonical_file(steps), b'"step_id": "01'),
+    }
+    for file, (text, mark) in texts.items():
+        forged = text.replace(mark, mark + b" --> <img src=x>") if file == name else text
+        (project.run / file).write_bytes(forged)
+
+    with pytest.raises(InputError, match=said):
+        actionize_request(Request(run_dir=str(project.run)), project.root)

@@ -26,12 +26,16 @@ from oraclepack.core.manifest import (
     with_words_of,
 )
 from oraclepack.core.pack import Pack
+from oraclepack.core.regex import regex
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.sections import Section
 from oraclepack.core.step_entries import OutputEntry
+
+_STEP_ID = regex(r"[0-9]{2}")
+_HASH = regex(r"[0-9a-f]{8,128}")
 
 Shape = TypeVar("Shape", RunManifest, StepsManifest)
 
@@ -95,6 +99,7 @@ def from_run(directory: Path, root: Path) -> Loaded:
         )
     pack, warnings = _pack_of(run, root)
     entries = _entries(directory, pack, state)
+    _refuse_odd_names(directory, run, entries)
     reader = _RunReader(directory, pack, state, Asked(root))
     steps = tuple(reader.step(entry) for entry in entries)
     answers = PackAnswers(
@@ -105,6 +110,14 @@ def from_run(directory: Path, root: Path) -> Loaded:
         rehearsal=is_rehearsal(run.engine) or _rehearsed(steps),
     )
     return Loaded(answers, (*warnings, *reader.warnings))
+
+
+def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepEntry]) -> None:
+    """Task ids are made of these, and marks in the backlog of task ids."""
+    odd = [one.step_id for one in entries if not _STEP_ID.fullmatch(one.step_id)]
+    if odd or not _HASH.fullmatch(run.pack_hash):
+        what = f"{odd[0]!r} is not the number of a step" if odd else "the pack's hash is none"
+        raise InputError(f"{directory}: {what}", hint="was it edited by hand?")
 
 
 def refuse_foreign(directory: Path) -> Reading:
