@@ -396,6 +396,33 @@ def test_an_edited_file_goes_to_quarantine_and_is_named(tmp_path: Path, zygote: 
     assert f"{ANSWER} was changed after it was recorded: it is kept as {kept['path']}" in ran.err
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\0" * 4096, id="zeros, as a power cut leaves them"),
+        pytest.param(b"older\n", id="the file that the answer replaced"),
+    ],
+)
+def test_a_file_that_holds_nothing_new_is_put_back_without_a_quarantine(
+    tmp_path: Path, zygote: Zygote, content: bytes
+) -> None:
+    project = a_project(tmp_path, zygote, one_step(WHOLE))
+    file = project.root / ANSWER
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"older\n")
+    assert project.run("--no-cache").code == 0
+    answer = file.read_bytes()
+    file.write_bytes(content)
+
+    ran = project.start("run", "pack.md", "--no-cache").wait()
+
+    assert (ran.code, len(project.oracle.calls)) == (0, 1)
+    assert file.read_bytes() == answer
+    assert data(command(project, "quarantine", "list"))["files"] == []
+    assert "was changed after it was recorded" not in ran.err
+
+
 def test_accept_makes_the_edited_version_the_recorded_one(tmp_path: Path, zygote: Zygote) -> None:
     project = an_answered_project(tmp_path, zygote)
     file = project.root / ANSWER

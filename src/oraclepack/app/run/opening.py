@@ -8,9 +8,10 @@ import msgspec
 
 from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
 from oraclepack.adapters.exhausted import exhausted
-from oraclepack.adapters.jail import Allowed, jail
+from oraclepack.adapters.jail import Allowed, jail, stays_inside
 from oraclepack.adapters.ownership import foreign_folder
 from oraclepack.adapters.packs import check_name
+from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
 from oraclepack.core.errors import (
@@ -199,7 +200,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             start_over(found.run)
         else:
             was_killed = found.state.is_open or not found.state.sessions
-            found.run.sweep(*(_written_to(found.run.root, pack) if was_killed else ()))
+            found.run.sweep(*(_written_to(found.run, pack) if was_killed else ()))
         redactor = Redactor.of(surroundings.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
         if wish.new_run and found.is_new and file.state.created is not None:
@@ -220,12 +221,15 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             raise BrokenOffError(world.message, hint=world.hint, detail=world.detail) from trouble
 
 
-def _written_to(root: Path, pack: Pack) -> set[Path]:
+def _written_to(run: RunDir, pack: Pack) -> set[Path]:
     """Where a killed command may have left a file half written, besides the run directory."""
+    root = run.root
     paths = {output.path.value for step in pack.steps for output in step.outputs}
     judged = (jail(root, path) for path in paths if path)
     folders = {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
-    return folders | {root / CACHE}
+    failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
+    quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
+    return folders | {root / CACHE} | quarantines
 
 
 def mutates(pack: Pack) -> bool:

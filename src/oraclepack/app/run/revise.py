@@ -68,10 +68,25 @@ def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) ->
         return False
     if kept is None or sha256_bytes(kept) != output.sha256:
         return False
-    _put_edited_aside(where, state, output.step, path)
+    if there is None or not _is_kept_elsewhere(where, output, there):
+        _put_edited_aside(where, state, output.step, path)
     put_in_place(where.root, path, kept, output.mode)
     _tell(where, output, to_run=False)
     return True
+
+
+def _is_kept_elsewhere(where: RunFiles, output: j.OutputRecorded, there: bytes) -> bool:
+    """Whether a file can be overwritten: it holds nothing, or what the run has as a backup.
+
+    Both are what a power cut makes of an output that its tool did not sync.
+    """
+    if not there.strip(b"\0"):
+        return True
+    backup = plain_place(where.run.path, output.backup) if output.backup else None
+    if backup is None or sha256_bytes(there) != output.replaced_sha256:
+        return False
+    kept = read_content(backup).data
+    return kept is not None and sha256_bytes(kept) == output.replaced_sha256
 
 
 def _tell(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
