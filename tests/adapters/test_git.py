@@ -187,16 +187,23 @@ def test_a_filter_that_cannot_be_switched_off_stops_git(repository: Path) -> Non
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process from outside")
-@pytest.mark.parametrize("place", ["commondir", "info/attributes", "objects/info/alternates"])
-def test_an_endless_file_of_gits_own_fills_no_memory(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, place: str
+@pytest.mark.parametrize("place", ["config", "index", "info/exclude", "objects/info/alternates"])
+def test_git_is_not_asked_where_a_pipe_stands_for_a_file_of_its_own(
+    repository: Path, place: str
 ) -> None:
+    pipe = repository / ".git" / place
+    pipe.parent.mkdir(exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    (repository / "below").mkdir()
+
+    assert look(repository / "below", ENVIRONMENT).reason == f"{pipe} is not a regular file"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process from outside")
+def test_an_endless_file_fills_no_memory(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oraclepack.adapters.git.MOST_MEMORY", 64 << 20)
-    link = repository / ".git" / place
-    link.parent.mkdir(exist_ok=True)
-    link.unlink(missing_ok=True)
-    link.symlink_to("/dev/zero")
+    git(repository, "config", "core.attributesFile", "/dev/zero")
     (repository / "tracked").write_text("2")
 
     assert "emory" in look(repository, ENVIRONMENT).reason

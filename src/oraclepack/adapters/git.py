@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.adapters.head import odd_file
 from oraclepack.core.setting import TRUST_KEY_VARIABLE
 
 TIMEOUT = 20.0
@@ -133,6 +134,9 @@ class Git(msgspec.Struct, frozen=True):
         said: bytes,
         variables: Mapping[str, str],
     ) -> bytes:
+        odd = odd_file(self.root)
+        if odd is not None:
+            raise GitError(f"{odd} is not a regular file")
         options = [word for key, value in config for word in ("-c", f"{key}={value}")]
         env = _clean(self.environment) | dict(variables)
         code, out, err = _output(["git", *options, *words], self.root, env, said, self.timeout)

@@ -4,6 +4,7 @@ By names and descriptors, since pathlib would take longer than the files themsel
 """
 
 import os
+import stat
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -14,6 +15,12 @@ _DEEPEST = 4
 """A branch may stand for another one, seldom more than once."""
 _LONGEST = 1 << 16
 _LARGEST_PACKED = 64 * 1024 * 1024
+_FILES = (
+    *("HEAD", "commondir", "config", "config.worktree", "index", "packed-refs", "shallow"),
+    *("info/attributes", "info/exclude", "info/grafts", "info/sparse-checkout"),
+    "objects/info/alternates",
+)
+"""What git reads of its own before it does anything."""
 _COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -40,6 +47,33 @@ def is_unborn(root: Path) -> bool:
         return on_branch and _commit(folder, shared, told, _DEEPEST) is None
     except (OSError, UnicodeDecodeError):
         return False
+
+
+def odd_file(root: Path) -> str | None:
+    """A file of git's own around a directory that is none: a pipe or a device, on which git hangs.
+
+    The repository may have come with an archive, which holds whatever its maker likes.
+    """
+    for folder in (root, *root.parents):
+        try:
+            places = _places(f"{folder}/.git")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for place in dict.fromkeys(places):
+            for name in _FILES:
+                if _is_odd(f"{place}/{name}"):
+                    return f"{place}/{name}"
+        if os.path.isdir(places[0]):  # noqa: PTH112 - see above
+            return None
+    return None
+
+
+def _is_odd(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - see above
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def git_folder(root: Path) -> str | None:

@@ -240,8 +240,7 @@ def test_a_work_tree_that_git_is_told_to_look_for_elsewhere_is_not_copied(
 
 def test_what_git_keeps_is_copied_from_regular_files_only(tmp_path: Path, zygote: Zygote) -> None:
     project = a_project(tmp_path, zygote, step(1, "true"))
-    (project.root / ".git/info/exclude").unlink(missing_ok=True)
-    (project.root / ".git/info/exclude").symlink_to("/dev/zero")
+    (project.root / ".git/sharedindex.x").symlink_to("/dev/zero")
 
     ran = project.run(*REHEARSAL)
 
