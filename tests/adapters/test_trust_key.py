@@ -135,3 +135,18 @@ def test_a_short_key_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch
         find_key()
 
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_key_that_came_with_a_repository_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a home inside of a clone, and a umask that lets nobody else read its files."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    key_file().parent.mkdir(parents=True)
+    key_file().write_text(SHARED)
+    key_file().chmod(0o600)
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+
+    with pytest.raises(WorldError, match="git tracks it"):
+        find_key()

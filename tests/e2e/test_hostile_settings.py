@@ -1,6 +1,7 @@
 """A clone whose settings would lead a run elsewhere, or hide that it failed: without effect."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,18 @@ def test_a_clone_does_not_stop_validation(tmp_path: Path) -> None:
 
     assert ran.code == 2
     assert "oraclepack.toml: validate: ignored: false is less strict" in ran.err
+
+
+def test_a_home_in_the_project_lends_the_repository_no_settings_of_the_users(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / ".config/oraclepack/config.toml"
+    place.parent.mkdir(parents=True)
+    place.write_text("allow_project_programs = true\n")
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+
+    ran = oraclepack(tmp_path, "config", "show", HOME=str(tmp_path), XDG_CONFIG_HOME="")
+
+    assert ran.code == 2
+    assert "it came with the project" in ran.err

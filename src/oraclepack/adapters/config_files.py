@@ -6,6 +6,7 @@ from pathlib import Path
 
 from oraclepack.adapters import files
 from oraclepack.adapters.config import named_user_file
+from oraclepack.adapters.ownership import is_tracked
 from oraclepack.adapters.user_dirs import config_directory
 from oraclepack.core.errors import InputError
 from oraclepack.core.regex import regex
@@ -49,14 +50,24 @@ def project_tables(root: str) -> list[tuple[Path, Mapping[str, object]]]:
     return tables
 
 
-def user_table() -> tuple[Path, Mapping[str, object]] | None:
-    """The user's own settings."""
+def user_table(root: str) -> tuple[Path, Mapping[str, object]] | None:
+    """The user's own settings. Raises InputError where they are the repository's."""
     named = named_user_file()
     path = Path(named) if named else _user_config()
     table = _toml(path)
+    if table is not None and not named and _is_of_project(path, root):
+        raise InputError(
+            f"{path} is not taken for your own settings: it came with the project",
+            hint=f"name your config file in {CONFIG_VARIABLE}, or set HOME to another directory",
+        )
     if table is None and named:
         raise InputError(f"{CONFIG_VARIABLE}: {named}: no such file")
     return None if table is None else (path, table)
+
+
+def _is_of_project(path: Path, root: str) -> bool:
+    """Where a home lies in the project, a clone may bring this file too."""
+    return path.is_relative_to(root) and is_tracked(path)
 
 
 def _user_config() -> Path:

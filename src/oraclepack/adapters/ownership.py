@@ -72,6 +72,15 @@ def tracked_files(root: Path, relative: str) -> tuple[str, ...]:
     return (relative,) if told is None else told
 
 
+@lru_cache(maxsize=8)
+def is_tracked(path: Path) -> bool:
+    """Whether the repository that a file lies in, if it lies in one, tracks it."""
+    for folder in path.parents:
+        if git_folder(folder) is not None:
+            return came_with_repository(folder, path.relative_to(folder).as_posix())
+    return False
+
+
 def _tracked_above(root: Path, relative: str) -> Foreign | None:
     """A link or a repository within the repository, which git tracks in place of a folder."""
     wanted = f"{relative}/".casefold()

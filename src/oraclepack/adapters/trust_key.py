@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 
 from oraclepack.adapters import disk, files, relocate
+from oraclepack.adapters.ownership import is_tracked
 from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.core.errors import UsageError, WorldError
 from oraclepack.core.setting import TRUST_KEY_VARIABLE
@@ -124,6 +125,9 @@ def _check(path: Path, found: os.stat_result) -> None:
         raise _unsafe(path, "it belongs to another user")
     if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise _unsafe(path, "others may read or write it", f"`chmod 600 {path}`; ")
+    if is_tracked(path):
+        # With a home inside of a clone, and a strict umask, it may be the repository's.
+        raise _unsafe(path, "git tracks it, so others know it")
 
 
 def _unsafe(path: Path, reason: str, first: str = "") -> WorldError:

@@ -51,7 +51,7 @@ def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:
 
     layers: list[Layer] = []
     warnings: tuple[str, ...] = ()
-    user = config_files.user_table()
+    user = config_files.user_table(root)
     if user is not None:
         layers.append(Layer(Source.USER, flatten(user[1], str(user[0]))))
     tables = config_files.project_tables(root)
