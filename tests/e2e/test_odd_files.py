@@ -22,7 +22,7 @@ PLACES = {
     f"{RUN}/journal.jsonl": ("runs", "list"),
     f"{RUN}/lock": ("runs", "list"),
     f"{RUN}/run.json": ("verify-outputs", "--run-dir", RUN),
-    ".tickets/a.md": ("ticketify", "--dry-run"),
+    ".tickets/a.md": ("ticketify",),
     "answers/01-a.md": ("actionize", "--answers", "answers", "--pack", "pack.md"),
     ".git/HEAD": ("runs", "list"),
     ".git/packed-refs": ("runs", "list"),
@@ -86,3 +86,30 @@ def test_what_is_no_ordinary_file_is_told_and_not_waited_for(
     if place in {"oraclepack.toml", "pyproject.toml", ".env"}:
         assert ran.returncode == 2
         assert f"{place}: cannot be read: " in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        pytest.param(("validate", "."), 0, "", id="validate"),
+        pytest.param(("ticketify", "--tickets-dir", "."), 0, "", id="ticketify"),
+        pytest.param(("quarantine", "list"), 0, "", id="quarantine"),
+        pytest.param(("run", "pack.md", "--engine", "rehearsal"), 2, "levels of", id="a rehearsal"),
+    ],
+)
+def test_directories_without_end_are_no_fault_of_ours(
+    tmp_path: Path, command: tuple[str, ...], code: int, said: str
+) -> None:
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"))
+    folder = tmp_path / "out/_failed"
+    folder.mkdir(parents=True)
+    for _ in range(1400):
+        folder /= "d"
+        folder.mkdir()
+    (folder / "f.md").write_text("x\n")
+
+    ran = bounded(tmp_path, *command)
+
+    assert (ran.returncode, "Error" in ran.stderr) == (code, False), ran.stderr
+    assert said in ran.stderr
+    subprocess.run(["rm", "-rf", tmp_path / "out"], check=True)

@@ -51,7 +51,7 @@ def list_files(cwd: str, values: Sequence[str], bases: Iterable[str]) -> Listing
 
 def _walk(cwd: str, base: str) -> Iterator[str]:
     inside = frozenset(Path(base).parts)
-    for parent, folders, names in os.walk(Path(cwd, base)):
+    for parent, folders, names in files.walk(Path(cwd, base)):
         folders[:] = sorted(set(folders) - (_NEVER_ATTACHED - inside))
         for name in names:
             path = os.path.join(parent, name)  # noqa: PTH118 - a hundred thousand times
@@ -61,7 +61,7 @@ def _walk(cwd: str, base: str) -> Iterator[str]:
 
 def _ignores(cwd: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for parent, folders, names in os.walk(cwd):
+    for parent, folders, names in files.walk(cwd):
         folders[:] = sorted(set(folders) - _NEVER_ATTACHED)
         if _GITIGNORE in names:
             folder = os.path.relpath(parent, cwd)

@@ -4,7 +4,7 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from oraclepack.adapters import disk
@@ -298,6 +298,36 @@ def _names_in(directory: Path) -> list[str]:
         return sorted(os.listdir(directory))  # noqa: PTH208 - a project may have thousands
     except OSError:
         return []
+
+
+def walk(top: Path | str, *, strict: bool = False) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`, which recurses before Python 3.12: a tree of a thousand levels ends it.
+
+    Directories that cannot be read are passed over, or raise OSError if `strict`.
+    """
+    waiting = [str(top)]
+    while waiting:
+        parent = waiting.pop()
+        folders: list[str] = []
+        names: list[str] = []
+        try:
+            with os.scandir(parent) as entries:
+                for entry in entries:
+                    (folders if _is_folder(entry) else names).append(entry.name)
+        except OSError:
+            if strict:
+                raise
+            continue
+        yield parent, folders, names
+        inner = (f"{parent}/{name}" for name in reversed(folders))
+        waiting += [path for path in inner if not os.path.islink(path)]  # noqa: PTH114 - see above
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def is_temporary(name: str) -> bool:

@@ -108,13 +108,15 @@ def _content(path: Path) -> bytes:
 
 
 def _packs_below(folder: Path) -> Iterator[Path]:
-    for entry in folder.iterdir():
-        if entry.name.startswith(".") or entry.name in _PASSED_OVER:
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            yield from _packs_below(entry)
-        elif entry.suffix.lower() == ".md" and entry.is_file() and _is_pack(entry):
-            yield entry
+    for parent, folders, names in files.walk(folder):
+        folders[:] = [name for name in folders if _is_looked_at(name)]
+        for path in (Path(parent, name) for name in names if _is_looked_at(name)):
+            if path.suffix.lower() == ".md" and path.is_file() and _is_pack(path):
+                yield path
+
+
+def _is_looked_at(name: str) -> bool:
+    return not name.startswith(".") and name not in _PASSED_OVER
 
 
 def _is_pack(path: Path) -> bool:

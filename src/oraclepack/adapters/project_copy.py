@@ -16,12 +16,13 @@ import msgspec
 
 from oraclepack.adapters import copied_repository as repository
 from oraclepack.adapters.copied_repository import Repository
-from oraclepack.adapters.files import cannot
+from oraclepack.adapters.files import cannot, walk
 from oraclepack.core.errors import InputError
 
 MOST_FILES = 200_000
 MOST_BYTES = 2 << 30
 """What a rehearsal copies at most; a larger project is refused."""
+MOST_LEVELS = 200
 
 _OURS = ".oraclepack"
 _GIT = ".git"
@@ -170,7 +171,7 @@ def _may_be_named(path: str) -> bool:
 def _walk(top: Path, below: str) -> Iterator[str]:
     """Every file below a directory; repositories' own files and ours left out."""
     count = 0
-    for folder, folders, names in os.walk(top / below):
+    for folder, folders, names in walk(top / below):
         folders[:] = sorted(name for name in folders if name not in {_GIT, _OURS})
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in (*names, *links):
@@ -181,6 +182,13 @@ def _walk(top: Path, below: str) -> Iterator[str]:
 
 
 def _refuse_too_much(top: Path, files: tuple[str, ...]) -> None:
+    deep = next((path for path in files if path.count("/") > MOST_LEVELS), None)
+    if deep is not None:
+        raise InputError(
+            f"{top} cannot be copied for a rehearsal: it has more than {MOST_LEVELS} levels of "
+            f"directories, as in {deep[:80]}…",
+            hint="flatten them, or have git ignore them",
+        )
     size, hint = 0, "--in-place rehearses in the project itself, where the steps change real files"
     if len(files) > MOST_FILES:
         raise InputError(

@@ -174,7 +174,7 @@ def listed(folder: Path) -> tuple[Kept, ...]:
 
 def _walk(folder: Path) -> Iterator[Kept]:
     known: dict[Path, Origins] = {}
-    for parent, _, names in os.walk(folder):
+    for parent, _, names in files.walk(folder):
         for name in names:
             kept = _kept(folder, Path(parent, name), known)
             if kept is not None:

@@ -119,7 +119,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
         Needs the run's lock.
         """
-        backups = (Path(parent) for parent, _, _ in os.walk(self.backups))
+        backups = (Path(parent) for parent, _, _ in files.walk(self.backups))
         # The root too: the files of the older tool are written there.
         answers = self.path / "answers"  # of runs without a cache
         for directory in (self.root, self.path, self.outputs, answers, *backups, *others):

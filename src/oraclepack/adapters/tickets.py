@@ -50,7 +50,7 @@ def find_tickets_dir(root: Path, named: str) -> str:
 def list_files(root: Path, tickets_dir: str) -> tuple[str, ...]:
     """Every file below the tickets directory, sorted; linked directories are not entered."""
     try:
-        found = sorted(_below(root / tickets_dir, ""))
+        found = sorted(_below(root / tickets_dir))
     except OSError as trouble:
         raise _unreadable(tickets_dir, trouble.strerror or str(trouble)) from trouble
     for path in found:
@@ -93,14 +93,11 @@ def _inside(root: Path, place: Path, named: str) -> str:
     return Path(os.path.relpath(os.path.abspath(place), root)).as_posix()  # noqa: PTH100 - keeps links
 
 
-def _below(folder: Path, prefix: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in _PASSED_OVER:
-                    yield from _below(folder / entry.name, f"{prefix}{entry.name}/")
-            elif not os.path.isdir(entry):  # noqa: PTH112 - a link in a circle raises elsewhere
-                yield f"{prefix}{entry.name}"
+def _below(folder: Path) -> Iterator[str]:
+    for parent, folders, names in files.walk(folder, strict=True):
+        folders[:] = [name for name in folders if name not in _PASSED_OVER]
+        for name in names:
+            yield os.path.relpath(f"{parent}/{name}", folder)
 
 
 def _content(root: Path, place: str) -> bytes:
