@@ -1,5 +1,6 @@
 """A clone whose `.env` would lead the real oracle to another host, or to a module of its own."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -68,3 +69,17 @@ def test_a_host_of_the_users_own_is_asked(
 
     assert oraclepack(project, "run", "pack.md", **env).code == 0
     assert len(provider.requests) == 1
+
+
+def test_a_config_file_of_a_project_names_no_host(real_oracle: RealOracle, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".oracle").mkdir(parents=True)
+    (project / "pack.md").write_text(pack_text(STEP))
+    with serving() as theirs, serving() as mine:
+        config = {"apiBaseUrl": theirs.base_url, "remoteHost": f"127.0.0.1:{theirs.port}"}
+        (project / ".oracle/config.json").write_text(json.dumps(config))
+        env = {**real_oracle.env, "OPENAI_BASE_URL": mine.base_url}
+
+        ran = oraclepack(project, "run", "pack.md", "--json", **env)
+
+        assert (len(theirs.requests), len(mine.requests)) == (0, 1), ran.err
