@@ -141,3 +141,19 @@ def test_a_named_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
 
     assert ran.code == 2
     assert "pack.md is a named pipe" in ran.err
+
+
+def test_a_refused_pack_leaves_no_shellcheck_behind(tmp_path: Path) -> None:
+    tool = tmp_path / "bin/shellcheck"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho $$ > "{tmp_path}/pid"\nexec sleep 600\n')
+    tool.chmod(0o755)
+    (tmp_path / "pack.md").write_text(pack_text("$(" * 10_000))
+
+    ran = oraclepack(tmp_path, "validate", "pack.md", PATH=f"{tool.parent}:{os.environ['PATH']}")
+
+    assert ran.code == 2
+    assert "opening signs" in ran.err
+    if (tmp_path / "pid").exists():  # else it was ended before it began
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -19,6 +19,12 @@ class Started:
         self.shellcheck = Shellcheck(block)
         self.bash = start_reading(block) if block is not None else None
 
+    def stop(self) -> None:
+        """End both: the pack cannot be read, so nobody will ask for their results."""
+        self.shellcheck.drop("the pack cannot be read")
+        if self.bash is not None:
+            self.bash.stop()
+
 
 def facts_for(pack: Pack, project_root: Path, *, started: Started | None = None) -> Facts:
     """Everything outside the text that the rules may know, asked for now."""

@@ -119,7 +119,12 @@ def _look(
 ) -> tuple[Pack, Facts, tuple[Finding, ...]]:
     # Bash and shellcheck read the block while we do.
     started: list[Started] = []
-    pack = parse_pack(raw, path, complete, lambda block: started.append(Started(block)))
+    try:
+        pack = parse_pack(raw, path, complete, lambda block: started.append(Started(block)))
+    except BaseException:
+        for checks in started:
+            checks.stop()
+        raise
     facts = facts_for(pack, root, started=started[0] if started else None)
     select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
     subject = Subject(pack, facts)
