@@ -122,7 +122,8 @@ class RunDir(msgspec.Struct, frozen=True):
         backups = (Path(parent) for parent, _, _ in files.walk(self.backups))
         # The root too: the files of the older tool are written there.
         answers = self.path / "answers"  # of runs without a cache
-        for directory in (self.root, self.path, self.outputs, answers, *backups, *others):
+        ours = (self.root / RUNS).parent
+        for directory in (self.root, ours, self.path, self.outputs, answers, *backups, *others):
             files.sweep(directory)
 
 

@@ -63,10 +63,11 @@ def find_key() -> bytes | None:
 
 def make_key() -> bytes:
     """The key; one is made if there is none."""
+    path = key_file()
+    files.sweep(path.parent)  # whoever was killed while making it may have left half a file
     found = find_key()
     if found is not None:
         return found
-    path = key_file()
     try:
         files.make_private(path.parent)
         _write(path)
@@ -81,7 +82,6 @@ def make_key() -> bytes:
 
 def _write(path: Path) -> None:
     """Another process may do the same at this moment; the first one's key stays."""
-    files.sweep(path.parent)
     temporary = files.temporary_beside(path)
     try:
         descriptor = disk.create(temporary, files.PRIVATE_FILE)

@@ -10,6 +10,8 @@ import junitparser
 import pytest
 
 from oraclepack.adapters import lock
+from oraclepack.app.transaction import _Left, _signed, _Unfinished
+from oraclepack.core.digest import canonical_file
 from oraclepack.core.schemas import schema_of
 from tests.e2e.program import Ran
 from tests.e2e.run.meeting import Meeting
@@ -298,8 +300,9 @@ def test_an_earlier_rollback_that_cannot_be_finished_fails_the_stage(
     place = project.root / ".oraclepack/_failed/actionize/1"
     place.mkdir(parents=True)
     (project.root / "stuck").mkdir()
-    left = {"files": [{"path": "stuck", "written": "", "before": None}]}
-    (place / "_unfinished.json").write_text(json.dumps(left))
+    left = _Unfinished(files=(_Left(path="stuck", written=""),))
+    signed = _signed(left, ".oraclepack/_failed/actionize/1")
+    (place / "_unfinished.json").write_bytes(canonical_file(signed))
 
     ran = pipeline(project, "--json", "--rollback-on-failure")
 
