@@ -12,7 +12,16 @@ from oraclepack.adapters.trust_key import make_key
 from oraclepack.core import journal as j
 from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal_line import Link, Signer, encode_line
-from oraclepack.core.result import Cache, Process, RollbackStatus, Status, StepError, Usage, Waiting
+from oraclepack.core.result import (
+    Cache,
+    OutputRetry,
+    Process,
+    RollbackStatus,
+    Status,
+    StepError,
+    Usage,
+    Waiting,
+)
 
 PACK_HASH = "5" * 64
 SIGNER = Signer(b"a test key, 32 bytes of it or less", "2026-03-01__abc1234__55555555")
@@ -126,6 +135,7 @@ _WHO = {"step": _STEPS, "attempt": _SMALL}
 _CALL = {**_WHO, "call": _SMALL, "tool": st.just("oracle")}
 _USAGE = st.none() | st.builds(Usage, input_tokens=st.none() | st.integers(0, 9))
 _WAIT = st.none() | st.builds(Waiting, call=st.integers(1, 9), reason=st.text(max_size=5))
+_RETRY = st.none() | st.builds(OutputRetry, number=_SMALL)
 
 any_event: st.SearchStrategy[j.Event] = st.one_of(
     st.just(created("01", "02", "03")),
@@ -135,7 +145,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.PreludeFinished, attempt=_SMALL),
     _some(j.StepStarted, **_WHO),
     _some(j.StepSpawned, **_WHO, process=st.just(Process(pid=7))),
-    _some(j.InvocationIntent, **_CALL),
+    _some(j.InvocationIntent, **_CALL, retry=_RETRY),
     _some(
         j.InvocationOutcome, **_CALL, ok=st.booleans(), cache=st.sampled_from(Cache), usage=_USAGE
     ),

@@ -13,6 +13,7 @@ from oraclepack.core.event import Event as Event  # noqa: PLC0414 - part of the 
 from oraclepack.core.result import (
     Cache,
     Move,
+    OutputRetry,
     Process,
     RollbackStatus,
     Status,
@@ -123,6 +124,8 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     output_path: str | None = None
     argv: tuple[str, ...] = ()
     process: Process | None = None
+    retry: OutputRetry | None = None
+    """Its answers missed their contract so far, and it asks again."""
 
 
 class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):

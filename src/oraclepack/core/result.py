@@ -34,6 +34,17 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """The process that is waited for."""
 
 
+class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that asks again because its answers missed their contract (`--output-retries`)."""
+
+    number: int
+    """Which retry, from 1: as many short answers were paid for before it."""
+    unmet_sha256: str | None = None
+    """Of the last of these answers, where there is exactly one file."""
+    sessions: tuple[str, ...] = ()
+    """The sessions of these answers: none of them answers the retry."""
+
+
 WAITS = frozenset(Wait)
 PASSING = frozenset({Wait.SLOT})
 """Waits that every busy run has: the journal tells of each, a summary would drown in them."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from oraclepack.adapters.jail import Allowed, Refused, leads_out
 from oraclepack.adapters.oracle_home import steering_of
 from oraclepack.app.calls import answer_files, notes
-from oraclepack.app.calls.adopt import adopt, close_earlier, take_over
+from oraclepack.app.calls.adopt import Adopted, adopt, close_earlier, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
 from oraclepack.app.calls.older import keep_older
 from oraclepack.app.calls.prepared import (
@@ -19,7 +19,14 @@ from oraclepack.app.calls.prepared import (
 )
 from oraclepack.app.calls.rehearsal import refused_replacing, rehearse, rehearse_other
 from oraclepack.app.calls.store import find_stored, is_held_back
-from oraclepack.app.calls.unmet import PaidAnswer, accepted_answer, paid_answer
+from oraclepack.app.calls.unmet import (
+    PaidAnswer,
+    accepted_answer,
+    interrupted_retry,
+    next_retry,
+    paid_answer,
+    unmet_answer,
+)
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.call import ORACLE
@@ -30,7 +37,7 @@ from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
-from oraclepack.core.result import Cache, StepError
+from oraclepack.core.result import Cache, OutputRetry, StepError
 from oraclepack.core.secrets import Redactor
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.attachments import literal_part
@@ -188,9 +195,7 @@ class _Answering:
     ) -> int:
         """An answer that missed its contract: corrected or accepted since, or still short of it."""
         world, shim = self._world, self._shim
-        if answer_files.read_answers(prepared.outputs) != [paid.data]:
-            answer_files.set_aside(world, prepared.call, prepared.outputs)
-            answer_files.publish(prepared.outputs[0], paid.data)
+        self._put_in_place(prepared, paid.data)
         tally, path = notes.Tally(world), prepared.output_path
         if not paid.missing:
             how = "was accepted" if paid.accepted else "meets its contract now"
@@ -206,16 +211,29 @@ class _Answering:
         )
         return 1
 
+    def _put_in_place(self, prepared: Prepared, data: bytes) -> None:
+        """A paid answer stands where the pack wants it; what stood there is kept aside."""
+        if answer_files.read_answers(prepared.outputs) != [data]:
+            answer_files.set_aside(self._world, prepared.call, prepared.outputs)
+            answer_files.publish(prepared.outputs[0], data)
+
     def _adopt_or_ask(self, prepared: Prepared, turn: Turn) -> int:
         world, shim = self._world, self._shim
+        retry = interrupted_retry(world, prepared, turn.left)
         found = adopt(world, prepared, shim, turn.left)
         if found.stopped:
             return self._end(prepared, STOPPED, STOPPED_EXIT)
         if found.undecided:
             message = "nobody can tell whether an earlier call of this question was paid for"
             return self._end(prepared, StepError(code="UNDECIDED", message=message), 1)
-        if found.unmet is not None:
-            exit_code = self._take_as_it_is(prepared, found.unmet, found.record)
+        short = found.unmet
+        if short is not None:
+            retry = _after_short(retry, found)
+        elif found.answer is None and retry is not None:
+            short = unmet_answer(world, prepared, retry)
+        is_over = retry is None or retry.number > world.options.output_retries
+        if short is not None and (is_over or not short.missing):
+            exit_code = self._take_as_it_is(prepared, short, found.record)
             close_earlier(world, found)
         elif found.answer is not None:
             shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
@@ -223,7 +241,13 @@ class _Answering:
         elif not self._may_pay_again(prepared, turn):
             return self._end(prepared, _HELD_BACK, 1)
         else:
-            asking = Asking(world, prepared, shim, turn.claim)
+            if short is not None:
+                self._put_in_place(prepared, short.data)
+                lacks = ", ".join(short.missing)
+                shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
+            asking = Asking(world, prepared, shim, turn.claim, retry)
+            asking.intend()
+            close_earlier(world, found)
             exit_code = asking.ask(force=found.force)
             if asking.goes_on:
                 return exit_code
@@ -306,6 +330,15 @@ class _Answering:
         error = StepError(code=code, message=message)
         notes.conclude_other(self._world, self._call, provider, error, _REFUSED_EXIT)
         return _REFUSED_EXIT
+
+
+def _after_short(retry: OutputRetry | None, found: Adopted) -> OutputRetry | None:
+    """The retry that is due after the short answer of an interrupted call."""
+    if found.unmet is None:
+        return retry
+    before = found.call.intent.retry if found.call and found.call.intent else None
+    after = next_retry(before, found.unmet.data, found.record)
+    return retry if retry is not None and retry.number > after.number else after
 
 
 def _plain_error(end: ToolEnd, redactor: Redactor) -> StepError | None:

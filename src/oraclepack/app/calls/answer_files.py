@@ -14,7 +14,7 @@ from oraclepack.core.invocation import LiveCall
 from oraclepack.core.sections import Section, missing_sections
 from oraclepack.core.text_limits import ANSWER
 
-_FOLDER = "aside"
+ASIDE = "aside"
 
 
 class Aside(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ def _leads_there(path: Path) -> bool:
 
 def aside_folder(world: CallWorld, step: str, attempt: int) -> Path:
     """Where the calls of an attempt put what stood at their paths."""
-    return world.run_dir / _FOLDER / f"{step}.{attempt}"
+    return world.run_dir / ASIDE / f"{step}.{attempt}"
 
 
 def _place(world: CallWorld, call: LiveCall, name: str) -> Path:

@@ -12,12 +12,22 @@ from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, keep
 from oraclepack.app.calls.trying import Tried, try_once
+from oraclepack.app.calls.unmet import next_retry
 from oraclepack.app.calls.waiting import telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, StepError, Wait, Waiting
+from oraclepack.core.result import (
+    DETACHED,
+    INTERRUPTED,
+    UNMET,
+    Cache,
+    OutputRetry,
+    StepError,
+    Wait,
+    Waiting,
+)
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note
@@ -31,21 +41,33 @@ class Asking:
     """One call of oracle on its way to an answer. For one thread."""
 
     def __init__(
-        self, world: CallWorld, prepared: Prepared, shim: Shim, claim: Claim | None = None
+        self,
+        world: CallWorld,
+        prepared: Prepared,
+        shim: Shim,
+        claim: Claim | None = None,
+        retry: OutputRetry | None = None,
     ) -> None:
         self._world = world
         self._prepared = prepared
         self._shim = shim
         self._claim = claim
         self._tally = notes.Tally(world)
+        self._tally.retry = retry
         self._cache = Cache.MISS if prepared.key_value and world.options.use_cache else Cache.OFF
-        self._contract_tries = world.options.output_retries
         self.goes_on = False
         """Somebody else still works on the question when we have ended."""
 
+    def intend(self) -> None:
+        """Record that the tool is about to be called, and as which retry."""
+        prepared, retry = self._prepared, self._tally.retry
+        notes.intend(self._world, prepared, prepared.argv, claim=self._claim, retry=retry)
+
     def ask(self, *, force: bool = False) -> int:
-        """Call the tool, again if that may help; the exit code for the step."""
-        notes.intend(self._world, self._prepared, self._prepared.argv, claim=self._claim)
+        """Call the tool, again if that may help; the exit code for the step.
+
+        The caller records the intent first.
+        """
         while True:
             tried = try_once(
                 self._world, self._prepared, self._shim, self._tally, self._claim, force=force
@@ -116,10 +138,13 @@ class Asking:
 
     def _unmet(self, tried: Tried, failure: Failure) -> int | None:
         """A whole answer that lacks something was paid for: it stays where the pack wants it."""
-        if self._contract_tries <= 0:
+        retry = next_retry(self._tally.retry, tried.answer, tried.record)
+        if retry.number > self._world.options.output_retries:
             return self._failed(tried, failure, "")
-        self._contract_tries -= 1
         self._say(f"{failure.message}; asking again")
+        # Before the answer is moved aside: a killed command is continued with this retry.
+        self._tally.retry = retry
+        self.intend()
         return None
 
     def _succeeded(self, tried: Tried) -> int:

@@ -148,6 +148,8 @@ def _moved_away(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
 def _of_others(world: CallWorld, prepared: Prepared) -> set[str]:
     """Sessions that are known to have answered something else, or somebody else."""
     ended = {made.outcome.session for made in _all(world) if made.outcome}
+    retries = (made.intent.retry for made in _all(world) if made.intent and made.intent.retry)
+    ended |= {session for retry in retries for session in retry.sessions}
     ours = (one.entry for one in world.cache.entries() if one.foreign is None)
     kept = {entry.session for entry in ours if entry.key != prepared.key_value}
     return {session for session in ended | kept if session is not None}

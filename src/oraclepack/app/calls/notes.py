@@ -10,7 +10,7 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
-from oraclepack.core.result import CRASHED, Cache, Process, StepError, Usage
+from oraclepack.core.result import CRASHED, Cache, OutputRetry, Process, StepError, Usage
 from oraclepack.intercept.overrides import shown_argv
 
 _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
@@ -24,6 +24,8 @@ class Tally:
         self._world = world
         self.attempts = 0
         self.waited_ns = 0
+        self.retry: OutputRetry | None = None
+        """How often its contract was missed, also in an interrupted call that it continues."""
 
     @property
     def waited_ms(self) -> int:
@@ -61,6 +63,7 @@ def intend(
     *,
     claim: Claim | None = None,
     provider: str | None = None,
+    retry: OutputRetry | None = None,
 ) -> None:
     """From here on the call may cost money. Told again as soon as its process is known."""
     call, key = prepared.call, prepared.key
@@ -74,6 +77,7 @@ def intend(
             output_path=prepared.output_path,
             argv=_shown(world, parse_argv(table_of(call.tool), argv), argv),
             process=process,
+            retry=retry,
         )
     )
     if claim is not None and isinstance(kept, j.InvocationIntent):

@@ -58,7 +58,7 @@ def try_once(
         return None
     with slot:
         tally.attempts += 1
-        tried = _call(world, prepared, shim, claim, force=force)
+        tried = _call(world, prepared, shim, tally, claim, force=force)
         if tried.failure is not None and tried.failure.code == DETACHED:
             # The worker goes on asking, so the slot stays taken.
             return _attach(world, prepared, shim, tried)
@@ -66,7 +66,13 @@ def try_once(
 
 
 def _call(
-    world: CallWorld, prepared: Prepared, shim: Shim, claim: Claim | None, *, force: bool
+    world: CallWorld,
+    prepared: Prepared,
+    shim: Shim,
+    tally: notes.Tally,
+    claim: Claim | None,
+    *,
+    force: bool,
 ) -> Tried:
     call = prepared.call
     aside = answer_files.set_aside(world, call, prepared.outputs)
@@ -75,7 +81,12 @@ def _call(
     order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
     # Sessions tell their times in whole milliseconds, by the same clock.
     since = rfc3339(world.clock.now() - timedelta(seconds=1))
-    end = shim.run(order, lambda process: notes.intend(world, prepared, argv, process, claim=claim))
+    end = shim.run(
+        order,
+        lambda process: notes.intend(
+            world, prepared, argv, process, claim=claim, retry=tally.retry
+        ),
+    )
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
         return Tried(end, None, (), failure, aside)

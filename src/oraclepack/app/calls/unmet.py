@@ -6,15 +6,17 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.contents import read_content
+from oraclepack.app.calls.answer_files import ASIDE
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.naming import FOLDER as OUTPUTS
+from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.result import CRASHED, UNMET
-from oraclepack.core.stepstate import StepState
+from oraclepack.core.result import CRASHED, UNMET, OutputRetry
+from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.verify.outputs import is_blank
 from oraclepack.verify.suspicions import INCOMPLETE, suspicions
 
@@ -61,6 +63,72 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     if now is None or looks_cut(prepared, now):
         return None
     return PaidAnswer(now, missing=missing_in(world, prepared, now))
+
+
+def next_retry(
+    before: OutputRetry | None, answer: bytes | None, record: SessionRecord | None
+) -> OutputRetry:
+    """The retry that follows one more answer that misses its contract."""
+    return OutputRetry(
+        number=(before.number if before else 0) + 1,
+        unmet_sha256=None if answer is None else sha256_bytes(answer),
+        sessions=(*(before.sessions if before else ()), *((record.id,) if record else ())),
+    )
+
+
+def interrupted_retry(
+    world: CallWorld, prepared: Prepared, left: j.InvocationIntent | None
+) -> OutputRetry | None:
+    """The retry at which the last call of the same question was cut off or failed.
+
+    None where it had not asked again, or its retries came to their end. `left` is the last call
+    that a claim names, perhaps of another run. With `--refresh` only a call without a known end
+    counts: what has ended is not to be continued.
+    """
+    made = [
+        one
+        for step in world.journal.state.steps.values()
+        for one in step.invocations
+        if _asks_the_same(world, prepared, one)
+    ]
+    last = max(made, key=_moment, default=None)
+    found = [left.retry] if left is not None else []
+    if last is not None and last.intent is not None and _is_unfinished(world, last):
+        found.append(last.intent.retry)
+    return max((one for one in found if one), key=lambda one: one.number, default=None)
+
+
+def unmet_answer(world: CallWorld, prepared: Prepared, retry: OutputRetry) -> PaidAnswer | None:
+    """The answer that a retry was to replace, if it is whole and can be found."""
+    if prepared.output_path is None or len(prepared.outputs) != 1:
+        return None
+    step = world.journal.state.step(prepared.call.step)
+    data = _with_hash(world, step, prepared.output_path, retry.unmet_sha256)
+    if data is None or looks_cut(prepared, data):
+        return None
+    return PaidAnswer(data, missing=missing_in(world, prepared, data))
+
+
+def _asks_the_same(world: CallWorld, prepared: Prepared, made: Invocation) -> bool:
+    call = made.intent or made.outcome
+    if call is None or (call.step, call.attempt, call.call) in world.shared.live:
+        return False
+    is_named = call.key is not None or call.output_path == prepared.output_path
+    return call.tool == prepared.call.tool and call.key == prepared.key_value and is_named
+
+
+def _moment(made: Invocation) -> int:
+    """When a call began; one that adopted an answer has no intent."""
+    call = made.intent or made.outcome
+    return call.seq if call else 0
+
+
+def _is_unfinished(world: CallWorld, made: Invocation) -> bool:
+    """A call did not come to an answer that was checked."""
+    if made.is_open or made.outcome is None:
+        return True
+    error = made.outcome.error
+    return error is not None and error.code not in UNMET and not world.options.refresh
 
 
 def _last_outcome(
@@ -114,6 +182,7 @@ def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
     # Not only those of the last attempt: the one before may have left it.
     kept = world.run_dir / OUTPUTS
     yield from sorted(kept.iterdir()) if kept.is_dir() else ()
+    yield from sorted((world.run_dir / ASIDE).glob("*/*"))
     for event in reversed(step.quarantined):
         yield from (world.root / move.target for move in event.moves if move.source == path)
     rollback = world.journal.state.rollback
