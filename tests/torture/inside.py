@@ -32,8 +32,11 @@ def count_reads(notes: str) -> None:
 
     def note(event: str, given: tuple[object, ...]) -> None:
         if event == "open":
-            flags = given[2]
-            if isinstance(flags, int) and flags & os.O_ACCMODE == os.O_RDONLY:
+            path, _, flags = given
+            # A descriptor in place of a path was opened before, and counted then.
+            if isinstance(path, int) or not isinstance(flags, int):
+                return
+            if flags & os.O_ACCMODE == os.O_RDONLY:
                 os.write(descriptor, b"r")
         elif event in kinds:
             os.write(descriptor, kinds[event])

@@ -4,8 +4,9 @@ Only what is signed with the user's key comes out of it, and only that is ever r
 behind a link or is tracked by git is foreign, whatever it says.
 """
 
+import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -110,8 +111,9 @@ class AnswerCache:
 
     def entries(self) -> Iterator[Listed]:
         """Every entry with its state, in the order of the keys."""
+        trust = functools.cache(find_key)  # read once: there may be thousands of entries
         for key in self.find():
-            found = self._read(key)
+            found = self._read(key, trust)
             if found is None:
                 continue
             entry, foreign = found
@@ -168,7 +170,9 @@ class AnswerCache:
             return None
         return Cached(entry, data, FOREIGN if foreign else _state(entry, data), foreign)
 
-    def _read(self, key: str) -> tuple[CacheEntry, Foreign | None] | None:
+    def _read(
+        self, key: str, trust: Callable[[], bytes | None] = find_key
+    ) -> tuple[CacheEntry, Foreign | None] | None:
         """An entry, and why it is not ours; one that cannot be understood is none."""
         path = self._path(key, ".json")
         try:
@@ -179,7 +183,7 @@ class AnswerCache:
             return None
         if entry.key != key:
             return None
-        return entry, self._tracked(key) or _unsigned(entry, fields)
+        return entry, self._tracked(key) or _unsigned(entry, fields, trust)
 
     def _signed(self, entry: CacheEntry, key: bytes) -> bytes:
         fields = cast("dict[str, object]", msgspec.to_builtins(entry))
@@ -209,10 +213,12 @@ class AnswerCache:
         return self.directory / f"{key}{ending}"
 
 
-def _unsigned(entry: CacheEntry, fields: dict[str, object]) -> Foreign | None:
+def _unsigned(
+    entry: CacheEntry, fields: dict[str, object], trust: Callable[[], bytes | None]
+) -> Foreign | None:
     if not entry.mac and entry.schema_version <= _UNSIGNED_VERSION:
         return Foreign(Kind.UNSIGNED)
-    key = find_key()
+    key = trust()
     is_ours = key is not None and same_digest(signature(fields, key), entry.mac)
     return None if is_ours else Foreign(Kind.OTHER_KEY)
 
