@@ -7,6 +7,7 @@ behind a link or is tracked by git is foreign, whatever it says.
 import functools
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -18,13 +19,15 @@ from oraclepack.adapters.ownership import foreign_folder, tracked
 from oraclepack.adapters.trust_key import find_key, make_key
 from oraclepack.core.cache_entry import SCHEMA_VERSION, CacheEntry, signature
 from oraclepack.core.digest import canonical_file, same_digest, sha256_bytes
-from oraclepack.core.errors import InputError
+from oraclepack.core.errors import InputError, OraclePackError
 from oraclepack.core.foreign import Foreign, ForeignError, Kind
 from oraclepack.core.regex import regex
+from oraclepack.core.runid import is_run_id
 
 GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"
 
 _LOCK = "lock"
+_UNMET = "unmet"
 _KEY = regex(r"[0-9a-f]{64}")
 _OWN_NAME = regex(r"([0-9a-f]{64})(?:\.changed)?\.md")
 _UNSIGNED_VERSION = 1
@@ -108,6 +111,34 @@ class AnswerCache:
             signed = self._signed(entry, make_key())
             files.write_atomic(self._path(key, ".json"), signed, mode=files.PRIVATE_FILE)
             return None
+
+    def note_unmet(self, key: str, run_id: str) -> None:
+        """Remember the name of a run with an answer to a question that is not a verified one.
+
+        What the run has is told by its own signed journal. Failing to note it is not an error.
+        """
+        if self._unmet_folder(key) is None:
+            return
+        folder = self.directory / _UNMET / key
+        with suppress(OraclePackError, OSError):
+            files.make_private(folder)
+            # Its name is all there is to it: nothing can be half written.
+            os.close(disk.create(folder / run_id, files.PRIVATE_FILE))
+            disk.sync_directory(folder)
+
+    def unmet_runs(self, key: str) -> tuple[str, ...]:
+        """The runs that were noted for a question."""
+        folder = self._unmet_folder(key)
+        try:
+            names = [] if folder is None else os.listdir(folder)  # noqa: PTH208 - for every call
+        except OSError:
+            return ()
+        return tuple(sorted(name for name in names if is_run_id(name)))
+
+    def _unmet_folder(self, key: str) -> Path | None:
+        """Where runs are noted for a question; None where that cannot be ours."""
+        relative = f"{self._relative}/{_UNMET}/{key}"
+        return None if foreign_folder(self._root, relative) else Path(self._root, relative)
 
     def entries(self) -> Iterator[Listed]:
         """Every entry with its state, in the order of the keys."""

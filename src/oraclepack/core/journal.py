@@ -153,6 +153,8 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     error: StepError | None = None
     unmet_sha256: str | None = None
     """Of a whole answer that misses its contract: it was paid for, and is not asked for again."""
+    source_run: str | None = None
+    """The run that paid for the answer, where it was taken from another one."""
 
 
 class SetAside(Event, frozen=True, kw_only=True, tag="set_aside"):
@@ -214,6 +216,8 @@ class OutputRevised(Event, frozen=True, kw_only=True, tag="output_revised"):
     """Why it was accepted, in the words of the person."""
     missing_sections: tuple[str, ...] = ()
     """What it lacked when it was accepted."""
+    source_run: str | None = None
+    """The run in which it was accepted, where that was another one."""
 
 
 class OutputRestored(Event, frozen=True, kw_only=True, tag="output_restored"):

@@ -298,14 +298,6 @@ def test_an_accepted_answer_is_ok_and_shown_as_accepted(tmp_path: Path, zygote: 
     }
 
 
-def test_an_accepted_answer_is_no_answer_of_other_runs(tmp_path: Path, zygote: Zygote) -> None:
-    project = a_short_project(tmp_path, zygote)
-    command(project, "accept", "pack.md", "01")
-
-    assert project.run("--new-run").code == 3
-    assert len(project.oracle.calls) == 2
-
-
 def test_accepted_no_longer_once_the_file_is_another(tmp_path: Path, zygote: Zygote) -> None:
     project = a_short_project(tmp_path, zygote)
     command(project, "accept", "pack.md", "01")

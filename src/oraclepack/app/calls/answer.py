@@ -9,6 +9,7 @@ from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.adopt import Adopted, adopt, close_earlier, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
 from oraclepack.app.calls.older import keep_older
+from oraclepack.app.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.app.calls.prepared import (
     Prepared,
     check_paths,
@@ -199,15 +200,26 @@ class _Answering:
         tally, path = notes.Tally(world), prepared.output_path
         if not paid.missing:
             how = "was accepted" if paid.accepted else "meets its contract now"
-            shim.tell(f"oraclepack: {path} {how}; nothing was asked\n")
-            notes.conclude(world, prepared, tally, answer=paid.data, adopted=True)
+            where = f" (answer of run {paid.run_id})" if paid.run_id else ""
+            shim.tell(f"oraclepack: {path} {how}{where}; nothing was asked\n")
+            record_acceptance(world, prepared, paid)
+            notes.conclude(
+                world, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
+            )
             return 0
         lacks = f"the answer lacks {', '.join(paid.missing)}"
         shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
         error = StepError(code="CONTRACT", message=lacks)
         session = record.id if record else None
         notes.conclude(
-            world, prepared, tally, error=error, exit_code=1, unmet=paid.data, session=session
+            world,
+            prepared,
+            tally,
+            error=error,
+            exit_code=1,
+            unmet=paid.data,
+            session=session,
+            source_run=paid.run_id,
         )
         return 1
 
@@ -229,8 +241,10 @@ class _Answering:
         short = found.unmet
         if short is not None:
             retry = _after_short(retry, found)
-        elif found.answer is None and retry is not None:
-            short = unmet_answer(world, prepared, retry)
+        elif found.answer is None:
+            short = unmet_answer(world, prepared, retry) if retry else None
+            short = short or paid_elsewhere(world, prepared)
+            retry = retry or (short.retry if short else None)
         is_over = retry is None or retry.number > world.options.output_retries
         if short is not None and (is_over or not short.missing):
             exit_code = self._take_as_it_is(prepared, short, found.record)

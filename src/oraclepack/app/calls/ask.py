@@ -144,6 +144,7 @@ class Asking:
         self._say(f"{failure.message}; asking again")
         # Before the answer is moved aside: a killed command is continued with this retry.
         self._tally.retry = retry
+        notes.note_unmet(self._world, self._prepared)
         self.intend()
         return None
 

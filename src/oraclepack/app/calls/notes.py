@@ -98,9 +98,12 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     adopted: bool = False,
     provider: str | None = None,
     unmet: bytes | None = None,
+    source_run: str | None = None,
 ) -> None:
     """What became of the call; `answer` is what was verified, `unmet` misses its contract."""
     call = prepared.call
+    if unmet is not None or source_run is not None:
+        note_unmet(world, prepared)
     world.tell(
         j.InvocationOutcome(
             **_which(call),
@@ -119,8 +122,15 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             adopted=adopted,
             error=error,
             unmet_sha256=None if unmet is None else sha256_bytes(unmet),
+            source_run=source_run,
         )
     )
+
+
+def note_unmet(world: CallWorld, prepared: Prepared) -> None:
+    """Let other runs find the answer that this one has. Before the journal: it may die between."""
+    if prepared.key_value is not None:
+        world.cache.note_unmet(prepared.key_value, world.run_id)
 
 
 def conclude_other(

@@ -29,6 +29,12 @@ class PaidAnswer(msgspec.Struct, frozen=True):
     """A person took it as it is."""
     missing: tuple[str, ...] = ()
     """The sections it lacks; then it fails its call, and nobody is asked again."""
+    run_id: str | None = None
+    """The run that paid for it, where it is not simply this one."""
+    acceptance: j.OutputRevised | None = None
+    """How it was accepted there."""
+    retry: OutputRetry | None = None
+    """The retry that was interrupted there; None when its retries came to their end."""
 
 
 def accepted_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
@@ -58,7 +64,7 @@ def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
         return None
     # Where the answer was written elsewhere before, nothing is known of a file that is here.
     now = read_content(prepared.outputs[0].path).data if last.output_path == path else None
-    if now is None or not _is_an_answer(prepared, now):
+    if now is None or not is_an_answer(prepared, now):
         now = _with_hash(world, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):
         return None
@@ -191,7 +197,8 @@ def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
             yield world.root / undone.quarantined_as
 
 
-def _is_an_answer(prepared: Prepared, data: bytes) -> bool:
+def is_an_answer(prepared: Prepared, data: bytes) -> bool:
+    """A file holds something that may be a whole answer, whoever has edited it."""
     text = data.decode("utf-8", "replace")
     return not (is_blank(text) or is_rehearsed(text) or looks_cut(prepared, data))
 

@@ -1,0 +1,240 @@
+"""Answers that another run of the project paid for, and that no cache has.
+
+The cache holds verified answers only. One that misses its contract, or that a person corrected or
+accepted, is in the run that asked for it. The cache notes the names of such runs by the key of the
+question; what they have is read from their journals, and only from signed ones.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.adapters import files, rundir
+from oraclepack.adapters.contents import read_content
+from oraclepack.adapters.jail import Allowed, jail, stays_inside
+from oraclepack.adapters.rundir import RunDir
+from oraclepack.app.calls.answer_files import ASIDE
+from oraclepack.app.calls.prepared import Prepared
+from oraclepack.app.calls.store import missing_in
+from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
+from oraclepack.app.calls.world import CallWorld
+from oraclepack.core import journal as j
+from oraclepack.core.contract import by_suffix
+from oraclepack.core.digest import sha256_bytes
+from oraclepack.core.errors import InputError
+from oraclepack.core.journal_line import AnyEvent
+from oraclepack.core.listing import title_of
+from oraclepack.core.naming import output_names
+from oraclepack.core.result import CRASHED, UNMET, OutputRetry
+from oraclepack.core.runid import is_rehearsal
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """The last answer of a run to a question."""
+
+    run: RunDir
+    at: str
+    step: str
+    path: str
+    """Where the run has put it, relative to the project root."""
+    sha256: str
+    retry: OutputRetry | None = None
+    revised: j.OutputRevised | None = None
+    """A person corrected or accepted it."""
+
+
+def paid_elsewhere(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
+    """What a run has for this question: accepted, corrected, or short of its contract.
+
+    None where the user asks for a new answer (`--refresh`, `--cache=false`), or no run of ours has
+    a whole one.
+    """
+    key, options = prepared.key_value, world.options
+    if key is None or len(prepared.outputs) != 1 or options.refresh or not options.use_cache:
+        return None
+    found = [
+        one
+        for run_id in world.cache.unmet_runs(key)
+        if (one := _held_in(RunDir(world.root, run_id), key)) is not None
+    ]
+    for one in sorted(found, key=lambda one: (one.at, one.run.run_id), reverse=True):
+        paid = _paid(world, prepared, one)
+        if paid is not None:
+            return paid
+    return None
+
+
+def record_acceptance(world: CallWorld, prepared: Prepared, paid: PaidAnswer) -> None:
+    """An answer that was accepted in another run is accepted in this one, for the same reason.
+
+    The run's copy first: killed after it, the next command finds the answer as this one did.
+    """
+    step = world.pack.step(prepared.call.step)
+    if paid.acceptance is None or step is None:
+        return
+    path = _as_declared(world, prepared)
+    outputs = world.journal.state.step(step.id).outputs
+    known = {output.declared_path: output.path for output in outputs if output.declared_path}
+    name = output_names(step.id, title_of(step), [path], known)[path]
+    files.write_atomic(world.run_dir / name, paid.data, mode=files.PRIVATE_FILE)
+    world.tell(
+        replace(
+            paid.acceptance,
+            seq=0,
+            at="",
+            step=str(step.id),
+            attempt=prepared.call.attempt,
+            path=name,
+            declared_path=path,
+            section=by_suffix(path),
+            mode=None,
+            replaced_sha256=None,
+            backup=None,
+            source_run=paid.run_id,
+        )
+    )
+
+
+def _as_declared(world: CallWorld, prepared: Prepared) -> str:
+    """The output's path as the pack writes it: verification knows it by that."""
+    step = world.pack.step(prepared.call.step)
+    for output in step.outputs if step else ():
+        path = output.path.value
+        place = jail(world.root, path) if path else None
+        if path and isinstance(place, Allowed) and place.relative == prepared.output_path:
+            return path
+    return prepared.output_path or ""
+
+
+def _paid(world: CallWorld, prepared: Prepared, held: _Held) -> PaidAnswer | None:
+    revised = held.revised
+    run_id = None if held.run.run_id == world.run_id else held.run.run_id
+    if revised is not None:
+        data = _content(world, held, revised.sha256)
+        if data is not None and revised.accepted:
+            return PaidAnswer(data, accepted=True, run_id=run_id, acceptance=revised)
+    else:
+        data = _edited(world, prepared, held) or _content(world, held, held.sha256)
+    if data is None or looks_cut(prepared, data):
+        return None
+    missing = missing_in(world, prepared, data)
+    return PaidAnswer(data, missing=missing, run_id=run_id, retry=held.retry)
+
+
+def _edited(world: CallWorld, prepared: Prepared, held: _Held) -> bytes | None:
+    """The file at the answer's path as a person left it, if nobody else has written there since."""
+    if held.path != prepared.output_path:
+        return None
+    now = read_content(prepared.outputs[0].path).data
+    if now is None or sha256_bytes(now) == held.sha256 or not is_an_answer(prepared, now):
+        return None
+    return None if any(_later_writers(world, held)) else now
+
+
+def _later_writers(world: CallWorld, held: _Held) -> Iterator[str]:
+    """The runs that have written to the path of an answer after it was given."""
+    for run_id in rundir.run_ids(world.root):
+        for event in _events(RunDir(world.root, run_id)):
+            written = None
+            if isinstance(event, j.InvocationOutcome) and (event.sha256 or event.unmet_sha256):
+                written = event.output_path
+            elif isinstance(event, j.OutputRecorded) and run_id != held.run.run_id:
+                written = posixpath.normpath(event.declared_path or "")
+            if written == held.path and event.at > held.at:
+                yield run_id
+
+
+def _held_in(run: RunDir, key: str) -> _Held | None:
+    """The last answer of a run to a question, unless a verified one came after it."""
+    held: _Held | None = None
+    revised: dict[tuple[str, str], j.OutputRevised] = {}
+    for event in _events(run):
+        match event:
+            case j.OutputRevised():
+                revised[_place(event.step, event.declared_path)] = event
+            case j.OutputRecorded():
+                _forget(revised, _place(event.step, event.declared_path), event.sha256)
+            case j.InvocationOutcome() if event.error is None or event.error.code != CRASHED:
+                sha256 = event.sha256 or event.unmet_sha256
+                if sha256 is not None:
+                    _forget(revised, _place(event.step, event.output_path), sha256)
+                held = _after(run, held, event) if event.key == key else held
+            case j.InvocationIntent() if event.key == key and event.retry is not None:
+                held = _retried(run, event, event.retry)
+    return held and replace(held, revised=revised.get((held.step, held.path)))
+
+
+def _after(run: RunDir, held: _Held | None, event: j.InvocationOutcome) -> _Held | None:
+    """What a run has for a question once a call of it has ended."""
+    path, code = event.output_path, event.error.code if event.error else None
+    if code is None:
+        # Taken as it was: from a person, from another run, or from this one.
+        is_taken = event.adopted and (held is not None or event.source_run is not None)
+        sha256 = event.sha256 if is_taken else None
+    elif code in UNMET:
+        sha256 = event.unmet_sha256
+    else:
+        return held if held is not None and held.retry is not None else None
+    if sha256 is None or path is None:
+        return None
+    return _Held(run, event.at, event.step, posixpath.normpath(path), sha256)
+
+
+def _retried(run: RunDir, event: j.InvocationIntent, retry: OutputRetry) -> _Held | None:
+    """The answer that a retry is to replace."""
+    if event.output_path is None or retry.unmet_sha256 is None:
+        return None
+    path = posixpath.normpath(event.output_path)
+    return _Held(run, event.at, event.step, path, retry.unmet_sha256, retry)
+
+
+def _place(step: str, path: str | None) -> tuple[str, str]:
+    return step, posixpath.normpath(path or "")
+
+
+def _forget(
+    revised: dict[tuple[str, str], j.OutputRevised], place: tuple[str, str], sha256: str
+) -> None:
+    """What a person made of an output is no more once something else is written there."""
+    if place in revised and revised[place].sha256 != sha256:
+        del revised[place]
+
+
+def _events(run: RunDir) -> tuple[AnyEvent, ...]:
+    """The events of a real run of ours; a foreign run tells nothing."""
+    try:
+        examined = rundir.examine(run)
+    except InputError:
+        return ()
+    events = examined.reading.events
+    created = next((one for one in events if isinstance(one, j.RunCreated)), None)
+    if examined.foreign is not None or created is None or is_rehearsal(created.engine):
+        return ()
+    return events
+
+
+def _content(world: CallWorld, held: _Held, sha256: str) -> bytes | None:
+    """The answer with this hash, wherever its run or the project still has it."""
+    found = (read_content(place).data for place in _places(world, held))
+    return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
+
+
+def _places(world: CallWorld, held: _Held) -> Iterable[Path]:
+    run = held.run
+    yield world.root / held.path
+    yield from sorted(run.outputs.glob("*"))
+    yield from sorted((run.path / ASIDE).glob("*/*"))
+    yield from sorted(run.backups.glob("*.answer/*"))
+    for event in _events(run):
+        moved: tuple[str, ...] = ()
+        if isinstance(event, j.Quarantined):
+            moved = tuple(move.target for move in event.moves)
+        elif isinstance(event, j.FileUndone) and event.quarantined_as is not None:
+            moved = (event.quarantined_as,)
+        for target in moved:
+            place = world.root / target
+            if stays_inside(world.root, place):
+                yield place
