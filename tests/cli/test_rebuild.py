@@ -122,6 +122,7 @@ def test_a_run_in_use_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path
         one = rebuild(capsys, tmp_path, "--run-id", run.run_id, "--json")
 
     assert (got.code, one.code) == (6, 6)
+    assert one.envelope["error"]["retry_after"] == 30.0
     assert "in use by process 7 on box" in got.out
     assert (other.path / "run.json").exists(), "the others are rebuilt all the same"
     assert {k: v for k, v in tree(tmp_path).items() if k in before} == before

@@ -141,6 +141,7 @@ def _told(error: OraclePackError, request: Request) -> Failure:
         retryable=error.retryable,
         phase=request.phase,
         suggestion=error.hint,
+        retry_after=error.retry_after,
     )
 
 

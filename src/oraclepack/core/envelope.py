@@ -22,7 +22,7 @@ class Failure(msgspec.Struct, frozen=True):
     suggestion: str = ""
     """What to do about it."""
     retry_after: float | None = None
-    """Seconds to wait before that, where a provider says so."""
+    """Seconds to wait before that, as a provider says, or between tries of a locked run."""
 
 
 class Meta(msgspec.Struct, frozen=True):

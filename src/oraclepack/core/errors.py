@@ -17,9 +17,17 @@ class OraclePackError(Exception):
     code = "ERROR"
     retryable = False
     """The same command may succeed later without any change."""
+    retry_after: float | None = None
+    """Seconds to wait before that, where a time can be named."""
 
     def __init__(
-        self, message: str, *, hint: str = "", detail: str = "", retryable: bool | None = None
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        detail: str = "",
+        retryable: bool | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -27,6 +35,8 @@ class OraclePackError(Exception):
         self.detail = detail
         if retryable is not None:
             self.retryable = retryable
+        if retry_after is not None:
+            self.retry_after = retry_after
 
 
 class UsageError(OraclePackError):
@@ -46,6 +56,8 @@ class LockedError(OraclePackError):
 
     code = "LOCKED"
     retryable = True
+    retry_after = 30.0
+    """A pause between tries: when the other process ends is not known."""
 
 
 class WorldError(OraclePackError):

@@ -253,7 +253,8 @@ def test_a_locked_run(tmp_path: Path, zygote: Zygote) -> None:
     with held:
         ran = pipeline(project, "--json")
 
-    assert (ran.code, ran.envelope["error"]["code"]) == (6, "LOCKED")
+    error = ran.envelope["error"]
+    assert (ran.code, error["code"], error["retry_after"]) == (6, "LOCKED", 30.0)
 
 
 def test_stopped_by_ctrl_c(tmp_path: Path, zygote: Zygote) -> None:

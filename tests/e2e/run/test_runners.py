@@ -41,7 +41,8 @@ def test_the_second_runner_is_told_who_works(project: Project) -> None:
     second = project.run()
 
     assert (second.code, second.envelope["error"]["code"]) == (6, "LOCKED")
-    assert second.envelope["error"]["retryable"] is True
+    error = second.envelope["error"]
+    assert (error["retryable"], error["retry_after"]) == (True, 30.0)
     # From the journal: the manifests follow it.
     started = next(one.at for one in project.journal.events if isinstance(one, j.SessionStarted))
     message = second.envelope["error"]["message"]

@@ -208,6 +208,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             raise LockedError(
                 f"another command began run {found.run.run_id} at the same moment",
                 hint="give the command again",
+                retry_after=1.0,
             )
         legacy = wish.legacy_files and found.run.folder == RUNS
         recorder = Recorder(file, found.run, pack, legacy=legacy, observers=wish.observers)

@@ -11,7 +11,7 @@ from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.call import ORACLE
 from oraclepack.core.call_settings import ORACLE_BIN
 from oraclepack.core.envelope import Failure
-from oraclepack.core.errors import UsageError
+from oraclepack.core.errors import LockedError, UsageError
 from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.health import Check, Health, Presence
 from oraclepack.core.readable import single_lines
@@ -129,5 +129,15 @@ def _verdict(done: Rebuilt) -> tuple[ExitCode, Failure | None]:
     if locked:
         message = f"{locked} of {len(done.runs)} runs in use by another process"
         hint = "wait for it to end; a run brings its files up to date by itself"
-        return ExitCode.LOCKED, Failure("LOCKED", message, retryable=True, suggestion=hint)
+        return ExitCode.LOCKED, _locked(message, hint)
     return ExitCode.DONE, None
+
+
+def _locked(message: str, hint: str) -> Failure:
+    return Failure(
+        LockedError.code,
+        message,
+        retryable=LockedError.retryable,
+        suggestion=hint,
+        retry_after=LockedError.retry_after,
+    )
