@@ -126,3 +126,24 @@ def test_list_tells_the_steps(packs: Path, capsys: pytest.CaptureFixture[str]) -
     assert len(told.out.splitlines()) == 21
     assert [step["step_id"] for step in data["steps"]][:2] == ["01", "02"]
     jsonschema.validate(data, schema_of("listing"))
+
+
+def test_words_in_the_place_of_numbers_are_listed_as_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = (
+        "# 01) ROI=4.50 a title\n# Impact: High\n# Effort: 2 (days)\n# Category: invariants\ntrue\n"
+    )
+    (tmp_path / "pack.md").write_text(pack_text(step))
+
+    data = answer(capsys, "list", "--json", str(tmp_path / "pack.md")).envelope["data"]
+
+    jsonschema.validate(data, schema_of("listing"))
+    (listed,) = data["steps"]
+    assert (listed["roi"], listed["impact"], listed["effort"]) == (4.5, None, 2.0)
+    assert listed["attributes"] == {
+        "ROI": "4.50",
+        "impact": "High",
+        "effort": "2",
+        "category": "invariants",
+    }

@@ -9,7 +9,7 @@ from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import questions_of
 from oraclepack.core.regex import regex
-from oraclepack.core.step import META_BLOCK, META_OPENS, Step
+from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
 
 _QUESTION = regex(r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE)
 _LONGEST_TITLE = 100
@@ -48,6 +48,8 @@ class ListedStep(msgspec.Struct, frozen=True):
     outputs: tuple[ListedOutput, ...]
     status: str | None = None
     """How it stands in the run that would be continued; null when there is none."""
+    attributes: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The header's attributes as written: `impact: High` is no number, and null above."""
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -85,6 +87,7 @@ def title_of(step: Step) -> str:
 
 
 def _listed(step: Step, status: str | None) -> ListedStep:
+    texts = {name: step.attribute(name) for name in HEADER_FIELDS}
     return ListedStep(
         step_id=step.id,
         title=title_of(step),
@@ -102,6 +105,7 @@ def _listed(step: Step, status: str | None) -> ListedStep:
         questions=questions_of(step),
         outputs=_outputs(step),
         status=status,
+        attributes={name: text for name, text in texts.items() if text is not None},
     )
 
 

@@ -25,7 +25,8 @@ from oraclepack.core.settings import Settings
 def list_steps(pack: str, *, settings: Settings, contracts: bool) -> Reply:
     """List the steps of PACK with score, category, tools and outputs.
 
-    The status of a step is the one in the run that `oraclepack run PACK` would continue.
+    The status of a step is the one in the run that `oraclepack run PACK` would continue. With
+    --json each step has its attributes as they are written too: `# Impact: High` is no number.
     """
     found = _listing(read_pack(Path(pack)), Path(settings.root))
     if not found.steps:
