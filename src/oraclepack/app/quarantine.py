@@ -16,7 +16,12 @@ from oraclepack.core.errors import InputError, LockedError, UsageError
 from oraclepack.core.foreign import ForeignError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
-from oraclepack.core.quarantined import KeptFile, QuarantineListed, QuarantineRestored
+from oraclepack.core.quarantined import (
+    ROLLED_BACK,
+    KeptFile,
+    QuarantineListed,
+    QuarantineRestored,
+)
 from oraclepack.core.result import Move
 from oraclepack.core.runstate import RunState
 from oraclepack.core.secrets import Redactor
@@ -33,6 +38,7 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
         for move in event.moves
         if event.reason
     }
+    reasons |= {place: ROLLED_BACK for one in runs for place in one.state.rolled_back_outputs}
     return QuarantineListed(files=tuple(_told(root, kept, reasons) for kept in find(root, pack)))
 
 

@@ -4,6 +4,9 @@ import msgspec
 
 from oraclepack.core.result import Move
 
+ROLLED_BACK = "rolled_back"
+"""The reason of a file whose step was ok and was taken back with its command."""
+
 
 class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file in quarantine. Its paths are relative to the project root."""
@@ -18,7 +21,7 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
     occupied: bool
     """Something stands at its old place now."""
     reason: str | None = None
-    """Why it is there; null where that is the failure of its attempt."""
+    """`rolled_back`, or a sentence about a person's edit; null where its attempt failed."""
 
 
 class QuarantineListed(msgspec.Struct, frozen=True, kw_only=True):

@@ -64,6 +64,8 @@ class RunState(msgspec.Struct, frozen=True):
     session_files: tuple[FileEvent, ...] = ()
     """What the last command set aside and produced: what a rollback takes back."""
     rollback: Rollback | None = None
+    rolled_back_outputs: frozenset[str] = frozenset()
+    """Where any rollback put what steps had made that were ok, relative to the project root."""
     warnings: tuple[j.Warned, ...] = ()
     imported: tuple[j.Imported, ...] = ()
     unknown_kinds: tuple[str, ...] = ()
@@ -228,7 +230,12 @@ def _apply_rollback(
                 )
             return replace(state, rollback=begun)
         case j.FileUndone():
-            return replace(state, rollback=replace(now, undone=(*now.undone, event)))
+            state = replace(state, rollback=replace(now, undone=(*now.undone, event)))
+            # The error of an attempt outlives its rollback, the status does not.
+            if event.quarantined_as is None or state.step(event.step).error is not None:
+                return state
+            places = state.rolled_back_outputs | {event.quarantined_as}
+            return replace(state, rolled_back_outputs=places)
         case j.RolledBack():
             back = {step_id: taken_back(state.step(step_id)) for step_id in event.steps}
             steps = MappingProxyType({**state.steps, **back})

@@ -70,6 +70,27 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
     assert project.manifest()["sessions"][0]["rollback"] == "completed"
 
 
+def test_the_quarantine_says_what_failed_and_what_was_only_taken_back(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    fails = "# 02) fails\n# oraclepack: outputs=out/b.md\necho half >out/b.md\nexit 7\n"
+    project = a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1) + fails)
+
+    for _ in range(2):
+        assert project.run("--rollback-on-failure").code == 3
+    ran = project.start("quarantine", "list", "--json").wait()
+
+    found = {(one["path"].partition("step-")[2], one["reason"]) for one in ran.data["files"]}
+    assert found == {
+        ("01/1/01-topic-1.md", "rolled_back"),
+        ("01/2/01-topic-1.md", "rolled_back"),
+        ("02/1/b.md", None),
+        ("02/2/b.md", None),
+    }
+    told = project.start("quarantine", "list").wait().out
+    assert (told.count(" rolled back "), told.count(" failed ")) == (2, 2)
+
+
 WRITES = """\
 # 01) {what}
 # oraclepack: outputs=out/a.md

@@ -11,7 +11,7 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.exit_codes import ExitCode
-from oraclepack.core.quarantined import KeptFile
+from oraclepack.core.quarantined import ROLLED_BACK, KeptFile
 from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 
@@ -70,5 +70,5 @@ def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply
 
 def _row(kept: KeptFile) -> tuple[str, ...]:
     there = "a file" if kept.occupied else "-"
-    why = "changed by hand" if kept.reason else "failed"
+    why = {None: "failed", ROLLED_BACK: "rolled back"}.get(kept.reason, "changed by hand")
     return (kept.step_id, kept.attempt, kept.original, size(kept.bytes), there, why, kept.path)
