@@ -72,11 +72,15 @@ def test_a_failed_output_goes_to_the_quarantine_there(tmp_path: Path, zygote: Zy
         pytest.param("/tmp", "it leads out of the project", id="elsewhere"),
         pytest.param("link", "it leads out of the project", id="through a link"),
         pytest.param(".git/x", "it lies in .git", id="git's own"),
-        pytest.param(".oraclepack/runs/x", "it lies in .oraclepack/runs", id="ours"),
+        pytest.param(".oraclepack/runs/x", "it lies in .oraclepack/runs", id="among our runs"),
+        pytest.param(".oraclepack", "it lies in .oraclepack,", id="our folder"),
+        pytest.param("./.OraclePack/answers/", "it lies in .oraclepack,", id="in our folder"),
+        pytest.param("ours", "it lies in .oraclepack,", id="in our folder through a link"),
     ],
 )
 def test_it_may_not_leave_the_project(project: Project, place: str, fault: str) -> None:
     (project.root / "link").symlink_to(project.root.parent)
+    (project.root / "ours").symlink_to(".oraclepack/answers")
 
     ran = project.run("--out-dir", place)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.adapters import surroundings
+from oraclepack.adapters.files import HOME
+from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.adapters.programs import named_program
 from oraclepack.app.reading import Directed, directed
 from oraclepack.app.run.command import RunRequest
@@ -72,6 +74,7 @@ def request_for(
         )
     out_dir, where = settings[rs.OUT_DIR], settings.origin(rs.OUT_DIR).where
     sent = directed(pack, root, out_dir, where) if out_dir else Directed(pack, "", is_used=False)
+    _refuse_own_folder(root, out_dir, sent.out_dir, where)
     literal = "has no effect: the pack never says $out_dir, its paths are literal"
     pack = sent.pack
     threshold = settings[rs.ROI_THRESHOLD]
@@ -106,6 +109,20 @@ def request_for(
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
     )
+
+
+def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None:
+    """Answers are the user's: they do not go where git ignores them and our commands remove files.
+
+    A pack's own `out_dir=` may lie there, as that of the ticket action pack does.
+    """
+    verdict = jail(root, f"{out_dir}/x") if out_dir else None
+    places = {out_dir, verdict.relative if isinstance(verdict, Allowed) else ""}
+    if any(place.split("/")[0].casefold() == HOME for place in places):
+        raise UsageError(
+            f"{where} {named}: it lies in {HOME}, which is oraclepack's own and ignored by git",
+            hint="give another directory inside the project, relative to its root",
+        )
 
 
 def _options(settings: Settings, pack: Pack, asked: Picked, ask: Ask | None) -> RunOptions:
