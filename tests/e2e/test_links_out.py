@@ -106,6 +106,31 @@ def test_a_pack_behind_a_link_is_not_changed(
     assert "by a symbolic link" in ran.out + ran.err
 
 
+@pytest.mark.parametrize(
+    ("link", "named"),
+    [
+        pytest.param("old.md", "project/old.md", id="a file, from above"),
+        pytest.param("old.md", "project", id="a file in a folder, from above"),
+        pytest.param("linked", "project/linked/old.md", id="a folder, from above"),
+        pytest.param("old.md", "outside/../project/old.md", id="by way of another folder"),
+    ],
+)
+@pytest.mark.parametrize("is_project", [False, True], ids=["to a folder", "to another project"])
+def test_a_pack_behind_a_link_is_not_changed_from_elsewhere(
+    project: Path, outside: Path, link: str, named: str, *, is_project: bool
+) -> None:
+    (outside / "old.md").write_text(text := pack_text("# 01) ask\noracle -f a.md\n  -p 'Why?'\n"))
+    if is_project:
+        (outside / ".git").mkdir()
+    (project / link).symlink_to(outside / "old.md" if link == "old.md" else outside)
+
+    ran = oraclepack(project.parent, "validate", "--fix", named)
+
+    assert (outside / "old.md").read_text() == text
+    assert ran.code == 2
+    assert "by a symbolic link" in ran.out + ran.err
+
+
 def test_a_place_that_the_user_names_outside_is_theirs(project: Path, outside: Path) -> None:
     (outside / "01-a.md").write_text(ANSWER)
 

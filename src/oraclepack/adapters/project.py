@@ -1,5 +1,6 @@
 """Where the project is that a command works in."""
 
+import os
 from pathlib import Path
 
 from oraclepack.adapters.jail import refuse_link_out
@@ -23,8 +24,16 @@ def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
 
 
 def refuse_to_write_out(place: Path, cwd_flag: str = "") -> None:
-    """Refuse a file to write that a link of the project at hand puts outside of it."""
+    """Refuse a file to write that a link of its project puts outside of it.
+
+    Its project is the one at hand, and every one that the path is written in: a command may be
+    given from elsewhere.
+    """
     refuse_link_out(project_root(None, cwd_flag), place)
+    written = Path(os.path.normpath(place.absolute()))
+    for folder in written.parents:
+        if _is_git_top(folder):
+            refuse_link_out(folder, place)
 
 
 def has_runs(root: Path) -> bool:
@@ -45,10 +54,11 @@ def _git_top(start: Path) -> Path | None:
         resolved = start.resolve()
     except (OSError, RuntimeError):
         return None
-    for folder in (resolved, *resolved.parents):
-        try:
-            if (folder / ".git").exists():
-                return folder
-        except OSError:
-            return None
-    return None
+    return next(filter(_is_git_top, (resolved, *resolved.parents)), None)
+
+
+def _is_git_top(folder: Path) -> bool:
+    try:
+        return (folder / ".git").exists()
+    except OSError:
+        return False
