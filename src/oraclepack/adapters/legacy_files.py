@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
+from oraclepack.core.errors import InputError
 from oraclepack.core.legacy import Maker, file_names, maker_of, own_file_names
 
 
@@ -27,6 +28,17 @@ def _is_taken(root: Path, path: Path, pack_path: str) -> bool:
     if maker is Maker.OURS:
         return owner != pack_path and (root / owner).is_file()
     return maker is Maker.SOMEBODY
+
+
+def refuse_directories(root: Path, pack_path: str) -> None:
+    """Raise where a directory has the name of one of the files: no file can replace it."""
+    for name in names_for(root, pack_path):
+        place = root / name
+        if place.is_dir() and not place.is_symlink():
+            raise InputError(
+                f"{name} is a directory, and the state of the run is to be written there",
+                hint="move it away, or leave these files out with --no-legacy-files",
+            )
 
 
 def files_of_go(root: Path, pack_path: str) -> tuple[str, ...]:

@@ -189,3 +189,28 @@ def test_a_run_directory_that_cannot_be_made(project: Project, tmp_path: Path) -
     assert (ran.code, ran.envelope["error"]["code"]) == (2, "ENVIRONMENT")
     assert "Read-only file system" in ran.envelope["error"]["message"]
     assert tree(project.root) == before
+
+
+@pytest.mark.parametrize("name", ["pack.state.json", "pack.report.json"])
+@pytest.mark.parametrize("words", [("run",), ("run", "--dry-run"), ("pipeline",)], ids=" ".join)
+def test_a_directory_in_the_place_of_a_file_of_ours_is_told_before_anything_is_asked(
+    project: Project, name: str, words: tuple[str, ...]
+) -> None:
+    (project.root / name).mkdir()
+    command, *flags = words
+    before = tree(project.root)
+
+    ran = project.start(command, "pack.md", "--json", *flags).wait()
+
+    error = ran.envelope["error"]
+    assert (ran.code, error["code"]) == (2, "INVALID_INPUT")
+    assert error["message"].startswith(f"{name} is a directory")
+    assert "--no-legacy-files" in error["suggestion"]
+    assert (tree(project.root), len(project.oracle.calls)) == (before, 0)
+
+
+def test_a_directory_where_no_file_of_ours_is_written_is_left_alone(project: Project) -> None:
+    (project.root / "pack.state.json").mkdir()
+
+    assert project.run("--no-legacy-files").data["completed_steps"] == ["01", "02"]
+    assert (project.root / "pack.state.json").is_dir()

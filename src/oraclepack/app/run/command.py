@@ -108,6 +108,10 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Pla
     found = find_run(request.root, request.pack, request.wish, clock or SystemClock())
     check = request.check or (lambda: None)
     found = described(found, check if found.is_new else lambda: None)
+    if _has_legacy_files(request):
+        from oraclepack.adapters.legacy_files import refuse_directories  # noqa: PLC0415 - seldom
+
+        refuse_directories(request.root, _pack_path(request, found))
     planned = plan_run(request, found.run, found.state, _look(request, found.run, found.state))
     if planned.to_run and not found.is_new:
         check()
@@ -207,14 +211,19 @@ def _older_state(request: RunRequest, found: Found) -> Callable[[Session], None]
 
 def _left_by_go(request: RunRequest, found: Found) -> tuple[str, ...]:
     """Files of the Go tool that stand where ours are going to be written."""
-    if not request.wish.legacy_files or request.wish.rehearsal:
-        return ()
-    stem = Path(request.pack.path).stem
-    if not any((request.root / f"{stem}.{one}.json").is_file() for one in ("state", "report")):
+    if not _has_legacy_files(request):
         return ()
     from oraclepack.adapters.legacy_files import files_of_go  # noqa: PLC0415 - seldom
 
     return files_of_go(request.root, _pack_path(request, found))
+
+
+def _has_legacy_files(request: RunRequest) -> bool:
+    """Something stands where the state and report files of the pack are going to be written."""
+    if not request.wish.legacy_files or request.wish.rehearsal:
+        return False
+    stem = Path(request.pack.path).stem
+    return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
 
 
 def _pack_path(request: RunRequest, found: Found) -> str:
