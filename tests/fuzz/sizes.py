@@ -183,10 +183,11 @@ def seconds(reader: Reader, text: str) -> float | None:
 
 def growth(reader: Reader, text: Text, size: int) -> str | None:
     """What is wrong with how the time grows from a size to four times of it; None for nothing."""
-    small, large = seconds(reader, text(size)), seconds(reader, text(FACTOR * size))
-    if small is None or large is None or large < TOO_SHORT:
+    large = seconds(reader, text(FACTOR * size))
+    if large is None or large < TOO_SHORT:
         return None
-    if large / max(small, TOO_SHORT / FACTOR) <= MOST_GROWTH:
+    small = seconds(reader, text(size))
+    if small is None or large / max(small, TOO_SHORT / FACTOR) <= MOST_GROWTH:
         return None
     return f"{size} characters take {small:.2f} s, {FACTOR} times as many {large:.2f} s"
 

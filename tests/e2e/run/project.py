@@ -28,9 +28,10 @@ _numbers = itertools.count(1)
 class Zygote:
     """The process that starts the program; see `zygote.py`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *watch: str) -> None:
+        """`watch` is the beginning of a command line: a tracer, under which all of it runs."""
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.run.zygote"],
+            [*watch, sys.executable, "-m", "tests.e2e.run.zygote"],
             cwd=REPOSITORY,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
