@@ -88,7 +88,7 @@ def test_a_promised_file_with_all_its_sections_is_the_answer(
     [
         pytest.param(lambda _: None, id="no file"),
         pytest.param(lambda office: place(office, b""), id="an empty file"),
-        pytest.param(lambda office: place(office, FULL[:90]), id="a file that lacks sections"),
+        pytest.param(lambda office: place(office, FULL[:90]), id="a file that ends in a heading"),
         pytest.param(
             lambda office: place(office, FULL.replace(b"None is missing.", b"It is in the")),
             id="a file that stops in the middle",
@@ -102,6 +102,84 @@ def test_a_promised_file_with_all_its_sections_is_the_answer(
     ],
 )
 def test_a_file_that_may_be_something_else_is_not_the_answer(
+    tmp_path: Path, then: Callable[[Office], None]
+) -> None:
+    crashed(tmp_path)
+
+    office, asked = asked_again(tmp_path, then)
+
+    assert (asked, office.out()) == (1, OTHER)
+
+
+SHORT = FULL.replace(b"## Risks/unknowns\nFew.\n", b"")
+"""Whole, and it misses its contract."""
+
+
+def in_quarantine_short(office: Office) -> None:
+    in_quarantine(office)
+    place(office, SHORT, path="out/_failed/x.md")
+
+
+SHORT_FILE = pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param(lambda office: place(office, SHORT), id="at its path"),
+        pytest.param(in_quarantine_short, id="in quarantine, where the next attempt puts it"),
+    ],
+)
+
+
+def next_call(
+    tmp_path: Path, then: Callable[[Office], None], *, output_retries: int = 0
+) -> tuple[Office, ScriptedShim]:
+    office = Office(tmp_path, day=2, output_retries=output_retries)
+    office.attempt, office.number = 2, 9
+    then(office)
+    shim = ScriptedShim(answering(OTHER))
+    office.call(shim, *ASK)
+    return office, shim
+
+
+@SHORT_FILE
+def test_a_whole_file_that_misses_its_contract_is_held(
+    tmp_path: Path, then: Callable[[Office], None]
+) -> None:
+    crashed(tmp_path)
+
+    office, shim = next_call(tmp_path, then)
+
+    assert (shim.orders, office.out()) == ([], SHORT)
+    assert office.last.error is not None
+    assert office.last.error.code == "CONTRACT"
+    assert office.last.unmet_sha256 is not None
+    assert all(not made.is_open for made in office.invocations)
+
+
+@SHORT_FILE
+def test_a_whole_file_that_misses_its_contract_is_the_first_of_the_answers(
+    tmp_path: Path, then: Callable[[Office], None]
+) -> None:
+    crashed(tmp_path)
+
+    office, shim = next_call(tmp_path, then, output_retries=1)
+
+    assert (len(shim.orders), office.out(), office.last.ok) == (1, OTHER, True)
+    intent = office.invocations[-1].intent
+    assert intent is not None
+    assert intent.retry is not None
+    assert intent.retry.number == 1
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param(lambda office: place(office, SHORT, BEFORE), id="a file from before"),
+        pytest.param(
+            lambda office: place(office, f"{NOTICE}\n\n".encode() + SHORT), id="a rehearsed answer"
+        ),
+    ],
+)
+def test_a_short_file_that_may_be_something_else_is_not_held(
     tmp_path: Path, then: Callable[[Office], None]
 ) -> None:
     crashed(tmp_path)

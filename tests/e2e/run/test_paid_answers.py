@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -527,3 +528,15 @@ def test_a_rerun_does_not_replace_what_was_accepted(tmp_path: Path, zygote: Zygo
 
     assert (project.root / ANSWER).read_text() == EDIT
     assert len(project.steps()["01"]["accepted"]) == 1
+
+
+@pytest.mark.parametrize("number", range(76, 120, 3))
+def test_a_kill_around_a_short_answer_never_pays_twice(
+    tmp_path: Path, zygote: Zygote, number: int
+) -> None:
+    """The scripted oracle keeps no session records: only the file speaks for the answer."""
+    project = a_project(tmp_path, zygote, one_step(SHORT))
+    killed = project.run(fault={"notes": str(tmp_path / "notes"), "kill": number})
+    assert killed.code == -signal.SIGKILL
+
+    assert (project.run().code, len(project.oracle.calls)) == (3, 1)

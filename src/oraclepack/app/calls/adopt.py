@@ -161,8 +161,12 @@ def _settle(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocatio
     is_over = process is not None and is_alive(process) is False
     if not is_over or session_of(world, prepared, sessions, earlier) is not None:
         return found
-    data = promised_file(world, prepared, earlier)
-    return found if data is None else Adopted(data, by_file=True)
+    promised = promised_file(world, prepared, earlier)
+    if promised is None:
+        return found
+    if promised.missing:
+        return Adopted(unmet=promised, by_file=True)
+    return Adopted(promised.data, by_file=True)
 
 
 def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocation) -> Adopted:

@@ -13,7 +13,7 @@ from oraclepack.adapters.rundir import BACKUPS
 from oraclepack.app.calls import answer_files
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, missing_in
-from oraclepack.app.calls.unmet import PaidAnswer, looks_cut
+from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
@@ -92,14 +92,15 @@ def _answers(
     return (*found, *(() if told is None else (told,)))
 
 
-def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> bytes | None:
+def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> PaidAnswer | None:
     """The answer of a call that left no session record: the file that it promised.
 
     Nothing but the file speaks for it, so everything about that has to: the call is one of this
     run and its tool was started; the file was written after that, and is none of those that were
-    moved or copied away before; no other call and no other step writes there; and the contract
-    demands sections, which it has to its very end. A clock that was set back in between makes it
-    look older than the call: then nothing is sure, and the question is asked.
+    moved or copied away before; no other call and no other step writes there; the contract
+    demands sections; and the file is whole to its very end. Where it lacks some of the sections it
+    is an answer that misses its contract. A clock that was set back in between makes it look older
+    than the call: then nothing is sure, and the question is asked.
     """
     intent = made.intent
     if intent is None or intent.key is None or intent.process is None or intent.output_path is None:
@@ -109,10 +110,14 @@ def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> byt
     if any(_later(world, intent)) or _writers(world, intent.output_path) - {intent.step}:
         return None
     older = set(_moved_away(world, intent))
-    for data in _written(world, made, fresh=True):
-        is_new = sha256_bytes(data) not in older and is_true(world, prepared, data, None)
-        if is_new and not looks_cut(prepared, data):
-            return data
+    found = (data for data in _written(world, made, fresh=True) if sha256_bytes(data) not in older)
+    whole = [data for data in found if is_an_answer(prepared, data)]
+    for data in whole:
+        if is_true(world, prepared, data, None):
+            return PaidAnswer(data)
+    for data in whole:
+        if missing := missing_in(world, prepared, data):
+            return PaidAnswer(data, missing=missing)
     return None
 
 
