@@ -52,6 +52,22 @@ BASH: Mapping[str, Text] = {
         *("f() { f; f; }\n", "f() { oracle -p x; }\n", "cat <<A\nx\nA\n", "cat <<A <<B\nx\nA\nB\n"),
         *("cat <<A\n A\n", "cat <<A\n`a`\nA\n", 'oracle -p "x" --write-output o/a.md\n', "a=("),
         *("$[a+", "[[ a =~ (", "${a%", 'a|(b;{c`d"e$(f', "env A=1 ", "{ ", "done ", "~~~\n"),
+        *(
+            "&amp;",
+            "a?",
+            "fi@",
+            ")",
+            ") a ",
+            ";a",
+            ";>",
+            "\ncase",
+            "$;",
+            "`;",
+            "function = ",
+            "{ } ",
+            "?done",
+            ") é ",
+        ),
     )
 }
 MARKDOWN: Mapping[str, Text] = {

@@ -38,7 +38,12 @@ def limited() -> None:
     [
         pytest.param("list", pack_text("# 01) x\n" + "a|" * 40_000), "opening signs", id="pipes"),
         pytest.param("list", pack_text("# 01) x\n" + "<<A" * 66_000), "opening", id="heredocs"),
-        pytest.param("list", pack_text("# 01) x\n" + "a;" * 200_000), "words", id="commands"),
+        pytest.param("list", pack_text("# 01) x\n" + "a;" * 200_000), "signs", id="commands"),
+        pytest.param("list", pack_text("# 01) x\n" + "a " * 200_000), "words", id="words"),
+        pytest.param("list", pack_text("# 01) x\n" + "&amp;" * 190_000), "signs", id="entities"),
+        pytest.param("list", pack_text("# 01) x\n" + "a?" * 400_000), "signs", id="patterns"),
+        pytest.param("list", pack_text("# 01) x\n" + "fi@" * 300_000), "signs", id="ends"),
+        pytest.param("list", pack_text("# 01) x\n" + ") " * 400_000), "signs", id="closings"),
         pytest.param("list", "|a|b|\n|-|-|\n" + "|c|d|\n" * 600_000, "too large", id="a table"),
     ],
 )

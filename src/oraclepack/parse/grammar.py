@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from oraclepack.core.errors import InputError
@@ -17,9 +18,19 @@ MOST_OPENERS = 3_000
 Where a stretch cannot be read, the time that the tree takes grows with the square of these. The
 longest step of the field has 130, the largest pack 2,500 in all its steps together.
 """
+MOST_SIGNS = 10_000
+"""Signs and words that can begin an error, in one stretch; the largest pack has 6,000 in all."""
+MOST_ERRORS = 1_000
+"""Errors and their parts in a stretch with many signs; the worst pack of the field has 350.
+
+The tree of a stretch that is no bash at all takes time with the square of its signs, so it is read
+in growing parts until there are too many errors.
+"""
+_SIGNS_PER_PART = 1_000
 MOST_NODES = 60_000
 """Nodes of the trees of one pack; the largest of the field has 5,000."""
 _OPENER = regex(rb"[|<(\[]|\$\{|;;")
+_SIGN = regex(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
 
 
 @cache
@@ -37,13 +48,41 @@ def syntax_tree(source: bytes) -> "Tree":
     What is too intricate to be read in reasonable time is an error.
     """
     if len(source) > MOST_OPENERS and sum(1 for _ in _OPENER.finditer(source)) > MOST_OPENERS:
-        raise InputError(
-            f"more than {MOST_OPENERS} opening signs (| < ( [ ${{) in one stretch of bash",
-            hint="a step is a few commands; attach long texts instead of quoting them",
-        )
+        raise _too_intricate(f"more than {MOST_OPENERS} opening signs (| < ( [ ${{)")
+    if len(source) > _SIGNS_PER_PART:
+        _check_errors(source)
     tree = _parse(source)
     check_nodes(tree.root_node.descendant_count)
     return tree
+
+
+def _check_errors(source: bytes) -> None:
+    ends = [sign.start() for sign in islice(_SIGN.finditer(source), MOST_SIGNS + 1)]
+    if len(ends) > MOST_SIGNS:
+        raise _too_intricate(f"more than {MOST_SIGNS} signs (| < > ( ) & ; ? and others)")
+    for end in ends[_SIGNS_PER_PART::_SIGNS_PER_PART]:
+        if _errors(_parser().parse(source[:end]).root_node) > MOST_ERRORS:
+            raise _too_intricate(f"more than {MOST_ERRORS} syntax errors")
+
+
+def _errors(root: "Node") -> int:
+    """How many errors are below a node, and how many parts they have."""
+    count = 0
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        if one.is_error or one.is_missing:
+            count += 1 + one.child_count
+        if one.has_error:
+            waiting.extend(one.children)
+    return count
+
+
+def _too_intricate(what: str) -> InputError:
+    return InputError(
+        f"{what} in one stretch of bash",
+        hint="a step is a few commands; attach long texts instead of quoting them",
+    )
 
 
 @lru_cache(maxsize=4)
