@@ -19,6 +19,8 @@ from tests import events as e
         *[(name, True) for name in ("NPM_CONFIG__AUTH", "BASIC_AUTH", "REGISTRY_CREDS")],
         *[(name, True) for name in ("AWS_ACCESS_KEY_ID", "DATABASE_URL", "STAGING_DATABASE_URL")],
         *[(name, True) for name in ("OPENAI_API_KEY_2", "GH_TOKEN1", "DB_PASS_03")],
+        *[(name, True) for name in ("TOKEN", "SECRET", "PAT", "AUTH", "GH_AUTHORIZATION")],
+        *[(name, True) for name in ("BYPASSWORD", "COMPASSWD")],
         *[(name, False) for name in ("GIT_AUTHOR_NAME", "SSH_AUTH_SOCK", "SSH_ASKPASS")],
         *[(name, False) for name in ("CACHE_BYPASS", "COMPASS_HOME", "CREDIT_LIMIT", "PATTERN")],
         *[(name, False) for name in ("PATH", "HOME", "PYTHONPATH")],

@@ -16,9 +16,9 @@ NAMES_VARIABLE = "ORACLEPACK_SECRET_NAMES"
 """More names and patterns of names, with commas: the setting `secret_names`."""
 _ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PAT")
 _INSIDE = ("PASS", "APIKEY", "_AUTH", "CRED", "_ACCESS_KEY", "DATABASE_URL")
-_HARMLESS = (
-    *("BYPASS", "COMPASS", "PASSTHROUGH", "PASSENGER", "PASSED", "PASSIVE", "PASSES"),
-    *("_AUTHOR", "CREDIT", "ASKPASS", "_AUTH_SOCK", "_AUTH_TYPE", "_AUTH_METHOD", "_AUTH_MODE"),
+_HARMLESS = regex(
+    "(?:BY|COM)PASS(?!WORD|WD)|PASS(?:THROUGH|ENGER|ED|IVE|ES)|_AUTHORS?(?![A-Z])|CREDIT|ASKPASS"
+    "|_AUTH_(?:SOCK|TYPE|METHOD|MODE)"
 )
 """Words that only look as if they named one: their part of a name does not count."""
 _NUMBER = regex(r"_?\d+\Z")
@@ -60,8 +60,8 @@ def is_secret_name(name: str, more: Iterable[str] = ()) -> bool:
         return False
     if any(fnmatchcase(name.upper(), pattern.upper()) for pattern in more):
         return True
-    for word in _HARMLESS:
-        upper = upper.replace(word, "")
+    # `TOKEN` alone is as secret as `MY_TOKEN`.
+    upper = _HARMLESS.sub("", f"_{upper}")
     return upper.endswith(_ENDINGS) or any(word in upper for word in _INSIDE)
 
 
