@@ -186,6 +186,7 @@ def test_trouble_of_no_step_has_its_own_case(
     ("text", "kept"),
     [
         pytest.param("\x1b[31mred\x00", "�[31mred�", id="control characters"),
+        pytest.param("\x9b31m \u202erev", "\ufffd31m \ufffdrev", id="C1 and direction characters"),
         pytest.param("a\udcffb", "a�b", id="a byte that is no text"),
         pytest.param("]]> & <x>", "]]> & <x>", id="markup"),
         pytest.param("日本 😀", "日本 😀", id="letters"),

@@ -11,6 +11,7 @@ from io import BytesIO
 import msgspec
 
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus
+from oraclepack.core.readable import visible
 from oraclepack.core.run_report import RunTold, StepTold
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Failed
@@ -142,9 +143,12 @@ def _line(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the characters that XML cannot hold."""
-    return "".join(sign if _is_allowed(ord(sign)) else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """Without the characters that XML cannot hold, or that would steer who shows the file."""
+    return "".join(sign if _is_allowed(sign) else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
-def _is_allowed(code: int) -> bool:
-    return code in _SPACES or any(low <= code <= high for low, high in _LETTERS)
+def _is_allowed(sign: str) -> bool:
+    code = ord(sign)
+    if code in _SPACES:
+        return True
+    return visible(sign) == sign and any(low <= code <= high for low, high in _LETTERS)
