@@ -39,6 +39,7 @@ BAD = [
     pytest.param(pack_text("$(" * (FIVE_MB // 2)).encode(), "too large", id="5 MB of bash"),
     pytest.param(b"x" * FULL, "OP101", id="a full size of a letter"),
     pytest.param(b"\n" * FIVE_MB, "too large", id="5 MB of empty lines"),
+    pytest.param(b"a\r" * (FULL // 2), "lines are too many for a pack", id="old Mac line ends"),
     pytest.param(b"\n" * FULL, "lines are too many for a pack", id="a full size of empty lines"),
     pytest.param(b"`" * FULL, "OP101", id="a full size of backticks"),
     pytest.param(b"> " * (FULL // 2), "OP101", id="a full size of quotation marks"),

@@ -67,7 +67,7 @@ def read_pack_text(path: Path) -> str:
             f"{path}: more than {LARGEST} bytes are too large for a pack",
             hint="attach large files instead of quoting them",
         )
-    if content.count(b"\n") > MOST_LINES:
+    if content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n") > MOST_LINES:
         raise InputError(
             f"{path}: more than {MOST_LINES} lines are too many for a pack",
             hint="is it a pack at all? split it, or attach long files instead of quoting them",
