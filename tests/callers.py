@@ -13,7 +13,7 @@ from oraclepack.adapters.reception import Answer
 from oraclepack.adapters.surroundings import private_directory
 from oraclepack.core.attempt import Outcome, Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.core.result import Process
+from oraclepack.core.process_record import Process
 from tests.bashes import QUICK, Bench
 from tests.scripted import Scripted, scripted_tool
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oraclepack.core.attempt import Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
-from oraclepack.core.result import Process
+from oraclepack.core.process_record import Process
 from tests.callers import stage
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from oraclepack.adapters import files, relocate
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.lock import Holder, RunLock, acquire
-from oraclepack.adapters.rundir import RunDir, write_manifests
+from oraclepack.adapters.manifest_files import write_manifests
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.result import Status

@@ -11,7 +11,7 @@ import pytest
 from oraclepack.adapters import tool_process
 from oraclepack.core.attempt import StopLevel
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
-from oraclepack.core.result import Process
+from oraclepack.core.process_record import Process
 from tests.callers import Stage, stage
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.journal import JournalFile
-from oraclepack.adapters.rundir import RunDir, log_names, run_ids, summaries, write_manifests
+from oraclepack.adapters.manifest_files import write_manifests
+from oraclepack.adapters.rundir import RunDir, log_names, run_ids, summaries
 from oraclepack.core import journal as j
 from oraclepack.core.runid import RunSummary, choose_run
 from oraclepack.core.runstate import fold

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-import oraclepack.cli.commands.schema as schema_command
+from oraclepack.cli.commands import schema as schema_command
 from oraclepack.cli.main import TerminatedError, run
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure

@@ -12,8 +12,9 @@ from oraclepack.cli.pulse import Activity
 from oraclepack.core import journal as j
 from oraclepack.core.limit import Limit
 from oraclepack.core.plan import Decision
-from oraclepack.core.result import Cache, Status, Usage
+from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState, fold
+from oraclepack.core.usage import Usage
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from oraclepack.adapters import journal, lock
-from oraclepack.adapters.rundir import RunDir, write_manifests
+from oraclepack.adapters.manifest_files import write_manifests
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.schemas import schema_of

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from oraclepack.adapters import lock
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
-from oraclepack.core.result import Status, StepError
+from oraclepack.core.result import Status
 from oraclepack.core.schemas import schema_of
+from oraclepack.core.step_error import StepError
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import at, created, finished, session, started

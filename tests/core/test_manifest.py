@@ -20,10 +20,11 @@ from oraclepack.core.manifest import (
     steps_manifest,
 )
 from oraclepack.core.pack import Pack
-from oraclepack.core.result import Cache, Status, Usage
+from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.source import Span
 from oraclepack.core.step import Attribute, Header, PromptMeta, Step, StepId
+from oraclepack.core.usage import Usage
 from tests import events as e
 
 PLACE = Span.at(1)

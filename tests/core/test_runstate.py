@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Unknown
-from oraclepack.core.result import Process, RollbackStatus, Status, StepError, Usage
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import EMPTY, apply, fold
+from oraclepack.core.step_error import StepError
+from oraclepack.core.usage import Usage
 from tests import events as e
 
 THREE = ("01", "02", "03")

@@ -3,9 +3,10 @@
 import pytest
 
 from oraclepack.app.actionize.asked import question_of
-from oraclepack.core.listing import listing, title_of
+from oraclepack.core.listing import listing
 from oraclepack.core.manifest import steps_manifest
 from oraclepack.core.pack import Pack
+from oraclepack.core.questions import title_of
 from oraclepack.core.runstate import RunState
 from tests.packs import a_pack
 

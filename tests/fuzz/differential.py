@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.adapters.syntax import complete
+from oraclepack.adapters.bash_reader import complete
 from oraclepack.core.call import ToolCall
 from oraclepack.core.pack import Pack
 from oraclepack.core.script import Place, Word

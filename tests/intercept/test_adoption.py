@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.core.oracle_session import SessionRecord, read_record
-from oraclepack.core.result import Usage
+from oraclepack.core.usage import Usage
 from oraclepack.intercept.adoption import (
     Adoption,
     Lives,

@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.result import Usage
+from oraclepack.core.usage import Usage
 from oraclepack.intercept.classify import FailureClass
 from oraclepack.intercept.truth import Proof, judge
 

@@ -7,7 +7,17 @@ from typing import get_args
 import msgspec
 import pytest
 
-from oraclepack.core import journal, legacy, manifest, result, step_entries
+from oraclepack.core import (
+    journal,
+    legacy,
+    manifest,
+    output_verdict,
+    process_record,
+    result,
+    step_entries,
+    step_error,
+    usage,
+)
 from oraclepack.core.cache_entry import CacheEntry
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
@@ -15,12 +25,12 @@ EVENTS = {event.__struct_config__.tag: event for event in get_args(journal.Known
 COMMON = {"seq", "at"}
 
 PARTS = {
-    "an error": result.StepError,
-    "a verification": result.Verification,
-    "a failure": result.OutputFailure,
-    "a doubt": result.OutputDoubt,
-    "usage": result.Usage,
-    "a process": result.Process,
+    "an error": step_error.StepError,
+    "a verification": output_verdict.Verification,
+    "a failure": output_verdict.OutputFailure,
+    "a doubt": output_verdict.OutputDoubt,
+    "usage": usage.Usage,
+    "a process": process_record.Process,
     "a move": result.Move,
 }
 

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.shellcheck import Shellcheck
-from oraclepack.adapters.syntax import check_syntax, complete
+from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.call import AttachmentKind
 from oraclepack.core.explained import ExampleKind, RuleDoc
 from oraclepack.core.facts import Facts, PathFact, PathKind

@@ -15,6 +15,7 @@ from datetime import datetime
 import msgspec
 
 from oraclepack.adapters import disk, orphans, processes, shell
+from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.exit_fd import exit_fd
 from oraclepack.adapters.nameless import Nameless
 from oraclepack.adapters.programs import find_bash
@@ -22,7 +23,6 @@ from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
 from oraclepack.core.exit_codes import SIGNALLED
-from oraclepack.core.ports import Clock
 
 _KILL_PATIENCE = 10.0
 """A killed shell is gone at once, unless the kernel is stuck in a dead file system."""

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.shellcheck import Shellcheck
-from oraclepack.adapters.syntax import check_syntax, complete, start_reading
+from oraclepack.adapters.syntax import check_syntax, start_reading
 from oraclepack.core.facts import CheckStatus, Facts
 from oraclepack.core.pack import Fence, Pack
 

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from typing import Protocol
 
 
 class SystemClock:
@@ -12,3 +13,11 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+class Clock(Protocol):
+    """Time: a steady clock for durations, UTC for records."""
+
+    def monotonic_ns(self) -> int: ...
+
+    def now(self) -> datetime: ...

@@ -9,7 +9,7 @@ NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
 
 
-def variables() -> dict[str, str]:
+def own_variables() -> dict[str, str]:
     """Our own variables, and the two foreign ones that concern the screen."""
     wanted = (NO_COLOR, "TERM")
     return {k: v for k, v in os.environ.items() if k.startswith(PREFIX) or k in wanted}

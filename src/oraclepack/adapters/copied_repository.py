@@ -67,7 +67,7 @@ def find(root: Path, environment: Mapping[str, str]) -> Repository | None:
     return Repository(top, folder, shared)
 
 
-def listed(found: Repository, environment: Mapping[str, str]) -> Iterator[str]:
+def repository_files(found: Repository, environment: Mapping[str, str]) -> Iterator[str]:
     """Tracked files and untracked ones that are not ignored, relative to the top.
 
     Files of repositories within the repository are listed by those themselves.

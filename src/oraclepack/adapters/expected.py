@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import msgspec
 
 from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import MARKER_VARIABLE, Attempt, StopLevel
+from oraclepack.adapters.surroundings import MARKER_VARIABLE
+from oraclepack.core.attempt import Attempt, StopLevel
 
 
 class Expected(msgspec.Struct):

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.head import odd_file
-from oraclepack.core.setting import TRUST_KEY_VARIABLE
+from oraclepack.adapters.surroundings import TRUST_KEY_VARIABLE
 
 TIMEOUT = 20.0
 """Seconds. A huge tree on a cold disk takes a few; a dead network drive takes forever."""

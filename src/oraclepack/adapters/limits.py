@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Self
 
 from oraclepack.adapters import files
+from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.lock import hold, turn
 from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.core.limit import Limit, recent, until_next
-from oraclepack.core.ports import Clock
 
 _LOOK_AGAIN = 0.05
 """Seconds; only one waiter per provider and process looks at the disk."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from oraclepack.adapters import files, processes
 from oraclepack.core.oracle_session import SessionRecord, read_record
-from oraclepack.core.result import Process
+from oraclepack.core.process_record import Process
 
 _META, _LOG = "meta.json", "output.log"
 _LONGEST_LOG = 16_000_000

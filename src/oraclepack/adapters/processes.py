@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.core.attempt import MARKER_VARIABLE
+from oraclepack.adapters.surroundings import MARKER_VARIABLE
 
 _PROC = Path("/proc")
 

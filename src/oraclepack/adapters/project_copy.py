@@ -95,7 +95,7 @@ def plan_copy(
     found = repository.find(home, environment)
     top = found.top if found else home
     below = relpath(home, top)
-    listed = set(repository.listed(found, environment)) if found else set(_walk(top, "."))
+    listed = set(repository.repository_files(found, environment)) if found else set(_walk(top, "."))
     if below != "." and not any(path.startswith(f"{below}/") for path in listed):
         listed.update(_walk(top, below))  # the project itself is ignored by the repository
     named = {path for path in (_inside(below, path) for path in also) if _may_be_named(path)}

@@ -9,15 +9,12 @@ import msgspec
 from oraclepack.adapters import files, lock
 from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.ownership import linked, tracked
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError
 from oraclepack.core.foreign import Foreign, Kind
 from oraclepack.core.journal_line import Link, Reading
 from oraclepack.core.outpath import REHEARSALS, RUNS
-from oraclepack.core.pack import Pack
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 
 BACKUPS = "backups"
 """In a run directory."""
@@ -168,62 +165,6 @@ def log_names(name: str, attempt: int) -> tuple[str, str]:
     """The logs of an attempt at a step (or `prelude`), relative to the run directory."""
     called = attempt_name(name, attempt)
     return f"logs/{called}.stdout.log", f"logs/{called}.stderr.log"
-
-
-def write_manifests(
-    run: RunDir,
-    pack: Pack | None,
-    state: RunState,
-    *,
-    legacy: bool,
-    durable: bool = True,
-    redactor: Redactor = NOTHING_SECRET,
-) -> None:
-    """Bring the files that are folds over the journal up to date.
-
-    While a run goes on they need not be `durable`: after a power cut the journal
-    still knows everything, and the next command writes them again.
-    """
-    wanted = tuple(_manifests(run, pack, state, redactor, legacy=legacy))
-    if durable:
-        files.write_together(wanted)
-        return
-    for path, content, mode in wanted:
-        files.write_atomic(path, content, mode=mode, durable=False)
-
-
-def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool) -> None:
-    """The same for a command that began nothing: what is as it should be is left alone."""
-    wanted = _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy)
-    files.write_together(
-        [one for one in wanted if one[0].is_symlink() or files.read(one[0]) != one[1]]
-    )
-
-
-def _manifests(
-    run: RunDir, pack: Pack | None, state: RunState, redactor: Redactor, *, legacy: bool
-) -> Iterator[tuple[Path, bytes, int]]:
-    """Each file with its content and its mode, which the umask does not change."""
-    # Only now: steps start sooner without them.
-    from oraclepack.adapters.legacy_files import may_replace, names_for  # noqa: PLC0415
-    from oraclepack.core.legacy import legacy_report, legacy_state  # noqa: PLC0415
-    from oraclepack.core.manifest import run_manifest, steps_manifest  # noqa: PLC0415
-
-    steps = redactor.clean_record(steps_manifest(pack, state))
-    about_run = run_manifest(state)
-    if about_run is not None:
-        content = canonical_file(redactor.clean_record(about_run))
-        yield run.path / "run.json", content, files.PRIVATE_FILE
-    yield run.path / "steps.json", canonical_file(steps), files.PRIVATE_FILE
-    if legacy and state.created is not None:
-        made = (
-            (legacy_state(steps, state, run.relative), files.PRIVATE_FILE),
-            (legacy_report(steps, state, run.relative), files.PUBLIC_FILE),
-        )
-        names = names_for(run.root, state.created.pack_path)
-        for name, (record, mode) in zip(names, made, strict=True):
-            if may_replace(run.root, name):
-                yield run.root / name, canonical_file(record), mode
 
 
 def _listed(folder: Path) -> list[str]:

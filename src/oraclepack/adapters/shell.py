@@ -17,7 +17,8 @@ import msgspec
 
 from oraclepack.adapters.nameless import Nameless, make_nameless
 from oraclepack.adapters.profile import SOURCE_BASH_ENV, SOURCE_PROFILE, keeps_bash_env
-from oraclepack.core.attempt import MARKER_VARIABLE, Attempt
+from oraclepack.adapters.surroundings import MARKER_VARIABLE
+from oraclepack.core.attempt import Attempt
 
 LONGEST_ARGUMENT = 120_000
 """Linux takes 131,071 bytes in one argument; longer bodies take the other way."""

@@ -17,7 +17,7 @@ from oraclepack.adapters.tool_process import Ended, Launch, run_process
 from oraclepack.core.attempt import Grace, StopLevel
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.result import Process
+from oraclepack.core.process_record import Process
 
 _NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, int(ExitCode.INTERRUPTED)
 

@@ -10,9 +10,9 @@ from shlex import quote
 from oraclepack import shims
 from oraclepack.adapters import disk
 from oraclepack.adapters.files import cannot
-from oraclepack.core.call import ORACLE, SPELLINGS
+from oraclepack.adapters.surroundings import TRUST_KEY_VARIABLE
 from oraclepack.core.errors import WorldError
-from oraclepack.core.setting import TRUST_KEY_VARIABLE
+from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.core.wrappers import PACKAGE_RUNNERS
 
 NAMES = (*SPELLINGS, "npx")

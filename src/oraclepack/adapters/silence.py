@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from oraclepack.core.ports import Clock
+from oraclepack.adapters.clock import Clock
 
 
 class Silence:

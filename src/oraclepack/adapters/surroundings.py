@@ -7,7 +7,6 @@ from pathlib import Path
 
 from oraclepack.core.errors import WorldError
 from oraclepack.core.regex import regex
-from oraclepack.core.setting import TRUST_KEY_VARIABLE
 
 _PRIVATE = regex(r"op-[0-9a-f]{12}")
 _LONGEST = 75
@@ -98,3 +97,11 @@ def _remove(path: Path) -> None:
 
         with suppress(OSError):
             remove_tree(path)
+
+
+MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
+"""The environment variable that marks every process of an attempt with the attempt's token."""
+
+
+TRUST_KEY_VARIABLE = "ORACLEPACK_TRUST_KEY"
+"""Holds a key that several machines share; read from the environment alone, never from a file."""

@@ -1,45 +1,20 @@
 """Bash's own verdict on a text: `bash -n` reads it and runs nothing."""
 
-import functools
-import re
 from collections.abc import Iterator
 
-import msgspec
-
+from oraclepack.adapters.bash_reader import PATIENCE, complaints, read_text, start_bash
 from oraclepack.adapters.checker import Checker, Said
 from oraclepack.adapters.programs import find_program
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence, Pack
-from oraclepack.core.regex import regex
 
 NAME = "bash -n"
-PATIENCE = 10.0
-_COMPLAINT = regex(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
-_HEREDOC = regex(
-    r"warning: here-document at line (?P<line>\d+)"
-    r" delimited by end-of-file \(wanted `(?P<word>.*)'\)"
-)
-_UNENDED = "syntax error: unexpected end of file"
-
-
-class _Complaint(msgspec.Struct, frozen=True):
-    line: int
-    """Counted from 1 in the text that was read."""
-    message: str
-
-
-def complete(text: str) -> bool:
-    """Whether bash reads a text as a whole number of complete commands. False without bash."""
-    # Extended patterns may have been switched on by lines before this stretch.
-    said = _read(text, extended=True)
-    # Of a `[[` that never ends and of such a heredoc bash only speaks: it exits with 0.
-    return said is not None and said.exit_code == 0 and not any(_complaints(said.err))
 
 
 def start_reading(block: Fence) -> Checker | None:
     """Bash at work on a whole block, so that others can work beside it. None without bash."""
     bash = find_program("bash")
-    return None if bash is None else _reader(bash, block.content, extended=_is_extended(block))
+    return None if bash is None else start_bash(bash, block.content, extended=_is_extended(block))
 
 
 def check_syntax(pack: Pack, started: Checker | None = None) -> Check:
@@ -53,7 +28,7 @@ def check_syntax(pack: Pack, started: Checker | None = None) -> Check:
     if started is not None:
         said: Said | None = started.finish(PATIENCE)
     else:
-        said = _read(pack.block.content, extended=extended)
+        said = read_text(pack.block.content, extended=extended)
     if said is None:
         return skipped(NAME, "bash is not on PATH")
     if said.exit_code is None:
@@ -73,47 +48,16 @@ def _by_part(pack: Pack, *, extended: bool) -> Iterator[Diagnostic]:
     parts = [(pack.prelude.code, pack.prelude.span.line)] if pack.prelude else []
     parts.extend((step.code, step.span.line + 1) for step in pack.steps)
     for code, first in parts:
-        said = _read(code, extended=extended) if code.strip() else None
+        said = read_text(code, extended=extended) if code.strip() else None
         if said is not None:
             yield from _diagnostics(said, first, code)
 
 
 def _diagnostics(said: Said, first: int, text: str) -> Iterator[Diagnostic]:
     last = max(text.rstrip().count("\n") + 1, 1)
-    for complaint in _complaints(said.err):
+    for complaint in complaints(said.err):
         line = min(max(complaint.line, 1), last)
         yield Diagnostic(first + line - 1, 1, complaint.message)
-
-
-def _complaints(words: str) -> Iterator[_Complaint]:
-    # Nearly always bash has nothing to say.
-    for match in _COMPLAINT.finditer(words) if words else ():
-        line, message = int(match["line"]), match["said"]
-        heredoc = _HEREDOC.match(message)
-        if heredoc is not None:
-            text = f"the here-document never ends: no line says {heredoc['word']}"
-            yield _Complaint(int(heredoc["line"]), text)
-        elif message.startswith(_UNENDED):
-            yield _Complaint(line, f"{message}: something opened above is not closed")
-        # Bash repeats the offending line in `…'; that is no second complaint.
-        elif not (message.startswith("`") and message.endswith("'")):
-            yield _Complaint(line, message)
-
-
-def _read(text: str, *, extended: bool) -> Said | None:
-    bash = find_program("bash")
-    return None if bash is None else _asked(bash, text, extended=extended)
-
-
-@functools.lru_cache(maxsize=128)
-def _asked(bash: str, text: str, *, extended: bool) -> Said:
-    return _reader(bash, text, extended=extended).finish(PATIENCE)
-
-
-def _reader(bash: str, text: str, *, extended: bool) -> Checker:
-    # As a named file, since bash leaves out line numbers for a script it reads from stdin.
-    options = ("-O", "extglob") if extended else ()
-    return Checker([bash, *options, "-n", "/dev/stdin"], text)
 
 
 def _is_extended(block: Fence) -> bool:

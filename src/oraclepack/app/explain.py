@@ -3,10 +3,9 @@
 from oraclepack.core.errors import UsageError
 from oraclepack.core.explained import RuleDoc
 from oraclepack.core.nearest import did_you_mean
-from oraclepack.lint.doc import doc_of, doc_text
+from oraclepack.lint.doc import RuleText, doc_of, doc_text
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.suppress import by_word
-from oraclepack.report.sarif import RuleText
 
 
 def explained(word: str | None) -> tuple[RuleDoc, ...]:

@@ -10,9 +10,9 @@ from oraclepack.app.step_summary import VARIABLE, tell_github
 from oraclepack.app.validate import Checked
 from oraclepack.core.errors import OraclePackError, UsageError
 from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.listing import title_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import PipelineTold
+from oraclepack.core.questions import title_of
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.source import Span
 from oraclepack.core.step import PRELUDE

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oraclepack.adapters import files, lock, rundir, surroundings
 from oraclepack.adapters.cache import GOOD, AnswerCache
+from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.run_removal import finish_removals, remove_run, size_of, strange_names
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.quarantine import find as find_quarantined
@@ -16,7 +17,6 @@ from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.outpath import CACHE, RUNS
-from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_pruning import (
     RunFacts,

@@ -15,7 +15,7 @@ from oraclepack.parse.steps import Complete
 
 def _complete(text: str) -> bool:
     # Hardly a pack needs this, and it takes as long to load as the rest of reading.
-    from oraclepack.adapters.syntax import complete  # noqa: PLC0415
+    from oraclepack.adapters.bash_reader import complete  # noqa: PLC0415
 
     return complete(text)
 

@@ -8,7 +8,8 @@ import msgspec
 from oraclepack.adapters import files, journal, lock, rundir, surroundings
 from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.legacy_files import names_for
-from oraclepack.adapters.rundir import RunDir, write_manifests
+from oraclepack.adapters.manifest_files import write_manifests
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import look_at, named_run, pack_of
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.errors import InputError

@@ -21,7 +21,7 @@ def load_settings(
     flags: Mapping[str, Given], pack_path: str | None = None, *, reads_config: bool = True
 ) -> Settings:
     """The settings of one command: flags, variables and, as a rule, the config files."""
-    variables = config.variables()
+    variables = config.own_variables()
     given, warnings = from_variables(variables)
     if variables.get(config.NO_COLOR) and COLOR.name not in given:
         given[COLOR.name] = Given("never", config.NO_COLOR)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from oraclepack.adapters import step_summary, surroundings
-from oraclepack.core.listing import title_of
 from oraclepack.core.pack import Pack
+from oraclepack.core.questions import title_of
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.secrets import Redactor
 

@@ -3,11 +3,11 @@
 import difflib
 from pathlib import Path
 
+from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import facts_for
 from oraclepack.adapters.files import sweep, write_atomic
 from oraclepack.adapters.packs import read_pack_text
 from oraclepack.adapters.project import project_root, refuse_to_write_out
-from oraclepack.adapters.syntax import complete
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Proof, Upgraded

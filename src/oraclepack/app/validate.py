@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_root, refuse_to_write_out
-from oraclepack.adapters.syntax import complete
 from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, has_errors

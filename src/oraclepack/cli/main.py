@@ -40,7 +40,7 @@ def run(args: Sequence[str]) -> int:
     """Answer one command line: print the reply, return the exit code."""
     clock = SystemClock()
     started = clock.monotonic_ns()
-    request = Request(argv=tuple(args), wants_json=asks_for_json(args, config.variables()))
+    request = Request(argv=tuple(args), wants_json=asks_for_json(args, config.own_variables()))
     try:
         reply = _completed(_invoke(args, request), request)
         printed = _printed(reply, request, clock.monotonic_ns() - started)
@@ -188,7 +188,7 @@ def _colored(request: Request) -> bool:
     if request.color != "auto":
         return request.color == "always"
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    variables = config.variables()
+    variables = config.own_variables()
     return on_terminal and not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
 
 

@@ -6,10 +6,10 @@ from itertools import starmap
 
 import msgspec
 
+from oraclepack.adapters.clock import Clock
 from oraclepack.cli.amounts import clock as clock_of
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.ports import Clock
 from oraclepack.core.result import WAITS, Waiting
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import PRELUDE

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from oraclepack.core.call import FlagFault
 from oraclepack.core.flag_tables import FlagSpec, Role
+from oraclepack.core.tool_names import FlagFault
 
 
 class Begun(msgspec.Struct, frozen=True):

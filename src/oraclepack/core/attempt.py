@@ -7,9 +7,6 @@ from typing import Protocol
 
 import msgspec
 
-MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
-"""The environment variable that marks every process of an attempt with the attempt's token."""
-
 
 class Grace(msgspec.Struct, frozen=True):
     """How long a process may take to obey each signal, in seconds, before the next one follows."""

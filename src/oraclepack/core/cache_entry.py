@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from oraclepack.core.digest import canonical_line, keyed_digest
 from oraclepack.core.foreign import Foreign
 from oraclepack.core.invocation_key import PartChange, differences
-from oraclepack.core.result import Usage
+from oraclepack.core.usage import Usage
 
 SCHEMA_VERSION = 2
 """Entries of version 1, of oraclepack 0.1.0, are not signed."""

@@ -6,11 +6,7 @@ import msgspec
 
 from oraclepack.core.script import Expansion, Heredoc, Place, Redirect, Word
 from oraclepack.core.source import Span
-
-ORACLE = "oracle"
-TOOLS = (ORACLE, "codex", "gemini", "task-master")
-SPELLINGS = {tool: tool for tool in TOOLS} | {"tm": "task-master"}
-"""How a tool may be called on the command line, and the name we know it by."""
+from oraclepack.core.tool_names import FlagFault
 
 
 class Flag(msgspec.Struct, frozen=True):
@@ -22,14 +18,6 @@ class Flag(msgspec.Struct, frozen=True):
     span: Span
     role: str | None = None
     """What its value names, if it matters to us (`flag_tables.Role`): prompt, output, …"""
-
-
-class FlagFault(StrEnum):
-    """What the tool's own parser would refuse."""
-
-    UNKNOWN = "unknown"
-    NO_VALUE = "no value"
-    BAD_CHOICE = "bad choice"
 
 
 class FlagProblem(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from oraclepack.core.call import TOOLS
 from oraclepack.core.shipped import shipped
+from oraclepack.core.tool_names import TOOLS
 
 
 class Effect(StrEnum):

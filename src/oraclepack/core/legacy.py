@@ -12,9 +12,11 @@ import msgspec
 from oraclepack.core.digest import sha256_text
 from oraclepack.core.errors import InputError
 from oraclepack.core.manifest import StepEntry, StepsManifest
+from oraclepack.core.output_verdict import Verification
 from oraclepack.core.regex import regex
-from oraclepack.core.result import Status, StepError, Verification
+from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
+from oraclepack.core.step_error import StepError
 
 SCHEMA_VERSION = 1
 

@@ -1,18 +1,13 @@
 """What `list` tells about the steps of a pack."""
 
-import re
 from collections.abc import Mapping
 
 import msgspec
 
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.pack import Pack
-from oraclepack.core.questions import questions_of
-from oraclepack.core.regex import regex
-from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
-
-_QUESTION = regex(r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE)
-_LONGEST_TITLE = 100
+from oraclepack.core.questions import questions_of, title_of
+from oraclepack.core.step import HEADER_FIELDS, Step
 
 
 class ListedOutput(msgspec.Struct, frozen=True):
@@ -69,21 +64,6 @@ def listing(
     words = statuses or {}
     steps = tuple(_listed(step, words.get(step.id)) for step in pack.steps)
     return Listing(pack.path, pack.pack_hash, pack.out_dir, steps, run_id)
-
-
-def title_of(step: Step) -> str:
-    """The header's words, else the question itself without its metadata, cut to one line."""
-    if step.title:
-        return step.title
-    for call in step.calls:
-        text = META_BLOCK.sub("", call.prompt.text) if call.prompt else ""
-        # A block that is never closed goes on to the end.
-        text = text.partition(META_OPENS)[0]
-        match = _QUESTION.search(text)
-        found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
-        if found.strip():
-            return found.strip()[:_LONGEST_TITLE]
-    return ""
 
 
 def _listed(step: Step, status: str | None) -> ListedStep:

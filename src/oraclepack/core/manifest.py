@@ -7,8 +7,9 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_value
+from oraclepack.core.output_verdict import Verification
 from oraclepack.core.pack import Pack
-from oraclepack.core.result import PASSING, RollbackStatus, Status, StepError, Usage, Verification
+from oraclepack.core.result import PASSING, RollbackStatus, Status
 from oraclepack.core.runstate import RunState, Session
 from oraclepack.core.step import PRELUDE, Step
 from oraclepack.core.step_entries import (
@@ -21,7 +22,9 @@ from oraclepack.core.step_entries import (
     invocation_entry,
     output_entry,
 )
+from oraclepack.core.step_error import StepError
 from oraclepack.core.stepstate import StepState
+from oraclepack.core.usage import Usage
 
 SCHEMA_VERSION = 1
 

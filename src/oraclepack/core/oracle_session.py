@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.result import Usage
+from oraclepack.core.usage import Usage
 
 
 class _Options(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,19 +1,10 @@
 """What pure code may ask of the world, without knowing who answers."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Protocol
 
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.runstate import RunState
-
-
-class Clock(Protocol):
-    """Time: a steady clock for durations, UTC for records."""
-
-    def monotonic_ns(self) -> int: ...
-
-    def now(self) -> datetime: ...
 
 
 class Journal(Protocol):

@@ -6,9 +6,9 @@ a program, a key or a file, attaches anything, skips a question, or lets oracle 
 
 import shlex
 
-from oraclepack.core.call import ORACLE
 from oraclepack.core.flag_tables import table_of
 from oraclepack.core.flags import parse_argv
+from oraclepack.core.tool_names import ORACLE
 
 
 def refused_flag(text: str, *, per_step: bool) -> str | None:

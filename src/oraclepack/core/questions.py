@@ -1,16 +1,18 @@
 """How many questions a pack asks."""
 
 import functools
+import re
 
 import msgspec
 
-from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.call import ToolCall
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.flag_tables import Effect, Role, table_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Word
-from oraclepack.core.step import Step
+from oraclepack.core.step import META_BLOCK, META_OPENS, Step
+from oraclepack.core.tool_names import ORACLE
 
 _ARGUMENT = regex(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""
@@ -89,3 +91,24 @@ def _without_section(path: str) -> str:
         return path
     at = path.lower().rindex(f"-{section}")
     return path[:at] + path[at + 1 + len(section) :]
+
+
+_QUESTION = regex(r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE)
+
+
+_LONGEST_TITLE = 100
+
+
+def title_of(step: Step) -> str:
+    """The header's words, else the question itself without its metadata, cut to one line."""
+    if step.title:
+        return step.title
+    for call in step.calls:
+        text = META_BLOCK.sub("", call.prompt.text) if call.prompt else ""
+        # A block that is never closed goes on to the end.
+        text = text.partition(META_OPENS)[0]
+        match = _QUESTION.search(text)
+        found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
+        if found.strip():
+            return found.strip()[:_LONGEST_TITLE]
+    return ""

@@ -1,11 +1,8 @@
 """What is known of a step's result: its status, its fault, its check, what it cost."""
 
 from enum import StrEnum
-from typing import TypeVar
 
 import msgspec
-
-Number = TypeVar("Number", int, float)
 
 
 class Wait(StrEnum):
@@ -96,88 +93,8 @@ DETACHED = "DETACHED"
 """The code of a call whose tool ended and left its question to a worker, which goes on."""
 
 
-class StepError(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a step, a call or the prelude failed."""
-
-    code: str
-    message: str
-    transient: bool = False
-    retry_after: float | msgspec.UnsetType = msgspec.UNSET
-    """Seconds after which the provider asks to be tried again; left out where it does not say."""
-
-    @property
-    def known_wait(self) -> float | None:
-        return None if self.retry_after is msgspec.UNSET else self.retry_after
-
-
-class OutputFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """An output that does not meet its contract, and in what."""
-
-    path: str
-    contract: str
-    missing_sections: tuple[str, ...] = ()
-    io_error: str | None = None
-    reason: str | None = None
-    """`unreadable`, `sections`, or `rehearsal`; null in the records of older versions."""
-
-
-class OutputDoubt(msgspec.Struct, frozen=True, kw_only=True):
-    """A sign that an output is not what it seems, though it meets its contract."""
-
-    path: str
-    code: str
-    message: str
-    line: int
-
-
-class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """The check of a step's outputs against their contracts."""
-
-    passed: bool
-    checked: int = 0
-    """How many outputs were looked at."""
-    failures: tuple[OutputFailure, ...] = ()
-    doubts: tuple[OutputDoubt, ...] = ()
-
-
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens and money, as far as the tool tells them."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    total_tokens: int | None = None
-    cost_usd: float | None = None
-
-    def plus(self, other: "Usage") -> "Usage":
-        """The sum, where what nobody tells stays unknown."""
-        return Usage(
-            input_tokens=_sum(self.input_tokens, other.input_tokens),
-            output_tokens=_sum(self.output_tokens, other.output_tokens),
-            reasoning_tokens=_sum(self.reasoning_tokens, other.reasoning_tokens),
-            total_tokens=_sum(self.total_tokens, other.total_tokens),
-            cost_usd=_sum(self.cost_usd, other.cost_usd),
-        )
-
-
-class Process(msgspec.Struct, frozen=True, kw_only=True):
-    """A process in such words that it cannot be mistaken for a later one with its number."""
-
-    pid: int
-    pgid: int | None = None
-    start_time: str | None = None
-    token: str | None = None
-    """The mark in its environment by which its descendants are known."""
-
-
 class Move(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was moved: from where, to where."""
 
     source: str
     target: str
-
-
-def _sum(one: Number | None, other: Number | None) -> Number | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other

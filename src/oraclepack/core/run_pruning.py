@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from oraclepack.core import journal as j
-from oraclepack.core.call import ORACLE
 from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
+from oraclepack.core.tool_names import ORACLE
 
 FINISHED = "ok"
 """The status of a run in which nothing is left to do."""

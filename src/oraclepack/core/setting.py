@@ -11,8 +11,6 @@ from oraclepack.core.project_rules import ProjectRule
 T = TypeVar("T")
 
 PREFIX = "ORACLEPACK_"
-TRUST_KEY_VARIABLE = "ORACLEPACK_TRUST_KEY"
-"""Holds a key that several machines share; read from the environment alone, never from a file."""
 
 
 class Source(IntEnum):

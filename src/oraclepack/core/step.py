@@ -7,10 +7,11 @@ from typing import NewType
 
 import msgspec
 
-from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.call import ToolCall
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Script, Word
 from oraclepack.core.source import Span
+from oraclepack.core.tool_names import ORACLE
 
 StepId = NewType("StepId", str)
 """Two digits, "01" to "99": the name of a step in the journal, on disk and on screen."""

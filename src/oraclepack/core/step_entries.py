@@ -3,8 +3,8 @@
 import msgspec
 
 from oraclepack.core import journal as j
-from oraclepack.core.result import Usage
 from oraclepack.core.stepstate import Invocation
+from oraclepack.core.usage import Usage
 
 
 class OutputEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,15 +7,10 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core import journal as j
-from oraclepack.core.result import (
-    DETACHED,
-    INTERRUPTED,
-    UNMET,
-    Process,
-    Status,
-    StepError,
-    Verification,
-)
+from oraclepack.core.output_verdict import Verification
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Status
+from oraclepack.core.step_error import StepError
 
 StepEvent: TypeAlias = (
     j.StepStarted

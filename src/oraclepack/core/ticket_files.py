@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from oraclepack.core.tool_names import TM_COMPLEXITY as TM_COMPLEXITY  # noqa: PLC0414 - one of the names below
+
 INDEX = "_tickets_index.json"
 ACTIONS = "_actions.json"
 ACTIONS_PAGE = "_actions.md"
@@ -14,7 +16,6 @@ AUTOPILOT = "autopilot.md"
 CHECK = "check.json"
 DETERMINISM = "determinism.json"
 TM_TASKS = "tm-tasks.json"
-TM_COMPLEXITY = "tm-complexity.json"
 TM_EXPANDED = "tm-expanded.json"
 TM_CHECK = "tm-check.json"
 TM_SYNC = "tm-sync.json"

@@ -6,8 +6,9 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from oraclepack.core.call import ORACLE, ToolCall
+from oraclepack.core.call import ToolCall
 from oraclepack.core.step import POLICY, Step
+from oraclepack.core.tool_names import ORACLE
 
 _EDITING = frozenset({"auto_edit", "yolo"})
 

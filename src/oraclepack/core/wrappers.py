@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.argv import ArgvWord, Begun
-from oraclepack.core.call import SPELLINGS
+from oraclepack.core.tool_names import SPELLINGS
 
 
 class Unwrapped(msgspec.Struct, frozen=True):

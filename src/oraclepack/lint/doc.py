@@ -4,7 +4,10 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from oraclepack.core.explained import ExampleKind, RuleDoc
+from oraclepack.core.finding import Severity
 from oraclepack.core.regex import regex
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.suppress import is_binding
@@ -154,3 +157,13 @@ def _section(doc: RuleDoc) -> str:
         f"**Mend:** {doc.mend}\n\nBad:\n\n````{label}\n{doc.bad}````\n\n"
         f"Good:\n\n````{label}\n{doc.good}````\n\n{_allowing(doc)}\n"
     )
+
+
+class RuleText(msgspec.Struct, frozen=True):
+    """What SARIF wants to know about a rule."""
+
+    id: str
+    name: str
+    severity: Severity
+    summary: str
+    help: str

@@ -7,12 +7,13 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.call import SPELLINGS, ToolCall
+from oraclepack.core.call import ToolCall
 from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Comment, Script
 from oraclepack.core.source import Span
+from oraclepack.core.tool_names import SPELLINGS
 
 _FLAG = regex(r"--?[A-Za-z]")
 _NO_CONTINUATION = regex(r"[ \t]*\\[ \t]+(?=$|#)")

@@ -6,19 +6,12 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.argv import ArgvWord, Begun
-from oraclepack.core.call import (
-    ORACLE,
-    SPELLINGS,
-    Attachment,
-    AttachmentKind,
-    Flag,
-    FlagProblem,
-    ToolCall,
-)
+from oraclepack.core.call import Attachment, AttachmentKind, Flag, FlagProblem, ToolCall
 from oraclepack.core.flag_tables import Role, table_of
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv, split_list
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Expansion, ExpansionKind, Script, Word
+from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.core.wrappers import Unwrapped, unwrap
 from oraclepack.parse.bash import read_script
 from oraclepack.parse.locate import Locator

@@ -2,23 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from oraclepack.core.digest import canonical_file
 from oraclepack.core.finding import Edit, Finding, Severity
+from oraclepack.lint.doc import RuleText
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
-
-
-class RuleText(msgspec.Struct, frozen=True):
-    """What SARIF wants to know about a rule."""
-
-    id: str
-    name: str
-    severity: Severity
-    summary: str
-    help: str
 
 
 def sarif(

@@ -10,9 +10,9 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.call import ORACLE
 from oraclepack.core.regex import regex
 from oraclepack.core.step import Step, StepId
+from oraclepack.core.tool_names import ORACLE
 
 _EXPANSION = regex(r"\$(?:\w+|\{[^}]*\})")
 _GLOB = regex(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")

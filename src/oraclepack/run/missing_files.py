@@ -5,11 +5,12 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.call import ORACLE, AttachmentKind, ToolCall
+from oraclepack.core.call import AttachmentKind, ToolCall
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import asking_calls
 from oraclepack.core.script import Command, Place, Script
 from oraclepack.core.step import Step
+from oraclepack.core.tool_names import ORACLE
 
 _TELLING = frozenset(
     {

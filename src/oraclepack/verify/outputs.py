@@ -2,8 +2,8 @@
 
 from oraclepack.core.content import Content
 from oraclepack.core.contract import OutputContract
+from oraclepack.core.output_verdict import OutputFailure
 from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.result import OutputFailure
 from oraclepack.core.sections import missing_sections
 from oraclepack.core.text_limits import ANSWER
 

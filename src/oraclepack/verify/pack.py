@@ -9,9 +9,9 @@ from oraclepack.core.contract import ChunkMode, ContractMode, OutputContract
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.journal import OutputRevised
+from oraclepack.core.output_verdict import OutputDoubt, OutputFailure, Verification
 from oraclepack.core.pack import Pack
 from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.result import OutputDoubt, OutputFailure, Verification
 from oraclepack.core.step import Output, Step
 from oraclepack.core.verified import Accepted, Doubt, Failed, Totals, Unresolved, Verified
 from oraclepack.verify.outputs import check_output, is_blank

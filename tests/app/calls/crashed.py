@@ -12,7 +12,7 @@ import pytest
 
 from oraclepack.adapters import processes
 from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.result import Process
+from oraclepack.core.process_record import Process
 from tests.app.calls.office import OUT, Office, ScriptedShim, answering, saying
 
 DEAD = Process(pid=4_190_000, start_time="1")

@@ -16,7 +16,8 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
 from oraclepack.core.outpath import CACHE
-from oraclepack.core.result import Process, Waiting
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import Waiting
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.stepstate import Invocation
 from tests.clocks import SteppingClock

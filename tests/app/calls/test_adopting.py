@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from oraclepack.core.journal import Quarantined
-from oraclepack.core.result import Move, Process
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import Move
 from oraclepack.intercept.adoption import OnUnknown
 from tests.app.calls.crashed import (
     DEAD,

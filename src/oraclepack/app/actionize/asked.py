@@ -7,9 +7,8 @@ from oraclepack.adapters.answers import asked_file
 from oraclepack.core.backlog import Question
 from oraclepack.core.call import AttachmentKind
 from oraclepack.core.evidence import AskedFile
-from oraclepack.core.listing import title_of
 from oraclepack.core.manifest import StepEntry
-from oraclepack.core.questions import asking_calls
+from oraclepack.core.questions import asking_calls, title_of
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 

@@ -16,11 +16,12 @@ from oraclepack.app.calls.unmet import PaidAnswer
 from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.call import ORACLE
 from oraclepack.core.invocation import Shim
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.result import Cache, Process, Wait
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import Cache, Wait
 from oraclepack.core.stepstate import Invocation
+from oraclepack.core.tool_names import ORACLE
 from oraclepack.intercept.adoption import Adoption, Lives, OnUnknown, adoption
 
 _LOOK_AGAIN = 0.5

@@ -18,16 +18,8 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import (
-    DETACHED,
-    INTERRUPTED,
-    UNMET,
-    Cache,
-    OutputRetry,
-    StepError,
-    Wait,
-    Waiting,
-)
+from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, OutputRetry, Wait, Waiting
+from oraclepack.core.step_error import StepError
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note

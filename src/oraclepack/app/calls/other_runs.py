@@ -26,8 +26,8 @@ from oraclepack.core.contract import by_suffix
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import AnyEvent
-from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
+from oraclepack.core.questions import title_of
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.runid import is_rehearsal
 

@@ -17,8 +17,8 @@ from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.result import StepError
 from oraclepack.core.sections import Section
+from oraclepack.core.step_error import StepError
 from oraclepack.intercept.attachments import is_plain, only_plain
 from oraclepack.intercept.classify import classify
 from oraclepack.intercept.globs import base_of, choose

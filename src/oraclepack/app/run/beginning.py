@@ -11,8 +11,8 @@ from oraclepack.adapters.rundir import summaries
 from oraclepack.app.run.opening import Found, mutates
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
-from oraclepack.core.call import ORACLE
 from oraclepack.core.runid import without_suffix
+from oraclepack.core.tool_names import ORACLE
 
 if TYPE_CHECKING:
     from oraclepack.app.run.command import RunRequest

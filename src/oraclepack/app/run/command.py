@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.adapters import files, surroundings
-from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.clock import Clock, SystemClock
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import Caught, stopping_on_signals
@@ -26,7 +26,6 @@ from oraclepack.core import journal as j
 from oraclepack.core.call_settings import ENGINE, REHEARSAL
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
-from oraclepack.core.ports import Clock
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
 from oraclepack.run.planner import Seen

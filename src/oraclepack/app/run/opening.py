@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
+from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.exhausted import exhausted
 from oraclepack.adapters.jail import Allowed, jail, stays_inside
 from oraclepack.adapters.ownership import foreign_folder
@@ -25,7 +26,6 @@ from oraclepack.core.foreign import ForeignError, foreign_run
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.outpath import CACHE, REHEARSALS, RUNS
 from oraclepack.core.pack import Pack
-from oraclepack.core.ports import Clock
 from oraclepack.core.runid import (
     Choice,
     choose_run,

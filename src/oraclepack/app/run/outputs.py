@@ -19,9 +19,10 @@ from oraclepack.core import journal as j
 from oraclepack.core.contract import OutputContract, by_suffix
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
-from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
-from oraclepack.core.result import CRASHED, UNMET, Cache, Status, Verification
+from oraclepack.core.output_verdict import Verification
+from oraclepack.core.questions import title_of
+from oraclepack.core.result import CRASHED, UNMET, Cache, Status
 from oraclepack.core.secrets import BLOT
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState

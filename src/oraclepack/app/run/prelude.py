@@ -9,8 +9,10 @@ from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Watch
 from oraclepack.core.pack import Prelude
-from oraclepack.core.result import INTERRUPTED, Process, StepError
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import INTERRUPTED
 from oraclepack.core.step import PRELUDE
+from oraclepack.core.step_error import StepError
 
 
 def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:

@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import Self
 
 from oraclepack.adapters.journal import JournalFile
-from oraclepack.adapters.rundir import RunDir, refresh_manifests, write_manifests
+from oraclepack.adapters.manifest_files import refresh_manifests, write_manifests
+from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.errors import OraclePackError
 from oraclepack.core.journal import KnownEvent

@@ -12,10 +12,11 @@ from oraclepack.app.run.rollback import roll_back
 from oraclepack.app.run.tree import recover_change
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Started
-from oraclepack.core.call import ORACLE
-from oraclepack.core.result import Process, Status
+from oraclepack.core.process_record import Process
+from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
+from oraclepack.core.tool_names import ORACLE
 from oraclepack.run.rollback import is_unfinished
 
 

@@ -17,9 +17,10 @@ from oraclepack.core.content import Content
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.errors import InputError
-from oraclepack.core.listing import title_of
 from oraclepack.core.naming import output_names
-from oraclepack.core.result import Move, Status, Verification
+from oraclepack.core.output_verdict import Verification
+from oraclepack.core.questions import title_of
+from oraclepack.core.result import Move, Status
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.run.planner import Checked

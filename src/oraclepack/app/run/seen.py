@@ -7,9 +7,9 @@ from oraclepack.adapters.contents import hashes_of
 from oraclepack.adapters.programs import find_program, probe
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions, manner_of
-from oraclepack.core.call import ORACLE, SPELLINGS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
+from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.run.missing_files import literal_attachments
 from oraclepack.run.planner import Checked, Seen, wanted
 

@@ -8,7 +8,6 @@ from oraclepack.app.doctor import examine
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.call import ORACLE
 from oraclepack.core.call_settings import ORACLE_BIN
 from oraclepack.core.envelope import Failure
 from oraclepack.core.errors import LockedError, UsageError
@@ -18,6 +17,7 @@ from oraclepack.core.readable import single_lines
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.settings import Settings
 from oraclepack.core.skills import SkillState
+from oraclepack.core.tool_names import ORACLE
 
 
 @command(

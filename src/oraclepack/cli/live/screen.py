@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters.clock import Clock, SystemClock
 from oraclepack.adapters.screen import log_size, screen_size
 from oraclepack.cli.events import Write, line_of, to_stderr
 from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
@@ -15,7 +15,6 @@ from oraclepack.cli.pulse import Running
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.limit import Limit
-from oraclepack.core.ports import Clock
 from oraclepack.core.readable import visible
 from oraclepack.core.result import WAITS
 from oraclepack.core.runstate import EMPTY, RunState

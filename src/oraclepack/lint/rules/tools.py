@@ -5,13 +5,14 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from oraclepack.core.call import ORACLE, FlagFault, FlagProblem, ToolCall
+from oraclepack.core.call import FlagProblem, ToolCall
 from oraclepack.core.finding import Severity
 from oraclepack.core.flag_tables import table_of
 from oraclepack.core.questions import asking_calls
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Place
 from oraclepack.core.source import Span
+from oraclepack.core.tool_names import ORACLE, FlagFault
 from oraclepack.core.wrappers import PACKAGE_RUNNERS
 from oraclepack.lint.interactive import waiting
 from oraclepack.lint.rule import Problem, Rule, Subject
