@@ -11,10 +11,10 @@ from typing import Any
 from oraclepack.cli.describe import commands, describe, help_of
 from oraclepack.cli.root import root
 from oraclepack.core.digest import canonical_file
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import SETTINGS
+from oraclepack.errors import ExitCode
 from oraclepack.lint.doc import rules_page
 from oraclepack.lint.registry import RULES
 

@@ -18,9 +18,9 @@ from oraclepack.actionize.trackers import (
     taskmaster,
 )
 from oraclepack.core.backlog import Export, Record, WorkStatus
-from oraclepack.core.errors import InputError
 from oraclepack.core.markdown_text import code_pieces
 from oraclepack.core.schemas import schema_of
+from oraclepack.errors import InputError
 from tests.actionize.answers import a_pack, a_step, direct, records_of, work_of
 from tests.actionize.golden import CASES, expected, work
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from oraclepack.app.actionize.command import Request, actionize_request
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 from tests.actionize.answers import direct
 from tests.actionize.project import FIX, Project, a_question, by_hand
 

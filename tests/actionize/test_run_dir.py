@@ -9,10 +9,10 @@ from oraclepack.adapters import lock
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.core.backlog import Export, WorkStatus
 from oraclepack.core.digest import canonical_file, sha256_text
-from oraclepack.core.errors import InputError, LockedError, UsageError
 from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
+from oraclepack.errors import InputError, LockedError, UsageError
 from tests.actionize.answers import direct
 from tests.actionize.project import FIX, RUN_ID, SOURCE, Project, a_question, called
 from tests.events import finished, numbered, started

@@ -7,7 +7,7 @@ import pytest
 from oraclepack.adapters.attached import kind_of, list_files, read_attached
 from oraclepack.core.attached import Kind
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 
 
 @pytest.fixture

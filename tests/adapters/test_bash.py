@@ -11,7 +11,7 @@ import pytest
 from oraclepack.adapters import orphans, processes
 from oraclepack.adapters.shell import LONGEST_ARGUMENT
 from oraclepack.core.attempt import Ending, Started, StopLevel, Watch
-from oraclepack.core.errors import WorldError
+from oraclepack.errors import WorldError
 from tests.bashes import QUICK, Bench, alive
 
 

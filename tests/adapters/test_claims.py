@@ -7,9 +7,9 @@ import pytest
 
 from oraclepack.adapters.claims import Claim, claim, foreign_claims, take_over
 from oraclepack.core.digest import canonical_line
-from oraclepack.core.errors import WorldError
 from oraclepack.core.journal import InvocationIntent
 from oraclepack.core.process_record import Process
+from oraclepack.errors import WorldError
 
 KEY = "a" * 64
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters import disk, files
-from oraclepack.core.errors import InputError, WorldError
+from oraclepack.errors import InputError, WorldError
 from tests.faults import failing, watched
 
 WHOLE = ["create", "write", "sync", "rename", "sync_directory"]

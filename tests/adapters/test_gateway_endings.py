@@ -11,9 +11,9 @@ import pytest
 from oraclepack.adapters import processes, reception
 from oraclepack.adapters.processes import look_at
 from oraclepack.core.attempt import StopLevel
-from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 from oraclepack.core.process_record import Process
+from oraclepack.errors import WorldError
 from tests.callers import Stage, call_through, nobody, stage
 from tests.scripted import scripted_tool
 

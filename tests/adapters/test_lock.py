@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.lock import NAME, Holder, RunLock, acquire, holder_of
-from oraclepack.core.errors import WorldError
+from oraclepack.errors import WorldError
 from tests.faults import failing
 
 ME = Holder(pid=os.getpid(), host="box", started_at="2026-03-01T10:00:00Z", command="run pack.md")

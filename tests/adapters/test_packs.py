@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.packs import LONGEST_NAME, check_name
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 
 
 @pytest.mark.parametrize(

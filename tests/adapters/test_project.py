@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.project import has_runs, project_of, project_root
-from oraclepack.core.errors import UsageError
+from oraclepack.errors import UsageError
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from oraclepack.adapters import disk, relocate
 from oraclepack.adapters.jail import Refused
 from oraclepack.adapters.quarantine import failed_folder, listed, put_aside, restore
-from oraclepack.core.errors import WorldError
 from oraclepack.core.result import Move
+from oraclepack.errors import WorldError
 from tests.faults import failing
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from oraclepack.adapters.changes import look, missing_directories, put_back, remove_empty
 from oraclepack.adapters.repository import read_repository
-from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.repository import Repository
+from oraclepack.errors import InputError, WorldError
 from tests.generate import repositories as repos
 
 

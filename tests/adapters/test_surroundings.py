@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from oraclepack.adapters.surroundings import forget_private, private_directory
-from oraclepack.core.errors import WorldError
+from oraclepack.errors import WorldError
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from oraclepack.adapters import trust_key
 from oraclepack.adapters.trust_key import find_key, key_file, make_key
-from oraclepack.core.errors import OraclePackError, UsageError, WorldError
+from oraclepack.errors import OraclePackError, UsageError, WorldError
 
 SHARED = "0123456789abcdef0123456789abcdef"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.core.call import AttachmentKind
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import CATEGORIES
+from oraclepack.errors import InputError, UsageError
 from oraclepack.generate.filing import worth_reading
 from tests.generate import repositories as repos
 from tests.generate.making import made, strict_findings

@@ -9,11 +9,11 @@ import pytest
 
 from oraclepack.app.settings import load_settings
 from oraclepack.core.call_settings import OUTPUT_RETRIES
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.kinds import BOOLEANS
 from oraclepack.core.run_settings import OUTPUT_VERIFY
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import Given
+from oraclepack.errors import InputError, UsageError
 
 SOURCES = [Source.USER, Source.PROJECT, Source.DOTENV, Source.ENVIRONMENT, Source.FLAG]
 """Those that can give a value, the weakest first."""

@@ -4,10 +4,10 @@ import pytest
 
 from oraclepack.adapters.surroundings import environment
 from oraclepack.app.settings import load_settings
-from oraclepack.core.errors import InputError, OraclePackError, UsageError
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given
+from oraclepack.errors import InputError, OraclePackError, UsageError
 
 USER = ".config/oraclepack/config.toml"
 

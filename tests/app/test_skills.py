@@ -8,8 +8,8 @@ import yaml  # type: ignore[import-untyped]
 
 from oraclepack.adapters.skill_files import canonical_prompt
 from oraclepack.app import skills
-from oraclepack.core.errors import UsageError
 from oraclepack.core.skills import SkillState
+from oraclepack.errors import UsageError
 from oraclepack.generate.skill import AGENTS, render
 from oraclepack.parse.pack import parse_pack
 from tests.cli.answers import answer

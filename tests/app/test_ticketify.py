@@ -7,8 +7,8 @@ import pytest
 
 from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.app.tickets_check import check_tickets
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.ticket_work import FileState
+from oraclepack.errors import InputError, UsageError
 from tests.e2e.program import tree
 from tests.ticketify.tickets import TWO, everything_but_tickets, put
 

@@ -8,8 +8,8 @@ import pytest
 from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.app.tickets import Desk, note_missing, prompt, take, tasks
 from oraclepack.app.tickets_report import report
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.ticket_work import Stage
+from oraclepack.errors import InputError, UsageError
 from tests.ticketify.tickets import OPTIONS, TWO, put
 
 SELECTED = '{"ticket_id": "T-1", "action_ids": ["T-1-A02"], "reason": "first"}'

@@ -10,9 +10,8 @@ from oraclepack.cli.commands import schema as schema_command
 from oraclepack.cli.main import TerminatedError, run
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.errors import InputError, UsageError, WorldError
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import schema_of
+from oraclepack.errors import ExitCode, InputError, UsageError, WorldError
 from tests.cli.answers import answer
 
 WRONG = [

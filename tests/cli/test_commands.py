@@ -6,8 +6,8 @@ import pytest
 from oraclepack.cli.describe import commands
 from oraclepack.cli.frame import Group
 from oraclepack.cli.root import COMMANDS, root
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS, schema_of
+from oraclepack.errors import ExitCode
 from tests.cli.answers import answer
 from tests.generated import ROOT, root_help
 

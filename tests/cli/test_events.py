@@ -11,7 +11,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, Move, RollbackStatus, Status, Wait, Waiting
 from oraclepack.core.runstate import fold
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import StepError
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
 

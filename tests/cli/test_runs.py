@@ -10,7 +10,7 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.result import Status
 from oraclepack.core.schemas import schema_of
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import StepError
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import at, created, finished, session, started

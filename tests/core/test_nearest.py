@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.core.nearest import did_you_mean, nearest
+from oraclepack.errors import did_you_mean, nearest
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.policy import completion_shortfall, weigh
+from oraclepack.errors import ExitCode
 
 
 @pytest.mark.parametrize(

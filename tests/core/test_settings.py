@@ -1,6 +1,5 @@
 import pytest
 
-from oraclepack.core.errors import UsageError
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import (
     BY_NAME,
@@ -16,6 +15,7 @@ from oraclepack.core.settings import (
     resolve,
     shown,
 )
+from oraclepack.errors import UsageError
 
 
 def layer(source: Source, **values: object) -> Layer:

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from oraclepack.core.argv import Begun, ParsedArgv
-from oraclepack.core.errors import UsageError
 from oraclepack.core.flag_tables import table_of
 from oraclepack.core.flags import lost_values, parse_argv
 from oraclepack.core.tool_names import TOOLS
 from oraclepack.core.wrappers import unwrap
+from oraclepack.errors import UsageError
 from oraclepack.intercept.overrides import effective_argv, overridden, read_overrides, shown_argv
 from oraclepack.intercept.question import asks_a_model, read_question, written_paths
 from tests.fuzz import texts

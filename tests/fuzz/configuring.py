@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from oraclepack.app.settings import load_settings
 from oraclepack.cli.main import run
-from oraclepack.core.errors import OraclePackError
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.settings import CWD, SETTINGS, Given, shown
+from oraclepack.errors import ExitCode, OraclePackError
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 

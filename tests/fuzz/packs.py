@@ -13,8 +13,8 @@ from oraclepack.app.explain import explained, rule_texts
 from oraclepack.app.settings import load_settings
 from oraclepack.app.validate import Checked, Outcome, check_pack
 from oraclepack.cli.findings import as_text
-from oraclepack.core.errors import InputError
 from oraclepack.core.settings import CWD, STRICT, Given, Settings
+from oraclepack.errors import InputError
 from oraclepack.report.annotations import annotations
 from oraclepack.report.sarif import sarif
 from tests.fuzz.mutate import mutate

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from oraclepack.actionize.engine import actionize
 from oraclepack.adapters.config_files import PROJECT_FILE, project_tables
-from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import read_lines
 from oraclepack.core.legacy import import_state
 from oraclepack.core.markdown_text import escape_keeping_code
@@ -23,6 +22,7 @@ from oraclepack.core.secrets import Redactor
 from oraclepack.core.sections import sections_present
 from oraclepack.core.settings import flatten
 from oraclepack.core.text_limits import ANSWER, PACK, TICKET, TextLimit
+from oraclepack.errors import InputError
 from oraclepack.parse.pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket
 from oraclepack.verify.suspicions import suspicions

@@ -11,7 +11,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from oraclepack.core.errors import OraclePackError
+from oraclepack.errors import OraclePackError
 
 
 @dataclass(frozen=True)

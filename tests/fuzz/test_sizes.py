@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 from oraclepack.parse.grammar import MOST_OPENERS
 from tests.actionize.answers import records_of
 from tests.fuzz.sizes import READERS, Reader, growth

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.errors import UsageError
 from oraclepack.core.flags import parse_argv, table_of
+from oraclepack.errors import UsageError
 from oraclepack.intercept.overrides import (
     Overrides,
     effective_argv,

@@ -7,6 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from oraclepack import errors
 from oraclepack.core import (
     journal,
     legacy,
@@ -15,7 +16,6 @@ from oraclepack.core import (
     process_record,
     result,
     step_entries,
-    step_error,
     usage,
 )
 from oraclepack.core.cache_entry import CacheEntry
@@ -25,7 +25,7 @@ EVENTS = {event.__struct_config__.tag: event for event in get_args(journal.Known
 COMMON = {"seq", "at"}
 
 PARTS = {
-    "an error": step_error.StepError,
+    "an error": errors.StepError,
     "a verification": output_verdict.Verification,
     "a failure": output_verdict.OutputFailure,
     "a doubt": output_verdict.OutputDoubt,

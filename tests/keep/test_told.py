@@ -18,11 +18,11 @@ import pytest
 
 import oraclepack
 from oraclepack.core.event import Event
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.sections import SPELLINGS
 from oraclepack.core.setting import Setting
 from oraclepack.core.step import DIRECTIVES
+from oraclepack.errors import ExitCode
 from oraclepack.lint.rule import Rule
 
 ROOT = Path(__file__).parent.parent.parent

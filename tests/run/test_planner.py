@@ -6,8 +6,8 @@ import pytest
 from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, command_hash
 from oraclepack.core.result import Status
-from oraclepack.core.step_error import StepError
 from oraclepack.core.stepstate import StepState
+from oraclepack.errors import StepError
 from oraclepack.run.planner import Checked, is_complete
 from oraclepack.run.selection import Selection
 from tests.events import a_step, finished, output

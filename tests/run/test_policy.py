@@ -1,11 +1,10 @@
 import pytest
 
 from oraclepack.core import journal as j
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import ExitCode, StepError
 from oraclepack.run.policy import (
     Completion,
     RunReply,

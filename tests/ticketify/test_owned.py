@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.core.errors import OraclePackError
 from oraclepack.core.ticket_files import OWNED, TASKS
+from oraclepack.errors import OraclePackError
 from tests.faults import failing
 from tests.ticketify.tickets import OPTIONS, TWO, put
 

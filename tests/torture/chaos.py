@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.core.exit_codes import ExitCode
+from oraclepack.errors import ExitCode
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture import ground as grounds

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 
 END = "<!-- /keep -->"
 NOTES = "notes"

@@ -7,9 +7,9 @@ import msgspec
 
 from oraclepack.adapters.contents import read_content
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.evidence import AskedFile
 from oraclepack.core.regex import regex
+from oraclepack.errors import InputError
 
 WORDS = (".md", ".markdown", ".txt", "")
 """Endings of files that hold an answer in words."""

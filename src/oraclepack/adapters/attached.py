@@ -7,7 +7,7 @@ from pathlib import Path
 from oraclepack.adapters import files
 from oraclepack.core.attached import AttachedFile, Kind, Listing
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 
 _GITIGNORE = ".gitignore"
 _LARGEST_IGNORE = 1024 * 1024

@@ -22,7 +22,7 @@ from oraclepack.adapters.programs import find_bash
 from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
-from oraclepack.core.exit_codes import SIGNALLED
+from oraclepack.errors import SIGNALLED
 
 _KILL_PATIENCE = 10.0
 """A killed shell is gone at once, unless the kernel is stuck in a dead file system."""

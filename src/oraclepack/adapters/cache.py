@@ -19,10 +19,10 @@ from oraclepack.adapters.ownership import foreign_folder, tracked
 from oraclepack.adapters.trust_key import find_key, make_key
 from oraclepack.core.cache_entry import SCHEMA_VERSION, CacheEntry, signature
 from oraclepack.core.digest import canonical_file, same_digest, sha256_bytes
-from oraclepack.core.errors import InputError, OraclePackError
 from oraclepack.core.foreign import Foreign, ForeignError, Kind
 from oraclepack.core.regex import regex
 from oraclepack.core.runid import is_run_id
+from oraclepack.errors import InputError, OraclePackError
 
 GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"
 

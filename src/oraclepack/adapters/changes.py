@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.adapters import disk, files
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from oraclepack.adapters import files
 from oraclepack.adapters.config import named_user_file
 from oraclepack.adapters.ownership import is_tracked
 from oraclepack.adapters.user_dirs import config_directory
-from oraclepack.core.errors import InputError
 from oraclepack.core.regex import regex
 from oraclepack.core.setting import PREFIX
 from oraclepack.core.settings import CONFIG_VARIABLE
+from oraclepack.errors import InputError
 
 MOST_DOTS = 100
 """In one line, outside quotes; keys of ours have at most three."""

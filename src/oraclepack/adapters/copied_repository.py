@@ -14,8 +14,8 @@ import msgspec
 
 from oraclepack.adapters import files
 from oraclepack.adapters.git import LONG_TIMEOUT, Git, GitError, top_level
-from oraclepack.core.errors import InputError
 from oraclepack.core.regex import regex
+from oraclepack.errors import InputError
 
 _LISTED = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _NO_PUSH = "a-rehearsal-pushes-nowhere"

@@ -3,7 +3,7 @@
 import errno
 
 from oraclepack.adapters import files
-from oraclepack.core.errors import WorldError
+from oraclepack.errors import WorldError
 
 _HINTS = {
     errno.EMFILE: "too many files are open; raise the limit (ulimit -n) or run fewer at once",

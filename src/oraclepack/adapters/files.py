@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from oraclepack.adapters import disk
-from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.regex import regex
+from oraclepack.errors import InputError, WorldError
 
 PRIVATE_FILE = 0o600
 PUBLIC_FILE = 0o644

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.core.errors import InputError
 from oraclepack.core.outpath import fault_of, guarded_place, inside
 from oraclepack.core.readable import readable
+from oraclepack.errors import InputError
 
 
 class Allowed(msgspec.Struct, frozen=True):

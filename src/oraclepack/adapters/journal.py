@@ -10,7 +10,6 @@ import msgspec
 from oraclepack.adapters import disk, files
 from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.trust_key import find_key, make_key
-from oraclepack.core.errors import InputError
 from oraclepack.core.foreign import Foreign, Kind, foreign_run
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.journal_line import Reading, Signature, Signer, encode_line, read_lines
@@ -19,6 +18,7 @@ from oraclepack.core.readable import readable_record
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.runstate import apply as apply_event
 from oraclepack.core.secrets import NOTHING_SECRET, Redactor
+from oraclepack.errors import InputError
 
 NAME = "journal.jsonl"
 

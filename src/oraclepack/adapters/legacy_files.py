@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from oraclepack.adapters import files, relocate
-from oraclepack.core.errors import InputError
 from oraclepack.core.legacy import Maker, file_names, maker_of, own_file_names
+from oraclepack.errors import InputError
 
 
 def names_for(root: Path, pack_path: str) -> tuple[str, str]:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from oraclepack.adapters import files
-from oraclepack.core.errors import InputError
 from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
 from oraclepack.core.text_limits import PACK
+from oraclepack.errors import InputError
 
 LARGEST = PACK.size
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""

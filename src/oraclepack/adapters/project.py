@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from oraclepack.adapters.jail import refuse_link_out
-from oraclepack.core.errors import UsageError
 from oraclepack.core.outpath import REHEARSALS, RUNS
+from oraclepack.errors import UsageError
 
 
 def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:

@@ -18,10 +18,10 @@ import msgspec
 from oraclepack.adapters import files, relocate
 from oraclepack.adapters.jail import Refused, jail, stays_inside
 from oraclepack.core.digest import canonical_file
-from oraclepack.core.errors import WorldError
 from oraclepack.core.outpath import inside
 from oraclepack.core.regex import regex
 from oraclepack.core.result import Move
+from oraclepack.errors import WorldError
 
 FOLDER = "_failed"
 

@@ -11,10 +11,10 @@ from oraclepack.adapters.call_message import CallMessage, Garbled, receive
 from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.expected import Attempts
 from oraclepack.adapters.shim_call import ShimCall, World
-from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.tool_names import SPELLINGS
 from oraclepack.core.wrappers import runs_a_package, unwrap
+from oraclepack.errors import WorldError
 
 Answer = Callable[[LiveCall, Shim], int]
 """What to do with a call: the exit code it ends with. Called in a thread per call."""

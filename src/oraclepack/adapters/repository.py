@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from oraclepack.adapters.git import LONG_TIMEOUT, NO_REPOSITORY, Git, GitError
-from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.repository import Repository, Tracked
+from oraclepack.errors import InputError, WorldError
 
 MOST_COMMITS = 1000
 """How far back the history is looked at."""

@@ -9,12 +9,12 @@ import msgspec
 from oraclepack.adapters import files, lock
 from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters.ownership import linked, tracked
-from oraclepack.core.errors import InputError
 from oraclepack.core.foreign import Foreign, Kind
 from oraclepack.core.journal_line import Link, Reading
 from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
 from oraclepack.core.runstate import RunState, fold
+from oraclepack.errors import InputError
 
 BACKUPS = "backups"
 """In a run directory."""

@@ -15,9 +15,9 @@ from oraclepack.adapters.spool import Spool, is_same, make_spool, nameless_file
 from oraclepack.adapters.stop import Stop
 from oraclepack.adapters.tool_process import Ended, Launch, run_process
 from oraclepack.core.attempt import Grace, StopLevel
-from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.process_record import Process
+from oraclepack.errors import SIGNALLED, ExitCode
 
 _NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, int(ExitCode.INTERRUPTED)
 

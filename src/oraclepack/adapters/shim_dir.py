@@ -11,9 +11,9 @@ from oraclepack import shims
 from oraclepack.adapters import disk
 from oraclepack.adapters.files import cannot
 from oraclepack.adapters.surroundings import TRUST_KEY_VARIABLE
-from oraclepack.core.errors import WorldError
 from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.core.wrappers import PACKAGE_RUNNERS
+from oraclepack.errors import WorldError
 
 NAMES = (*SPELLINGS, "npx")
 """What a step may call that we want to know of."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from oraclepack.core.errors import WorldError
 from oraclepack.core.regex import regex
+from oraclepack.errors import WorldError
 
 _PRIVATE = regex(r"op-[0-9a-f]{12}")
 _LONGEST = 75

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from oraclepack.adapters import files
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.text_limits import TICKET
+from oraclepack.errors import InputError
 
 LARGEST = 1024 * 1024
 """Bytes. A ticket is prose; anything larger is a mistake."""

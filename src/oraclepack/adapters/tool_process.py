@@ -17,8 +17,8 @@ from oraclepack.adapters.gate import Gate
 from oraclepack.adapters.spool import Spool
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Grace, Started, StopLevel
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.process_record import Process
+from oraclepack.errors import ExitCode
 
 _FASTEST, _SLOWEST = 0.01, 0.2
 """How often we look whether a tool has said something: the less it does, the seldomer."""

@@ -14,7 +14,7 @@ from oraclepack.adapters import disk, files, relocate
 from oraclepack.adapters.ownership import is_tracked
 from oraclepack.adapters.surroundings import TRUST_KEY_VARIABLE
 from oraclepack.adapters.user_dirs import state_directory
-from oraclepack.core.errors import UsageError, WorldError
+from oraclepack.errors import UsageError, WorldError
 
 NAME = "trust.key"
 SHORTEST = 32

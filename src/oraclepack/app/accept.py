@@ -17,7 +17,6 @@ from oraclepack.app.verify import manner_of
 from oraclepack.core import journal as j
 from oraclepack.core.acceptance import AcceptedStep
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
@@ -26,6 +25,7 @@ from oraclepack.core.settings import Settings
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.verified import Accepted, Failed
+from oraclepack.errors import InputError, UsageError
 from oraclepack.run.planner import is_complete
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.verify.outputs import is_blank

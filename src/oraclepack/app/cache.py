@@ -20,7 +20,6 @@ from oraclepack.core.cache_entry import (
     to_prune,
 )
 from oraclepack.core.call_settings import REHEARSAL
-from oraclepack.core.errors import UsageError
 from oraclepack.core.foreign import ForeignError
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.moment import rfc3339
@@ -29,6 +28,7 @@ from oraclepack.core.regex import regex
 from oraclepack.core.result import Cache
 from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.core.tool_names import ORACLE
+from oraclepack.errors import UsageError
 
 _SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}

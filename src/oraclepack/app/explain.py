@@ -1,8 +1,7 @@
 """Tell what rules mean."""
 
-from oraclepack.core.errors import UsageError
 from oraclepack.core.explained import RuleDoc
-from oraclepack.core.nearest import did_you_mean
+from oraclepack.errors import UsageError, did_you_mean
 from oraclepack.lint.doc import RuleText, doc_of, doc_text
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.suppress import by_word

@@ -14,13 +14,13 @@ from oraclepack.adapters.surroundings import environment
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.carried import Carried
-from oraclepack.core.errors import UsageError
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Generated, GeneratedStep
 from oraclepack.core.naming import slug
 from oraclepack.core.regex import regex
 from oraclepack.core.repository import Repository
+from oraclepack.errors import UsageError
 from oraclepack.generate.choose import MOST_FILES, choose
 from oraclepack.generate.compose import ORACLE_FLAGS, Asked, Style, compose, ordered, outputs_of
 from oraclepack.generate.filing import is_speakable, worth_reading

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from oraclepack.adapters import files
 from oraclepack.adapters.project import refuse_to_write_out
-from oraclepack.core.errors import UsageError
 from oraclepack.core.generation import NewPack
+from oraclepack.errors import UsageError
 from oraclepack.generate.blank import blank
 
 

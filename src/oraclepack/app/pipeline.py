@@ -16,8 +16,6 @@ from oraclepack.app.verify import manner_of
 from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
 from oraclepack.core.call_settings import ENGINE
-from oraclepack.core.errors import OraclePackError
-from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import (
     PipelineTold,
@@ -37,6 +35,7 @@ from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Verified
+from oraclepack.errors import SIGNALLED, OraclePackError
 from oraclepack.verify.pack import Manner, Recorded, verify_pack
 
 

@@ -8,7 +8,6 @@ from oraclepack.adapters.logs import last_lines
 from oraclepack.adapters.project import refuse_to_write_out
 from oraclepack.app.step_summary import VARIABLE, tell_github
 from oraclepack.app.validate import Checked
-from oraclepack.core.errors import OraclePackError, UsageError
 from oraclepack.core.finding import Finding, Severity
 from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import PipelineTold
@@ -16,6 +15,7 @@ from oraclepack.core.questions import title_of
 from oraclepack.core.secrets import Redactor
 from oraclepack.core.source import Span
 from oraclepack.core.step import PRELUDE
+from oraclepack.errors import OraclePackError, UsageError
 
 _LINES = 20
 _ON_GITHUB = "GITHUB_ACTIONS"

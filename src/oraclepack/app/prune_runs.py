@@ -14,7 +14,6 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.quarantine import find as find_quarantined
 from oraclepack.app.runs import Looked, listing_of, look_at
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.outpath import CACHE, RUNS
 from oraclepack.core.result import RollbackStatus
@@ -28,6 +27,7 @@ from oraclepack.core.run_pruning import (
     reasons_to_keep,
     unpaid_again,
 )
+from oraclepack.errors import InputError, WorldError
 
 _REPLACED = ("backups", "aside", "_failed")
 """Folders of a run with files that its steps replaced, or that failed."""

@@ -12,7 +12,6 @@ from oraclepack.adapters.quarantine import FOLDER, Kept, failed_folder, listed, 
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import Looked, look_at
 from oraclepack.core import journal as j
-from oraclepack.core.errors import InputError, LockedError, UsageError
 from oraclepack.core.foreign import ForeignError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
@@ -25,6 +24,7 @@ from oraclepack.core.quarantined import (
 from oraclepack.core.result import Move
 from oraclepack.core.runstate import RunState
 from oraclepack.core.secrets import Redactor
+from oraclepack.errors import InputError, LockedError, UsageError
 
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:

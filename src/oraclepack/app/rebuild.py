@@ -12,7 +12,6 @@ from oraclepack.adapters.manifest_files import write_manifests
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import look_at, named_run, pack_of
 from oraclepack.core.digest import canonical_file
-from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
 from oraclepack.core.moment import rfc3339
@@ -20,6 +19,7 @@ from oraclepack.core.outpath import RUNS
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.secrets import Redactor
+from oraclepack.errors import InputError
 
 
 def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:

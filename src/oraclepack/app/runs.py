@@ -9,7 +9,6 @@ from oraclepack.adapters import git, head, lock, rundir, surroundings
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import mutates
-from oraclepack.core.errors import InputError, OraclePackError, UsageError
 from oraclepack.core.foreign import Foreign
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.pack import Pack
@@ -24,6 +23,7 @@ from oraclepack.core.past_run import (
 )
 from oraclepack.core.runid import choose_run, hash_in
 from oraclepack.core.runstate import EMPTY, RunState, fold
+from oraclepack.errors import InputError, OraclePackError, UsageError
 
 
 class Looked(msgspec.Struct, frozen=True):

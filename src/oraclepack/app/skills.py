@@ -7,7 +7,6 @@ from oraclepack import __version__
 from oraclepack.adapters.skill_files import canonical_prompt, installed
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.carried import Carried
-from oraclepack.core.errors import UsageError
 from oraclepack.core.skills import (
     SkillFound,
     SkillInstalled,
@@ -15,6 +14,7 @@ from oraclepack.core.skills import (
     SkillShown,
     SkillsInstalled,
 )
+from oraclepack.errors import UsageError
 from oraclepack.generate.skill import AGENTS, Agent, judge, render
 
 EVERYBODY = tuple(AGENTS)

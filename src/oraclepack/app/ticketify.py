@@ -10,9 +10,9 @@ from oraclepack.adapters.quarantine import FOLDER, put_aside
 from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticket
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core import ticket_files as names
-from oraclepack.core.errors import InputError, UsageError, WorldError
 from oraclepack.core.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
 from oraclepack.core.ticketified import Ticketified
+from oraclepack.errors import InputError, UsageError, WorldError
 from oraclepack.parse.ticket import parse_ticket
 from oraclepack.ticketify.build import Built, build
 from oraclepack.ticketify.identify import SameId, circles, identify

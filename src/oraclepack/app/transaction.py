@@ -18,8 +18,8 @@ from oraclepack.core.digest import (
     same_digest,
     sha256_bytes,
 )
-from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.result import RollbackStatus
+from oraclepack.errors import OraclePackError, WorldError
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from oraclepack.adapters.rundir import STEPS, RunDir
 from oraclepack.app.run.dirty_rerun import recorded_patches
 from oraclepack.app.runs import named_run
 from oraclepack.core import journal as j
-from oraclepack.core.errors import LockedError, UsageError
 from oraclepack.core.foreign import Foreign, ForeignError, Trusted, foreign_run
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.outpath import CACHE
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.secrets import Redactor
+from oraclepack.errors import LockedError, UsageError
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -13,11 +13,11 @@ from oraclepack.app.reading import read_pack
 from oraclepack.app.run.dirty_rerun import leftover, patch_of, recorded_patches, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.settings import CWD, Settings
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.undone import Undone
+from oraclepack.errors import InputError, UsageError
 
 
 def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None = None) -> Undone:

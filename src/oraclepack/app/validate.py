@@ -9,7 +9,6 @@ from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.project import project_root, refuse_to_write_out
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, has_errors
 from oraclepack.core.ordering import roi_disorder
@@ -26,6 +25,7 @@ from oraclepack.core.validation import (
     check_run,
     reported,
 )
+from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject

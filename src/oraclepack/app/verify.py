@@ -19,7 +19,6 @@ from oraclepack.app.reading import directed
 from oraclepack.core import run_settings as rs
 from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.foreign import foreign_run
 from oraclepack.core.manifest import RunManifest
 from oraclepack.core.outpath import REHEARSALS, RUNS
@@ -28,6 +27,7 @@ from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.settings import CWD, STRICT, Settings
 from oraclepack.core.verified import Verified, VerifiedPacks
+from oraclepack.errors import InputError, UsageError
 from oraclepack.parse.pack import parse_pack
 from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
 

@@ -4,8 +4,8 @@ from oraclepack.app.cache import explain_calls
 from oraclepack.app.run.command import RunRequest, look_up
 from oraclepack.app.run.told import told_plan
 from oraclepack.app.runs import look_at
-from oraclepack.core.errors import UsageError
 from oraclepack.core.why import WhyTold
+from oraclepack.errors import UsageError
 
 
 def why_step(request: RunRequest, step: str) -> tuple[str, WhyTold]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oraclepack.core.errors import OraclePackError
+from oraclepack.errors import OraclePackError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

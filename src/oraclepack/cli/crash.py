@@ -9,8 +9,8 @@ from oraclepack.adapters.crash_log import write_crash_log
 from oraclepack.adapters.surroundings import environment
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.secrets import Redactor
+from oraclepack.errors import ExitCode
 
 
 def crashed(error: BaseException, command: str) -> Reply:

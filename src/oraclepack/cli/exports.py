@@ -3,8 +3,7 @@
 import click
 
 from oraclepack.core.backlog import Export
-from oraclepack.core.errors import UsageError
-from oraclepack.core.nearest import did_you_mean
+from oraclepack.errors import UsageError, did_you_mean
 
 export_option = click.option(
     "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."

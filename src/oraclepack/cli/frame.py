@@ -12,11 +12,10 @@ from oraclepack.app.settings import load_settings
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
 from oraclepack.core.call_settings import ENGINE, PROVIDER_SETTINGS
-from oraclepack.core.exit_codes import ExitCode
-from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.project_rules import Scope
 from oraclepack.core.setting import Setting
 from oraclepack.core.settings import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
+from oraclepack.errors import ExitCode, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -19,8 +19,7 @@ from oraclepack.cli.options import JSON_FLAG, asks_for_json
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import VersionAskedError, root
 from oraclepack.core.envelope import Failure, Meta, reported_ms
-from oraclepack.core.errors import BrokenOffError, LockedError, OraclePackError
-from oraclepack.core.exit_codes import ExitCode
+from oraclepack.errors import BrokenOffError, ExitCode, LockedError, OraclePackError
 
 PROGRAM = "oraclepack"
 _VALUES_BETWEEN_COLLECTIONS = 50_000

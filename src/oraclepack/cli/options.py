@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import BOOLEANS, Bool, Choice, Names, Path, Texts
 from oraclepack.core.setting import Setting
 from oraclepack.core.settings import COLOR, CWD, OUTPUT, Given
+from oraclepack.errors import UsageError
 
 SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR)
 """What every command takes."""

@@ -3,8 +3,8 @@
 from oraclepack.cli.reply import Reply
 from oraclepack.core.carried import Carried
 from oraclepack.core.envelope import Failure
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.result import RollbackStatus
+from oraclepack.errors import ExitCode
 
 _TOLD = {
     RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",

@@ -8,7 +8,6 @@ from oraclepack.cli.policy_text import policy_failure, policy_line
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, run_text
 from oraclepack.core.envelope import Failure
-from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.pipeline_report import (
     PipelineTold,
     PolicyTold,
@@ -17,6 +16,7 @@ from oraclepack.core.pipeline_report import (
     StageTold,
 )
 from oraclepack.core.result import RollbackStatus
+from oraclepack.errors import SIGNALLED, ExitCode
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 

@@ -7,8 +7,8 @@ import msgspec
 
 from oraclepack.cli.reply import Reply, Styled, Text
 from oraclepack.core.envelope import Envelope, Failure, Meta
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.readable import one_line, visible
+from oraclepack.errors import ExitCode
 
 _LOOKS = {
     "bold": "1",

@@ -3,7 +3,7 @@
 import msgspec
 
 from oraclepack.core.envelope import Failure
-from oraclepack.core.exit_codes import ExitCode
+from oraclepack.errors import ExitCode
 
 
 class Styled(msgspec.Struct, frozen=True):

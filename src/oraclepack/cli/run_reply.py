@@ -12,10 +12,10 @@ from oraclepack.cli.policy_text import policy_failure
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.envelope import Failure
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.plan import Plan
 from oraclepack.core.readable import single_lines
 from oraclepack.core.run_report import RunTold
+from oraclepack.errors import ExitCode
 
 
 def plan_reply(found: Found, plan: Plan) -> Reply:

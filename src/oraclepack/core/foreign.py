@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.errors import InputError
+from oraclepack.errors import InputError
 
 
 class Kind(StrEnum):

@@ -10,13 +10,12 @@ from pathlib import PurePosixPath
 import msgspec
 
 from oraclepack.core.digest import sha256_text
-from oraclepack.core.errors import InputError
 from oraclepack.core.manifest import StepEntry, StepsManifest
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.regex import regex
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import InputError, StepError
 
 SCHEMA_VERSION = 1
 

@@ -22,9 +22,9 @@ from oraclepack.core.step_entries import (
     invocation_entry,
     output_entry,
 )
-from oraclepack.core.step_error import StepError
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.usage import Usage
+from oraclepack.errors import StepError
 
 SCHEMA_VERSION = 1
 

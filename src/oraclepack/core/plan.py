@@ -6,9 +6,9 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.digest import sha256_value
-from oraclepack.core.errors import OraclePackError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import Step, StepId
+from oraclepack.errors import OraclePackError, UsageError
 
 
 class Decision(StrEnum):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.exit_codes import ExitCode
+from oraclepack.errors import ExitCode
 
 _ROUNDING = 1e-9
 

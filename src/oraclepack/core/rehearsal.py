@@ -1,7 +1,7 @@
 """Rehearsed answers: the line that marks one, how one is recognised, what they are not for."""
 
-from oraclepack.core.errors import UsageError
 from oraclepack.core.sections import numbered
+from oraclepack.errors import UsageError
 
 NOTICE = "This is a rehearsal: no model was asked, and nothing here is an answer."
 

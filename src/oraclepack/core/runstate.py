@@ -18,9 +18,9 @@ from oraclepack.core import journal as j
 from oraclepack.core.journal_line import AnyEvent, Unknown
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
-from oraclepack.core.step_error import StepError
 from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
 from oraclepack.core.usage import Usage
+from oraclepack.errors import StepError
 
 FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.core.errors import UsageError
-from oraclepack.core.nearest import did_you_mean
+from oraclepack.errors import UsageError, did_you_mean
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

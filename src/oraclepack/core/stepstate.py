@@ -10,7 +10,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Status
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import StepError
 
 StepEvent: TypeAlias = (
     j.StepStarted

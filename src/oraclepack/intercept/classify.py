@@ -19,7 +19,7 @@ from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.readable import readable
 from oraclepack.core.regex import regex
 from oraclepack.core.shipped import shipped
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import StepError
 from oraclepack.intercept.stack_trace import crash_line, without_frames
 
 LONGEST_MESSAGE = 300

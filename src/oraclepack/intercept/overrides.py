@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from oraclepack.core.errors import UsageError
 from oraclepack.core.flag_tables import FlagTable
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv
 from oraclepack.core.project_flags import flag_words
 from oraclepack.core.readable import readable
 from oraclepack.core.secrets import BLOT
+from oraclepack.errors import UsageError
 
 WAIT, FORCE = "--wait", "--force"
 

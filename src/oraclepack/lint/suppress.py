@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.pack import Pack
 from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
 from oraclepack.core.step import ALLOW, Directive, Step
+from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
 
 _TARGET = regex(r"[A-Za-z][A-Za-z0-9-]*")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from oraclepack.core.errors import InputError
 from oraclepack.core.pack import (
     OUT_DIR,
     Coverage,
@@ -23,6 +22,7 @@ from oraclepack.core.regex import regex
 from oraclepack.core.script import Script
 from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
+from oraclepack.errors import InputError
 from oraclepack.parse.bash import read_script
 from oraclepack.parse.calls import Scope, calls_in
 from oraclepack.parse.effects import outputs_of, reads_of, writes_of

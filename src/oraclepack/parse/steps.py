@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.errors import InputError
 from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
+from oraclepack.errors import InputError
 from oraclepack.parse.grammar import check_nodes, syntax_tree
 from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
 from oraclepack.parse.heredocs import all_end, all_seen, goes_on, readable, rows_inside

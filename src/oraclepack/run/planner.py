@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.errors import InputError, WorldError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
 from oraclepack.core.result import Status
@@ -19,6 +18,7 @@ from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.core.wrappers import unwrap
+from oraclepack.errors import InputError, WorldError
 from oraclepack.run.edges import Edges, edges_of, is_barrier
 from oraclepack.run.missing_files import missing_files
 from oraclepack.run.selection import Chosen, Rerun, Selection, choose

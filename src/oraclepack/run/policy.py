@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.policy import falls_short, weigh
 from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import PRELUDE, StepId
 from oraclepack.core.verified import Failed
+from oraclepack.errors import SIGNALLED, ExitCode
 
 
 class Completion(msgspec.Struct, frozen=True):

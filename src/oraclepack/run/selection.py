@@ -7,10 +7,10 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.plan import Refusal, listed
 from oraclepack.core.regex import regex
 from oraclepack.core.step import Step
+from oraclepack.errors import did_you_mean
 
 _NUMBER = regex(r"\d{1,2}", re.ASCII)
 

@@ -11,8 +11,8 @@ from oraclepack.adapters.git import WorkTree
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
-from oraclepack.core.errors import InputError, LockedError
 from oraclepack.core.runstate import EMPTY
+from oraclepack.errors import InputError, LockedError
 from tests.events import created
 from tests.packs import pack_text
 

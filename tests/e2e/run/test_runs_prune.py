@@ -11,7 +11,7 @@ import pytest
 from oraclepack.adapters import rundir
 from oraclepack.adapters.run_removal import finish_removals, remove_run
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.errors import WorldError
+from oraclepack.errors import WorldError
 from tests.e2e.program import Ran, tree
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking

@@ -23,9 +23,9 @@ from oraclepack.core.backlog import (
 )
 from oraclepack.core.carried import Carried
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import LockedError, UsageError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.rehearsal import refuse_export
+from oraclepack.errors import LockedError, UsageError
 
 FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"

@@ -14,7 +14,6 @@ from oraclepack.app.actionize.asked import Asked, question_from, question_of
 from oraclepack.app.reading import read_pack
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
 from oraclepack.core.contract import by_suffix
-from oraclepack.core.errors import InputError
 from oraclepack.core.foreign import foreign_run
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import (
@@ -33,6 +32,7 @@ from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.sections import Section
 from oraclepack.core.step_entries import OutputEntry
+from oraclepack.errors import InputError
 
 _STEP_ID = regex(r"[0-9]{2}")
 _HASH = regex(r"[0-9a-f]{8,128}")

@@ -30,7 +30,6 @@ from oraclepack.app.calls.unmet import (
 )
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.errors import InputError
 from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
@@ -39,8 +38,8 @@ from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, OutputRetry
 from oraclepack.core.secrets import Redactor
-from oraclepack.core.step_error import StepError
 from oraclepack.core.tool_names import ORACLE
+from oraclepack.errors import InputError, StepError
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.attachments import literal_part
 from oraclepack.intercept.classify import last_words

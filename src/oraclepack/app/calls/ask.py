@@ -15,11 +15,9 @@ from oraclepack.app.calls.trying import Tried, try_once
 from oraclepack.app.calls.unmet import next_retry
 from oraclepack.app.calls.waiting import telling_pause
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.errors import OraclePackError
-from oraclepack.core.exit_codes import SIGNALLED, ExitCode
 from oraclepack.core.invocation import Shim
 from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, OutputRetry, Wait, Waiting
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note

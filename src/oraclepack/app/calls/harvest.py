@@ -17,11 +17,11 @@ from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import OraclePackError
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.stepstate import Invocation
+from oraclepack.errors import OraclePackError
 from oraclepack.intercept.adoption import answer_in_log, matching
 from oraclepack.intercept.truth import COMPLETED
 

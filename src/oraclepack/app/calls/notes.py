@@ -12,8 +12,8 @@ from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import CRASHED, Cache, OutputRetry
-from oraclepack.core.step_error import StepError
 from oraclepack.core.usage import Usage
+from oraclepack.errors import StepError
 from oraclepack.intercept.overrides import shown_argv
 
 _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})

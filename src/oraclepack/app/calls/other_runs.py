@@ -24,12 +24,12 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.journal_line import AnyEvent
 from oraclepack.core.naming import output_names
 from oraclepack.core.questions import title_of
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.runid import is_rehearsal
+from oraclepack.errors import InputError
 
 
 class _Held(msgspec.Struct, frozen=True):

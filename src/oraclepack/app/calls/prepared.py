@@ -11,11 +11,11 @@ from oraclepack.adapters.oracle_home import around_call
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
 from oraclepack.core.contract import OutputContract
-from oraclepack.core.errors import InputError
 from oraclepack.core.flags import ParsedArgv
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 from oraclepack.core.invocation_key import InvocationKey, NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
+from oraclepack.errors import InputError
 from oraclepack.intercept.attachments import only_plain, read_rendering, rendering_argv
 from oraclepack.intercept.expect import contract_of_call
 from oraclepack.intercept.key import key_of, unkeyed

@@ -10,7 +10,6 @@ from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
 from oraclepack.core.call_settings import REHEARSAL
-from oraclepack.core.errors import InputError
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.flags import Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim
@@ -18,7 +17,7 @@ from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.sections import Section
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import InputError, StepError
 from oraclepack.intercept.attachments import is_plain, only_plain
 from oraclepack.intercept.classify import classify
 from oraclepack.intercept.globs import base_of, choose

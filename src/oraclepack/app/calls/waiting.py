@@ -12,10 +12,10 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import answers_of
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.errors import WorldError
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.limit import limit_for, slot_reason
 from oraclepack.core.result import Wait, Waiting
+from oraclepack.errors import WorldError
 
 _SHORTEST, _LONGEST = 0.05, 0.5
 

@@ -16,7 +16,6 @@ from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.legacy import all_file_names
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
@@ -24,6 +23,7 @@ from oraclepack.core.readable import readable
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
+from oraclepack.errors import InputError
 
 
 class DirtyRerunError(InputError):

@@ -13,11 +13,11 @@ from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core import legacy
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.plan import command_hash
 from oraclepack.core.result import Status
 from oraclepack.core.step import Step
 from oraclepack.core.verified import lack_of
+from oraclepack.errors import InputError
 
 
 class OlderState(msgspec.Struct, frozen=True):

@@ -15,13 +15,6 @@ from oraclepack.adapters.packs import check_name
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
-from oraclepack.core.errors import (
-    BrokenOffError,
-    InputError,
-    LockedError,
-    UsageError,
-    WorldError,
-)
 from oraclepack.core.foreign import ForeignError, foreign_run
 from oraclepack.core.moment import rfc3339
 from oraclepack.core.outpath import CACHE, REHEARSALS, RUNS
@@ -36,6 +29,7 @@ from oraclepack.core.runid import (
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.script import Command
 from oraclepack.core.secrets import Redactor
+from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
 
 _MOVING = frozenset(
     {"am", "checkout", "cherry-pick", "commit", "merge"}

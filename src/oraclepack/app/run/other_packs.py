@@ -12,11 +12,11 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.beginning import path_in_project
 from oraclepack.app.runs import look_at
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, Refusal
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState
+from oraclepack.errors import InputError
 
 _WRITES = frozenset({Decision.RUN, Decision.RESTORE, Decision.RECHECK, Decision.HELD})
 """What may change an output, or take what stands there for one."""

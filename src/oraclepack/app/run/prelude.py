@@ -12,7 +12,7 @@ from oraclepack.core.pack import Prelude
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED
 from oraclepack.core.step import PRELUDE
-from oraclepack.core.step_error import StepError
+from oraclepack.errors import StepError
 
 
 def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:

@@ -15,12 +15,12 @@ from oraclepack.app.run.recovery import end_processes
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import StopLevel
-from oraclepack.core.errors import InputError
 from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.runstate import EMPTY, RunState, fold
+from oraclepack.errors import InputError
 
 _FOLDER = "copy"
 """In the private directory of the command."""

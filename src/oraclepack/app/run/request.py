@@ -21,7 +21,6 @@ from oraclepack.app.run.recorder import Observer
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.errors import InputError, UsageError
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
@@ -30,6 +29,7 @@ from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.tool_names import TOOLS
+from oraclepack.errors import InputError, UsageError
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
 

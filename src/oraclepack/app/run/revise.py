@@ -16,13 +16,13 @@ from oraclepack.core import journal as j
 from oraclepack.core.content import Content
 from oraclepack.core.contract import by_suffix
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import InputError
 from oraclepack.core.naming import output_names
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.questions import title_of
 from oraclepack.core.result import Move, Status
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
+from oraclepack.errors import InputError
 from oraclepack.run.planner import Checked
 from oraclepack.verify.pack import Manner, verify_step
 from oraclepack.verify.suspicions import INCOMPLETE

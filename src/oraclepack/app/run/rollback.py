@@ -10,9 +10,9 @@ from oraclepack.adapters.rundir import BACKUPS, RunDir
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
 from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.errors import OraclePackError, WorldError
 from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
+from oraclepack.errors import OraclePackError, WorldError
 from oraclepack.run.rollback import (
     Undo,
     has_failed,

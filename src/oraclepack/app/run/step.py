@@ -24,15 +24,14 @@ from oraclepack.app.run.outputs import (
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, StopLevel, Watch
-from oraclepack.core.exit_codes import SIGNALLED
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.plan import PlannedStep
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED, Status
 from oraclepack.core.step import Step
-from oraclepack.core.step_error import StepError
 from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.core.verified import lack_of
+from oraclepack.errors import SIGNALLED, StepError
 from oraclepack.intercept.classify import last_words
 
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})

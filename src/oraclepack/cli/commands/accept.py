@@ -9,8 +9,8 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import run_settings as rs
 from oraclepack.core.acceptance import AcceptedStep
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.settings import Settings
+from oraclepack.errors import ExitCode
 
 
 @command(

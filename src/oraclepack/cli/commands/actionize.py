@@ -18,9 +18,9 @@ from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.core.digest import canonical_line
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.policy import YieldPolicy, weigh, yield_of
 from oraclepack.core.settings import Settings
+from oraclepack.errors import ExitCode
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
 

@@ -12,10 +12,10 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.cache_entry import CacheRow, CallExplained
-from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import seconds_of
 from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
+from oraclepack.errors import UsageError
 
 cache = Group(
     "cache",

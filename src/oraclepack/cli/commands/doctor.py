@@ -10,14 +10,13 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.call_settings import ORACLE_BIN
 from oraclepack.core.envelope import Failure
-from oraclepack.core.errors import LockedError, UsageError
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.health import Check, Health, Presence
 from oraclepack.core.readable import single_lines
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.settings import Settings
 from oraclepack.core.skills import SkillState
 from oraclepack.core.tool_names import ORACLE
+from oraclepack.errors import ExitCode, LockedError, UsageError
 
 
 @command(

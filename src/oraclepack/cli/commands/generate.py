@@ -10,10 +10,10 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.generation import Generated
 from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
 from oraclepack.core.settings import Settings
+from oraclepack.errors import ExitCode
 
 
 @command(

@@ -9,10 +9,10 @@ from oraclepack.app.reading import read_pack
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.errors import InputError
 from oraclepack.core.listing import ListedStep, Listing, listing
 from oraclepack.core.pack import Pack
 from oraclepack.core.settings import Settings
+from oraclepack.errors import InputError
 
 
 @command(

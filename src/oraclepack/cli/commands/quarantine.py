@@ -10,10 +10,10 @@ from oraclepack.cli.amounts import size
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.quarantined import ROLLED_BACK, KeptFile
 from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
+from oraclepack.errors import ExitCode
 
 quarantine = Group(
     "quarantine",

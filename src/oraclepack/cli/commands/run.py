@@ -15,8 +15,8 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_reply import plan_reply, run_reply
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.settings import STRICT, Settings
+from oraclepack.errors import ExitCode
 
 
 @command(

@@ -10,13 +10,13 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.errors import UsageError
 from oraclepack.core.kinds import seconds_of
 from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
 from oraclepack.core.readable import single_lines
 from oraclepack.core.run_pruning import RunsPruned
 from oraclepack.core.settings import Settings
+from oraclepack.errors import UsageError
 
 runs = Group(
     "runs",

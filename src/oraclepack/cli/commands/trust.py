@@ -15,11 +15,10 @@ from oraclepack.app.trust_records import (
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.errors import OraclePackError, UsageError
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.readable import visible
 from oraclepack.core.result import Status
 from oraclepack.core.settings import Settings
+from oraclepack.errors import ExitCode, OraclePackError, UsageError
 
 _RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
 left undone, and `undo` and rollback change files as it says. Whoever wrote it could have written

@@ -6,9 +6,9 @@ from oraclepack.app.upgrade import upgrade_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.generation import Upgraded
 from oraclepack.core.settings import Settings
+from oraclepack.errors import ExitCode
 
 
 @command(

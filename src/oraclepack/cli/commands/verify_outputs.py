@@ -7,12 +7,11 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
-from oraclepack.core.errors import UsageError
-from oraclepack.core.exit_codes import ExitCode
 from oraclepack.core.readable import single_lines
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.verified import Totals, Verified
+from oraclepack.errors import ExitCode, UsageError
 
 
 @command(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.step import ALLOW, DIRECTIVES, POLICY, Directive
 from oraclepack.core.tree_policy import TreePolicy
+from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.ordering import roi_disorder
 from oraclepack.core.source import Span
 from oraclepack.core.step import CATEGORIES, HEADER_FIELDS, META_OPENS, Attribute, Step
+from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
 
 NUMBERS = ("ROI", "impact", "confidence", "effort")

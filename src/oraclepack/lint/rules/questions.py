@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.nearest import did_you_mean
 from oraclepack.core.pack import Coverage, CoverageLine
 from oraclepack.core.regex import regex
 from oraclepack.core.step import CATEGORIES, Step
+from oraclepack.errors import did_you_mean
 from oraclepack.lint.duplicates import duplicates
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules import headers

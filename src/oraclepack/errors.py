@@ -10,6 +10,67 @@
 Which exit code an error gives is the command line's business (`cli/main.py`), not the error's.
 """
 
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Self
+
+import msgspec
+
+
+class StepError(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a step, a call or the prelude failed."""
+
+    code: str
+    message: str
+    transient: bool = False
+    retry_after: float | msgspec.UnsetType = msgspec.UNSET
+    """Seconds after which the provider asks to be tried again; left out where it does not say."""
+
+    @property
+    def known_wait(self) -> float | None:
+        return None if self.retry_after is msgspec.UNSET else self.retry_after
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    # difflib is only needed once somebody mistypes something.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    by_lower = {name.lower(): name for name in sorted(known)}
+    found = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, empty when none is near."""
+    found = nearest(word, known)
+    return f"did you mean {found}?" if found else ""
+
+
+SIGNALLED = 128
+"""What shells add to the number of the signal that ended a program."""
+
+
+class ExitCode(IntEnum):
+    """What the exit code of any command means."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str = "") -> Self:
+        code = int.__new__(cls, value)
+        code._value_ = value
+        code.meaning = meaning
+        return code
+
+    DONE = 0, "done"
+    INTERNAL = 1, "internal error: a fault of oraclepack itself; a log file tells more"
+    INVALID = 2, "bad usage, invalid input or a missing program; nothing was run"
+    STEP_FAILED = 3, "a step failed; what was finished before it is kept"
+    CONTRACT = 4, "outputs do not meet their contract"
+    POLICY = 5, "the CI policy is not met"
+    LOCKED = 6, "the run is in use by another process"
+    INTERRUPTED = SIGNALLED + 2, "stopped by Ctrl-C"
+    TERMINATED = SIGNALLED + 15, "stopped by a termination signal"
+
 
 class OraclePackError(Exception):
     """Base of everything we raise on purpose: what happened, then what to do."""
