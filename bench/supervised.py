@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Grace, Watch
+from oraclepack.system.clock import SystemClock
 
 
 def main() -> None:

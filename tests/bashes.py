@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.prelude import run_prelude
 from oraclepack.adapters.processes import all_processes, carries
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Grace, Outcome, Watch
+from oraclepack.system.clock import SystemClock
 
 QUICK = Grace(interrupt=0.2, terminate=0.2, linger=0.05, orphan=0.2)
 _numbers = itertools.count(1)

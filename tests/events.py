@@ -8,14 +8,14 @@ from typing import cast
 import msgspec
 from hypothesis import strategies as st
 
-from oraclepack.adapters.trust_key import make_key
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal_line import Link, Signer, encode_line
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, OutputRetry, RollbackStatus, Status, Waiting
 from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.trust_key import make_key
 
 PACK_HASH = "5" * 64
 SIGNER = Signer(b"a test key, 32 bytes of it or less", "2026-03-01__abc1234__55555555")

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from oraclepack.adapters import disk
+from oraclepack.system import disk
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from oraclepack.actionize.engine import actionize
-from oraclepack.actionize.kept import read_kept
 from oraclepack.actionize.trackers import (
     LONGEST_ISSUE_BODY,
     github_issues,
@@ -18,9 +17,10 @@ from oraclepack.actionize.trackers import (
     taskmaster,
 )
 from oraclepack.core.backlog import Export, Record, WorkStatus
-from oraclepack.core.markdown_text import code_pieces
 from oraclepack.core.schemas import schema_of
 from oraclepack.errors import InputError
+from oraclepack.system.kept_text import read_kept
+from oraclepack.system.markdown_text import code_pieces
 from tests.actionize.answers import a_pack, a_step, direct, records_of, work_of
 from tests.actionize.golden import CASES, expected, work
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.adapters import lock
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.core.backlog import Export, WorkStatus
-from oraclepack.core.digest import canonical_file, sha256_text
 from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.errors import InputError, LockedError, UsageError
+from oraclepack.system import locks
+from oraclepack.system.digests import canonical_file, sha256_text
 from tests.actionize.answers import direct
 from tests.actionize.project import FIX, RUN_ID, SOURCE, Project, a_question, called
 from tests.events import finished, numbered, started
@@ -133,8 +133,8 @@ def test_without_its_journal_a_run_is_its_manifests(project: Project) -> None:
 
 
 def test_a_run_in_use_is_left_alone(project: Project) -> None:
-    held = lock.acquire(project.run, lock.Holder(pid=1, command="run"))
-    assert isinstance(held, lock.RunLock)
+    held = locks.acquire(project.run, locks.Holder(pid=1, command="run"))
+    assert isinstance(held, locks.RunLock)
 
     with held, pytest.raises(LockedError, match="process 1"):
         project.actionize()

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from oraclepack.adapters import files, relocate
 from oraclepack.adapters.journal import JournalFile
-from oraclepack.adapters.lock import Holder, RunLock, acquire
 from oraclepack.adapters.manifest_files import write_manifests
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.result import Status
+from oraclepack.system import file_moves, files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.locks import Holder, RunLock, acquire
 from tests import events as e
 from tests.clocks import SteppingClock
 
@@ -44,7 +44,7 @@ def _run_step(directory: RunDir, journal: JournalFile, step: str) -> None:
     backup = directory.backups / f"{step}.md"
     files.make_private(directory.backups)
     if attempt == 1 and declared.exists() and not backup.exists():
-        relocate.copy(declared, backup)
+        file_moves.copy(declared, backup)
     journal.append(e.started(step, attempt))
     answer = f"answer {step}\n".encode()
     files.write_atomic(declared, answer)

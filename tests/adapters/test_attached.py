@@ -6,8 +6,8 @@ import pytest
 
 from oraclepack.adapters.attached import kind_of, list_files, read_attached
 from oraclepack.core.attached import Kind
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.errors import InputError
+from oraclepack.system.digests import sha256_bytes
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import disk
 from oraclepack.adapters.backups import keep_copy
-from oraclepack.core.digest import sha256_bytes
+from oraclepack.system import disk
+from oraclepack.system.digests import sha256_bytes
 
 
 def test_a_file_that_changes_meanwhile_is_told_of_as_it_was_kept(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.core.cache_entry import CacheEntry, CallExplained, explained, row_of, to_prune
-from oraclepack.core.digest import canonical_file, sha256_bytes
-from oraclepack.core.foreign import Foreign, ForeignError, Kind
 from oraclepack.core.invocation_key import PartChange
+from oraclepack.system.digests import canonical_file, sha256_bytes
+from oraclepack.system.ownership import Foreign, ForeignError, Kind
 
 KEY, OTHER = "a" * 64, "b" * 64
 

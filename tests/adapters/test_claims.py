@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.claims import Claim, claim, foreign_claims, take_over
-from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import InvocationIntent
 from oraclepack.core.process_record import Process
 from oraclepack.errors import WorldError
+from oraclepack.system.digests import canonical_line
 
 KEY = "a" * 64
 

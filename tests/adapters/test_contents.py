@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.contents import content_at, hashes_of, read_content
+from oraclepack.system.path_jail import content_at, hashes_of, read_content
 
 
 @pytest.fixture

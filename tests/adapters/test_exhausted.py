@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from oraclepack.adapters.exhausted import exhausted
+from oraclepack.system.files import exhausted
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import disk, files
 from oraclepack.errors import InputError, WorldError
+from oraclepack.system import disk, files
 from tests.faults import failing, watched
 
 WHOLE = ["create", "write", "sync", "rename", "sync_directory"]
@@ -216,7 +216,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from tests.faults import die_at
-from oraclepack.adapters.files import write_atomic
+from oraclepack.system.files import write_atomic
 die_at(int(sys.argv[2]), torn=7)
 write_atomic(Path(sys.argv[1]), b"new" * 100)
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.git import Git, GitError, WorkTree, look, looking, top_level
+from oraclepack.system.git import Git, GitError, WorkTree, look, looking, top_level
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -202,7 +202,7 @@ def test_git_is_not_asked_where_a_pipe_stands_for_a_file_of_its_own(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process from outside")
 def test_an_endless_file_fills_no_memory(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oraclepack.adapters.git.MOST_MEMORY", 64 << 20)
+    monkeypatch.setattr("oraclepack.system.git.MOST_MEMORY", 64 << 20)
     git(repository, "config", "core.attributesFile", "/dev/zero")
     (repository / "tracked").write_text("2")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.head import is_unborn, peek
+from oraclepack.system.git import is_unborn, peek
 
 GIT = ("git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org")
 

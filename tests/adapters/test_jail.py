@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.jail import Allowed, Refused, jail
+from oraclepack.system.path_jail import Allowed, Refused, jail
 
 
 @pytest.fixture

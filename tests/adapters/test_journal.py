@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from oraclepack.adapters.journal import NAME, JournalFile, load
-from oraclepack.adapters.trust_key import make_key
 from oraclepack.core import journal as j
 from oraclepack.core.result import Move, Status
 from oraclepack.core.runstate import fold
-from oraclepack.core.secrets import BLOT, Redactor
 from oraclepack.errors import InputError, WorldError
+from oraclepack.system.secrets import BLOT, Redactor
+from oraclepack.system.trust_key import make_key
 from tests import events as e
 from tests.clocks import SteppingClock
 from tests.faults import failing, short_write, watched

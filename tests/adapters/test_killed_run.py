@@ -9,8 +9,8 @@ from typing import Any
 
 from oraclepack.adapters.journal import load
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.adapters.trust_key import make_key
 from oraclepack.core.journal import StepFinished
+from oraclepack.system.trust_key import make_key
 from tests.adapters.scripted_run import RUN_ID, STEPS, run
 from tests.faults import killed_at, watched
 

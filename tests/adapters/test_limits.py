@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.limits import Limits, Slot, limits_directory
 from oraclepack.core.limit import Limit, limit_for, recent, until_next
+from oraclepack.system.clock import SystemClock
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,7 +78,7 @@ def test_a_lower_limit_counts_the_slots_of_a_higher_one(tmp_path: Path) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from oraclepack.adapters.clock import SystemClock
+from oraclepack.system.clock import SystemClock
 from oraclepack.adapters.limits import Limits
 from oraclepack.core.limit import Limit
 slot = Limits(Path(sys.argv[1]), SystemClock()).acquire("openai", Limit(1), lambda _: False)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.lock import NAME, Holder, RunLock, acquire, holder_of
 from oraclepack.errors import WorldError
+from oraclepack.system.locks import NAME, Holder, RunLock, acquire, holder_of
 from tests.faults import failing
 
 ME = Holder(pid=os.getpid(), host="box", started_at="2026-03-01T10:00:00Z", command="run pack.md")
@@ -24,7 +24,7 @@ def locked(directory: Path) -> RunLock:
 HOLD = """
 import subprocess, sys
 from pathlib import Path
-from oraclepack.adapters.lock import Holder, acquire
+from oraclepack.system.locks import Holder, acquire
 lock = acquire(Path(sys.argv[1]), Holder(pid=1, host="h", started_at="t", command="run"))
 null = subprocess.DEVNULL
 orphan = subprocess.Popen(["sleep", "60"], stdin=null, stdout=null, close_fds=False)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from oraclepack.adapters.person import ask, can_ask
+from oraclepack.system.terminal import ask, can_ask
 
 
 @pytest.mark.parametrize(

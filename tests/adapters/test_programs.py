@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.programs import find_bash, find_program, probe
+from oraclepack.system.programs import find_bash, find_program, probe
 from tests.killable import await_end
 
 

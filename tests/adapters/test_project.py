@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.project import has_runs, project_of, project_root
 from oraclepack.errors import UsageError
+from oraclepack.system.environment import has_runs, project_of, project_root
 
 
 @pytest.fixture

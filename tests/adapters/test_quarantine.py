@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import disk, relocate
-from oraclepack.adapters.jail import Refused
 from oraclepack.adapters.quarantine import failed_folder, listed, put_aside, restore
 from oraclepack.core.result import Move
 from oraclepack.errors import WorldError
+from oraclepack.system import disk, file_moves
+from oraclepack.system.path_jail import Refused
 from tests.faults import failing
 
 
@@ -227,7 +227,7 @@ def test_copies_do_not_overwrite(project: Path) -> None:
     write(project, "b.md", b"other")
 
     with pytest.raises(FileExistsError):
-        relocate.copy(project / "out/05-a.md", project / "b.md")
+        file_moves.copy(project / "out/05-a.md", project / "b.md")
     assert sorted(path.name for path in project.iterdir()) == ["b.md", "out"]
 
 

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
-from oraclepack.adapters.trust_key import make_key
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.errors import WorldError
+from oraclepack.system.trust_key import make_key
 from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
 from tests.faults import failing, failing_once, killed_at
 from tests.faults import watched as counted

@@ -8,8 +8,8 @@ import pytest
 
 from oraclepack.adapters.real_tool import Toolbox
 from oraclepack.adapters.shim_dir import ShimDir
-from oraclepack.adapters.surroundings import private_directory
 from oraclepack.errors import WorldError
+from oraclepack.system.environment import private_directory
 from tests.faults import failing
 from tests.scripted import scripted_tool
 

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from oraclepack.adapters.surroundings import forget_private, private_directory
 from oraclepack.errors import WorldError
+from oraclepack.system.environment import forget_private, private_directory
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +60,6 @@ def test_a_place_where_nothing_could_lie_is_passed_over(
 
 
 def test_no_place_at_all_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oraclepack.adapters.surroundings._places", lambda: [place / "missing"])
+    monkeypatch.setattr("oraclepack.system.environment._places", lambda: [place / "missing"])
     with pytest.raises(WorldError, match="no directory for temporary files"), private_directory():
         pass

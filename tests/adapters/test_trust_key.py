@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import trust_key
-from oraclepack.adapters.trust_key import find_key, key_file, make_key
 from oraclepack.errors import OraclePackError, UsageError, WorldError
+from oraclepack.system import trust_key
+from oraclepack.system.trust_key import find_key, key_file, make_key
 
 SHARED = "0123456789abcdef0123456789abcdef"
 
@@ -37,7 +37,7 @@ def test_a_key_is_made_once_and_for_its_owner_alone(home: Path) -> None:
 
 
 def test_processes_that_begin_together_have_one_key() -> None:
-    program = "from oraclepack.adapters.trust_key import make_key; print(make_key().hex())"
+    program = "from oraclepack.system.trust_key import make_key; print(make_key().hex())"
     begun = [
         subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(6)
     ]

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.surroundings import environment
 from oraclepack.app.settings import load_settings
-from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given
 from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.system.environment import environment
+from oraclepack.system.secrets import Redactor
 
 USER = ".config/oraclepack/config.toml"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import disk
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.cli.partial import partial_failure
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import InputError, WorldError
+from oraclepack.system import disk
+from oraclepack.system.digests import sha256_bytes
 from tests.cli.answers import answer
 from tests.faults import failing, failing_once, killed_at
 from tests.generate import repositories as repos

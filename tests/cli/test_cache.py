@@ -9,8 +9,8 @@ from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.outpath import CACHE
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import CACHE
 from tests.cli.answers import answer
 from tests.clocks import SteppingClock
 from tests.e2e.program import tree

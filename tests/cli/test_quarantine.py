@@ -3,11 +3,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.adapters import journal, lock
+from oraclepack.adapters import journal
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.result import Move, Status
 from oraclepack.core.schemas import schema_of
+from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import a_step, created, session
@@ -204,8 +205,8 @@ def test_a_path_that_is_not_in_quarantine(
 
 def test_a_run_in_use_keeps_its_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run = a_project(tmp_path)
-    held = lock.acquire(run.path, lock.Holder(pid=7, host="box"))
-    assert isinstance(held, lock.RunLock)
+    held = locks.acquire(run.path, locks.Holder(pid=7, host="box"))
+    assert isinstance(held, locks.RunLock)
 
     with held:
         got = ask(capsys, tmp_path, "restore", KEPT)

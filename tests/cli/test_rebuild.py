@@ -5,13 +5,14 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.adapters import journal, lock
+from oraclepack.adapters import journal
 from oraclepack.adapters.manifest_files import write_manifests
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.schemas import schema_of
 from oraclepack.parse.pack import parse_pack
+from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import created, numbered, session
@@ -115,8 +116,8 @@ def test_a_torn_last_line_is_told_and_left_where_it_is(
 def test_a_run_in_use_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run, before = a_finished_run(tmp_path)
     other = an_ended_run(tmp_path)
-    held = lock.acquire(run.path, lock.Holder(pid=7, host="box"))
-    assert isinstance(held, lock.RunLock)
+    held = locks.acquire(run.path, locks.Holder(pid=7, host="box"))
+    assert isinstance(held, locks.RunLock)
 
     with held:
         got = rebuild(capsys, tmp_path)

@@ -3,7 +3,7 @@ import pytest
 from oraclepack.cli.render import as_text
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.envelope import Failure, reported_ms
-from oraclepack.core.readable import visible
+from oraclepack.system.printable import visible
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.adapters import lock
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.result import Status
 from oraclepack.core.schemas import schema_of
 from oraclepack.errors import StepError
+from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import at, created, finished, session, started
@@ -111,8 +111,8 @@ def test_who_works_on_a_run_is_told_and_who_was_killed(
 
     killed = in_project(capsys, tmp_path, "runs", "list", "--json").envelope["data"]["runs"]
     shown = in_project(capsys, tmp_path, "runs", "show", "2026-03").out
-    held = lock.acquire(run.path, lock.Holder(pid=7, host="box", started_at="now", command="run"))
-    assert isinstance(held, lock.RunLock)
+    held = locks.acquire(run.path, locks.Holder(pid=7, host="box", started_at="now", command="run"))
+    assert isinstance(held, locks.RunLock)
     with held:
         held_run = in_project(capsys, tmp_path, "runs", "show", RUN_ID)
 

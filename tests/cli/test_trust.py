@@ -14,11 +14,11 @@ import pytest
 from oraclepack.adapters import rundir
 from oraclepack.adapters.journal import load
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.adapters.trust_key import make_key
 from oraclepack.app.trust_records import find_candidate, trust_run
 from oraclepack.core import journal as j
-from oraclepack.core.foreign import Kind
 from oraclepack.core.schemas import schema_of
+from oraclepack.system.ownership import Kind
+from oraclepack.system.trust_key import make_key
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import a_step, created, numbered, session, unsigned

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from oraclepack.core.digest import canonical_line, sha256_bytes, sha256_text, sha256_value
+from oraclepack.system.digests import canonical_line, sha256_bytes, sha256_text, sha256_value
 
 
 @pytest.mark.parametrize("text", ["", "a", "ä\udcff", "x" * 10_000])

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal_line import Link, Signer, Unknown, encode_line, read_lines
 from oraclepack.core.result import Status
+from oraclepack.system.digests import canonical_line
 from tests import events as e
 
 SMALL = e.numbered(e.created("01"), e.session(), *e.a_step("01"), j.RunFinished(ok=True))

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_file, sha256_text
 from oraclepack.core.journal_line import Unknown
 from oraclepack.core.legacy import LegacyReport, LegacyState, legacy_report, legacy_state
 from oraclepack.core.manifest import (
@@ -25,6 +24,7 @@ from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.source import Span
 from oraclepack.core.step import Attribute, Header, PromptMeta, Step, StepId
 from oraclepack.core.usage import Usage
+from oraclepack.system.digests import canonical_file, sha256_text
 from tests import events as e
 
 PLACE = Span.at(1)

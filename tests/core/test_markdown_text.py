@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from oraclepack.core.markdown_text import (
+from oraclepack.system.markdown_text import (
     code_block,
     code_pieces,
     code_span,
@@ -18,7 +18,7 @@ from oraclepack.core.markdown_text import (
     quotable,
     without_live_text,
 )
-from oraclepack.core.readable import spelled
+from oraclepack.system.printable import spelled
 
 COMMONMARK = MarkdownIt("commonmark")
 GFM = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.outpath import fault_of, guarded_place, inside
+from oraclepack.system.path_jail import fault_of, guarded_place, inside
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.digest import canonical_file
-from oraclepack.core.readable import one_line, screen_json, spelled, visible
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.printable import one_line, screen_json, spelled, visible
 
 STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import oraclepack
-from oraclepack.core.regex import LateRegex, regex
+from oraclepack.system.text_limits import LateRegex, regex
 
 
 @pytest.mark.parametrize("text", ["", "a1", "A22b", "x"])

@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.core import journal as j
-from oraclepack.core.secrets import BLOT, MOST_LINES, NOTHING_SECRET, Redactor, is_secret_name
+from oraclepack.system.secrets import BLOT, MOST_LINES, NOTHING_SECRET, Redactor, is_secret_name
 from tests import events as e
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.core.text_limits import TextLimit
+from oraclepack.system.text_limits import TextLimit
 
 LIMIT = TextLimit(40, 4, 20)
 

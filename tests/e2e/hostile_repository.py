@@ -13,8 +13,8 @@ from pathlib import Path
 
 from oraclepack.adapters.journal import load
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_file, canonical_line, sha256_bytes
 from oraclepack.core.result import Move, Status
+from oraclepack.system.digests import canonical_file, canonical_line, sha256_bytes
 from tests.e2e.program import oraclepack
 from tests.e2e.run.project import asking
 from tests.e2e.test_foreign_runs import (

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_file, canonical_line, sha256_text
 from oraclepack.core.result import Move, Status
+from oraclepack.system.digests import canonical_file, canonical_line, sha256_text
 from tests.e2e.program import Ran, oraclepack
 from tests.packs import pack_text
 from tests.scripted import Scripted, scripted_tool

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.reversal import Reversal
 from oraclepack.adapters.worktree import Worktree
 from oraclepack.core import journal as j
-from oraclepack.core.secrets import NOTHING_SECRET
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.secrets import NOTHING_SECRET
 from tests.e2e.changing import EDITS, STEP, a_project, contents, run
 
 

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from oraclepack.actionize.engine import actionize
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
-from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode, Declared, infer
 from oraclepack.core.sections import Section
 from oraclepack.intercept.classify import classify
+from oraclepack.system.files import Content
 from oraclepack.verify.outputs import check_output, is_blank
 from oraclepack.verify.suspicions import suspicions
 from tests.actionize.answers import FILES, PACK_HASH

@@ -15,16 +15,16 @@ from oraclepack.actionize.engine import actionize
 from oraclepack.adapters.config_files import PROJECT_FILE, project_tables
 from oraclepack.core.journal_line import read_lines
 from oraclepack.core.legacy import import_state
-from oraclepack.core.markdown_text import escape_keeping_code
 from oraclepack.core.oracle_session import read_record
 from oraclepack.core.runstate import fold
-from oraclepack.core.secrets import Redactor
 from oraclepack.core.sections import sections_present
 from oraclepack.core.settings import flatten
-from oraclepack.core.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.errors import InputError
 from oraclepack.parse.pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket
+from oraclepack.system.markdown_text import escape_keeping_code
+from oraclepack.system.secrets import Redactor
+from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.verify.suspicions import suspicions
 from tests.actionize.answers import a_pack, a_step
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oraclepack import __version__
-from oraclepack.adapters import surroundings
+from oraclepack.system import environment
 from tests.e2e.run.project import Project, Zygote
 from tests.generate.repositories import a_repository, write
 from tests.packs import pack_text
@@ -90,7 +90,7 @@ SHAPES = {
 
 def be_somebody_else() -> None:
     """Called inside the program: it runs on no machine in particular."""
-    surroundings.host = lambda: HOST
+    environment.host = lambda: HOST
 
 
 def make(shape: Shape, place: Path, zygote: Zygote) -> Path:

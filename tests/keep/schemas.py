@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.schemas import SCHEMAS, schema_of
+from oraclepack.system.digests import canonical_file
 
 COPIES = Path(__file__).parent.parent / "data/schemas"
 WRITE = "`python -m tests.keep.schemas` writes the copy"

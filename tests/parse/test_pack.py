@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.source import Span
 from oraclepack.parse.pack import parse_pack
+from oraclepack.system.digests import sha256_text
 from tests.packs import BLOCK_LINE, a_pack, pack_text, strict_text
 
 

@@ -13,8 +13,8 @@ import pytest
 from oraclepack.adapters.call_message import CallMessage, Garbled, receive
 from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.shim_dir import ShimDir
-from oraclepack.adapters.surroundings import private_directory
 from oraclepack.shims import client
+from oraclepack.system.environment import private_directory
 
 Process = subprocess.Popen[bytes]
 

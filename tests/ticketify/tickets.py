@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.ticket import KnownTicket, Ticket, TicketOptions
 from oraclepack.parse.ticket import parse_ticket
+from oraclepack.system.digests import sha256_text
 from oraclepack.ticketify.build import Built, build
 from oraclepack.ticketify.identify import SameId, identify
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from oraclepack.adapters import disk, limits, lock
+from oraclepack.adapters import limits
 from oraclepack.app.calls import ask
 from oraclepack.app.calls.store import keep
 from oraclepack.app.run import outputs
+from oraclepack.system import disk, locks
 from tests.e2e.run.project import asking
 from tests.torture import power
 from tests.torture.checker import Snapshot, check, unverified
@@ -35,11 +36,11 @@ def skip_an_fsync() -> None:
 def drop_the_lock() -> None:
     """Everybody may write to a run."""
 
-    def let_in(directory: Path, holder: lock.Holder) -> lock.RunLock | lock.Holder:  # noqa: ARG001
-        path = directory / lock.NAME
-        return lock.RunLock(disk.open_append(path), path)
+    def let_in(directory: Path, holder: locks.Holder) -> locks.RunLock | locks.Holder:  # noqa: ARG001
+        path = directory / locks.NAME
+        return locks.RunLock(disk.open_append(path), path)
 
-    lock.acquire = let_in
+    locks.acquire = let_in
 
 
 def cache_an_unverified_answer() -> None:

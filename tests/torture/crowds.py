@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from random import Random
 
-from oraclepack.adapters.lock import holder_of
+from oraclepack.system.locks import holder_of
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Program, Project, asking
 from tests.packs import pack_text

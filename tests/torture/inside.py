@@ -4,7 +4,7 @@ import os
 import sys
 from datetime import UTC, datetime, timedelta
 
-from oraclepack.adapters.clock import SystemClock
+from oraclepack.system.clock import SystemClock
 
 
 def set_clock(start: str, jumps: dict[str, float] | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
-from oraclepack.adapters import disk
+from oraclepack.system import disk
 from tests.e2e.calls.office import ask, step
 from tests.scripted import scripted_tool
 from tests.torture.checker import corrupt, left, paid_twice

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 from threading import Lock
 
-from oraclepack.adapters import disk
+from oraclepack.system import disk
 
 LOST, HOLLOW = "lost", "hollow"
 """Neither names nor contents outlive the cut unless synced; or names do, but contents do not."""

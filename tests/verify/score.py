@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from oraclepack.core.content import Content
+from oraclepack.system.files import Content
 from oraclepack.verify.outputs import check_output
 from oraclepack.verify.suspicions import suspicions
 from tests.verify.corpus_reader import PROMPT, Case, cases

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.content import Content
 from oraclepack.core.contract import Declared, OutputContract, infer
+from oraclepack.system.files import Content
 from oraclepack.verify.outputs import check_output
 
 FOUR = "## Direct answer\na\n## Risks/unknowns\nb\n## Next experiment\nc\n## Missing evidence\nd\n"

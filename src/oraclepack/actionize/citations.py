@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from oraclepack.core.evidence import AskedFile, Citation, CitationState, Evidence
-from oraclepack.core.markdown_text import in_backquotes
+from oraclepack.system.markdown_text import in_backquotes
 
 _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 

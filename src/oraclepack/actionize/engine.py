@@ -6,7 +6,6 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.actionize.dedupe import group
-from oraclepack.actionize.kept import read_kept
 from oraclepack.actionize.normalize import normalize
 from oraclepack.actionize.plan import change_plan
 from oraclepack.actionize.records import records_of
@@ -14,6 +13,7 @@ from oraclepack.actionize.render import REHEARSAL_NOTE, backlog, normalized
 from oraclepack.actionize.trackers import github_issues, taskmaster
 from oraclepack.core.backlog import AnsweredStep, Artifact, Export, PackAnswers, Record
 from oraclepack.core.evidence import CitationState
+from oraclepack.system.kept_text import read_kept
 
 BACKLOG = "backlog.md"
 EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.json"}

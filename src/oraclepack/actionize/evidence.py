@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from oraclepack.actionize.words import word_set
 from oraclepack.core.evidence import Citation, Evidence
-from oraclepack.core.markdown_text import code_pieces, code_spans
+from oraclepack.system.markdown_text import code_pieces, code_spans
 
 SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
 """The languages of code blocks whose lines are commands."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.markdown_text import in_backquotes
+from oraclepack.system.markdown_text import in_backquotes
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

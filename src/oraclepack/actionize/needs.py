@@ -6,7 +6,7 @@ from oraclepack.actionize.intent import says_no_action, says_nothing
 from oraclepack.actionize.points import Point, Reader
 from oraclepack.actionize.sections import Item, walk
 from oraclepack.core.evidence import united
-from oraclepack.core.markdown_text import in_backquotes
+from oraclepack.system.markdown_text import in_backquotes
 
 
 def experiment_of(items: Sequence[Item], reader: Reader) -> Point | None:

@@ -16,9 +16,9 @@ from oraclepack.actionize.sentences import cut, title_of
 from oraclepack.actionize.statement import Statement, statement_of
 from oraclepack.core.backlog import AnsweredStep, Question, WorkStatus
 from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, CitationState, Evidence, united
-from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import Section
-from oraclepack.core.text_limits import ANSWER
+from oraclepack.system.markdown_text import in_backquotes
+from oraclepack.system.text_limits import ANSWER
 
 MOST_TASKS = 60
 """Proposals of one answer that become tasks of their own; the last one holds the rest."""

@@ -13,7 +13,7 @@ from oraclepack.actionize.prose import (
 )
 from oraclepack.actionize.render import about
 from oraclepack.core.backlog import PackAnswers, Record, WorkStatus
-from oraclepack.core.markdown_text import escape_keeping_code
+from oraclepack.system.markdown_text import escape_keeping_code
 
 UNKNOWN_EFFORT = 3.0
 

@@ -11,7 +11,7 @@ from oraclepack.actionize.sections import Item, walk
 from oraclepack.actionize.sentences import sentences
 from oraclepack.actionize.words import word_set
 from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, Evidence, united
-from oraclepack.core.markdown_text import in_backquotes
+from oraclepack.system.markdown_text import in_backquotes
 
 ACTION_COLUMNS = word_set(
     "action fix recommendation mitigation change todo remedy task proposal maßnahme "

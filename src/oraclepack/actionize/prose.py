@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from oraclepack.core.backlog import Record
 from oraclepack.core.evidence import CitationState
-from oraclepack.core.markdown_text import code_span, escape_keeping_code
+from oraclepack.system.markdown_text import code_span, escape_keeping_code
 
 _STATES = {
     CitationState.VERIFIED: "verified",

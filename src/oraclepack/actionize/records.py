@@ -19,8 +19,8 @@ from oraclepack.core.backlog import (
     WorkStatus,
 )
 from oraclepack.core.evidence import CitationState, Evidence, united
-from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import normalise
+from oraclepack.system.markdown_text import in_backquotes
 
 _MOST_NOTES = 24
 _LONGEST_SIDE = 90

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from oraclepack.actionize import kept as keeping
 from oraclepack.actionize.prose import (
     bullets,
     evidence_lines,
@@ -13,10 +12,11 @@ from oraclepack.actionize.prose import (
     origin,
 )
 from oraclepack.core.backlog import PackAnswers, Priority, Record, WorkStatus
-from oraclepack.core.digest import canonical_line
-from oraclepack.core.markdown_text import code_span, escape_keeping_code
-from oraclepack.core.readable import screen_json
 from oraclepack.core.step import CATEGORIES
+from oraclepack.system import kept_text as keeping
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.markdown_text import code_span, escape_keeping_code
+from oraclepack.system.printable import screen_json
 
 _RANK = {priority: number for number, priority in enumerate(Priority)}
 _HEAD = """\

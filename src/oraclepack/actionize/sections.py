@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from oraclepack.actionize.evidence import commands_in
 from oraclepack.actionize.markdown import Block, Kind
-from oraclepack.core.markdown_text import in_backquotes
 from oraclepack.core.sections import (
     Section,
     begins_section,
@@ -16,6 +15,7 @@ from oraclepack.core.sections import (
     normalise,
     opening_of,
 )
+from oraclepack.system.markdown_text import in_backquotes
 
 _NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")
 _ECHO = re.compile(

@@ -4,7 +4,7 @@ import re
 
 from oraclepack.actionize.intent import is_action
 from oraclepack.actionize.verbs import OPENERS
-from oraclepack.core.markdown_text import code_spans
+from oraclepack.system.markdown_text import code_spans
 
 LONGEST_TITLE = 110
 LONGEST_NOTE = 400

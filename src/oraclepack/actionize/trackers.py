@@ -16,8 +16,8 @@ from oraclepack.actionize.prose import (
 )
 from oraclepack.actionize.sentences import cut
 from oraclepack.core.backlog import Record, WorkStatus
-from oraclepack.core.digest import canonical_file
-from oraclepack.core.markdown_text import without_live_text
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.markdown_text import without_live_text
 
 LONGEST_ISSUE_TITLE = 256
 LONGEST_ISSUE_BODY = 60_000

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.contents import read_content
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.evidence import AskedFile
-from oraclepack.core.regex import regex
 from oraclepack.errors import InputError
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import read_content
+from oraclepack.system.text_limits import regex
 
 WORDS = (".md", ".markdown", ".txt", "")
 """Endings of files that hold an answer in words."""

@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from oraclepack.adapters import files
 from oraclepack.core.attached import AttachedFile, Kind, Listing
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
 
 _GITIGNORE = ".gitignore"
 _LARGEST_IGNORE = 1024 * 1024

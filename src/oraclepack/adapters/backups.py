@@ -3,10 +3,10 @@
 import stat
 from pathlib import Path
 
-from oraclepack.adapters import files, relocate
 from oraclepack.adapters.rundir import BACKUPS, attempt_name
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
+from oraclepack.system import file_moves, files
+from oraclepack.system.digests import sha256_bytes
 
 
 def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) -> j.SetAside | None:
@@ -17,7 +17,7 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
     target = run_dir / backup
     files.make_private(target.parent)
     try:
-        relocate.copy(place, target)
+        file_moves.copy(place, target)
         # Told of the copy: the file may have changed since, and a rollback checks what was kept.
         content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
     except OSError as trouble:

@@ -14,15 +14,16 @@ from datetime import datetime
 
 import msgspec
 
-from oraclepack.adapters import disk, orphans, processes, shell
-from oraclepack.adapters.clock import Clock
+from oraclepack.adapters import orphans, processes, shell
 from oraclepack.adapters.exit_fd import exit_fd
 from oraclepack.adapters.nameless import Nameless
-from oraclepack.adapters.programs import find_bash
 from oraclepack.adapters.silence import Silence
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
 from oraclepack.errors import SIGNALLED
+from oraclepack.system import disk
+from oraclepack.system.clock import Clock
+from oraclepack.system.programs import find_bash
 
 _KILL_PATIENCE = 10.0
 """A killed shell is gone at once, unless the kernel is stuck in a dead file system."""

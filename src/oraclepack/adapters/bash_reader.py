@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from oraclepack.adapters.checker import Checker, Said
-from oraclepack.adapters.programs import find_program
-from oraclepack.core.regex import regex
+from oraclepack.system.programs import find_program
+from oraclepack.system.text_limits import regex
 
 PATIENCE = 10.0
 

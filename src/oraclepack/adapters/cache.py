@@ -13,16 +13,15 @@ from typing import cast
 
 import msgspec
 
-from oraclepack.adapters import disk, files
-from oraclepack.adapters.lock import turn
-from oraclepack.adapters.ownership import foreign_folder, tracked
-from oraclepack.adapters.trust_key import find_key, make_key
 from oraclepack.core.cache_entry import SCHEMA_VERSION, CacheEntry, signature
-from oraclepack.core.digest import canonical_file, same_digest, sha256_bytes
-from oraclepack.core.foreign import Foreign, ForeignError, Kind
-from oraclepack.core.regex import regex
 from oraclepack.core.runid import is_run_id
 from oraclepack.errors import InputError, OraclePackError
+from oraclepack.system import disk, files
+from oraclepack.system.digests import canonical_file, same_digest, sha256_bytes
+from oraclepack.system.locks import turn
+from oraclepack.system.ownership import Foreign, ForeignError, Kind, foreign_folder, tracked
+from oraclepack.system.text_limits import regex
+from oraclepack.system.trust_key import find_key, make_key
 
 GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import disk, files
-from oraclepack.adapters.lock import hold
-from oraclepack.adapters.trust_key import find_key, make_key
-from oraclepack.core.digest import canonical_line, keyed_digest, same_digest
 from oraclepack.core.journal import InvocationIntent
-from oraclepack.core.regex import regex
+from oraclepack.system import disk, files
+from oraclepack.system.digests import canonical_line, keyed_digest, same_digest
+from oraclepack.system.locks import hold
+from oraclepack.system.text_limits import regex
+from oraclepack.system.trust_key import find_key, make_key
 
 ENDING = ".asking"
 _LINE = b'\n{"mac":"%s","e":%s}\n'

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 
-from oraclepack.adapters import files
 from oraclepack.adapters.config import named_user_file
-from oraclepack.adapters.ownership import is_tracked
-from oraclepack.adapters.user_dirs import config_directory
-from oraclepack.core.regex import regex
 from oraclepack.core.setting import PREFIX
 from oraclepack.core.settings import CONFIG_VARIABLE
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.environment import config_directory
+from oraclepack.system.ownership import is_tracked
+from oraclepack.system.text_limits import regex
 
 MOST_DOTS = 100
 """In one line, outside quotes; keys of ours have at most three."""

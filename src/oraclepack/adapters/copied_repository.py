@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files
-from oraclepack.adapters.git import LONG_TIMEOUT, Git, GitError, top_level
-from oraclepack.core.regex import regex
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.git import LONG_TIMEOUT, Git, GitError, top_level
+from oraclepack.system.text_limits import regex
 
 _LISTED = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _NO_PUSH = "a-rehearsal-pushes-nowhere"

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import msgspec
 
 from oraclepack.adapters.stop import Stop
-from oraclepack.adapters.surroundings import MARKER_VARIABLE
 from oraclepack.core.attempt import Attempt, StopLevel
+from oraclepack.system.environment import MARKER_VARIABLE
 
 
 class Expected(msgspec.Struct):

@@ -7,18 +7,17 @@ from typing import Self
 
 import msgspec
 
-from oraclepack.adapters import disk, files
-from oraclepack.adapters.clock import Clock
-from oraclepack.adapters.trust_key import find_key, make_key
-from oraclepack.core.foreign import Foreign, Kind, foreign_run
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.journal_line import Reading, Signature, Signer, encode_line, read_lines
-from oraclepack.core.moment import rfc3339
-from oraclepack.core.readable import readable_record
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.runstate import apply as apply_event
-from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 from oraclepack.errors import InputError
+from oraclepack.system import disk, files
+from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.ownership import Foreign, Kind, foreign_run
+from oraclepack.system.printable import readable_record
+from oraclepack.system.secrets import NOTHING_SECRET, Redactor
+from oraclepack.system.trust_key import find_key, make_key
 
 NAME = "journal.jsonl"
 

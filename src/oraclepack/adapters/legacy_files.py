@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import files, relocate
 from oraclepack.core.legacy import Maker, file_names, maker_of, own_file_names
 from oraclepack.errors import InputError
+from oraclepack.system import file_moves, files
 
 
 def names_for(root: Path, pack_path: str) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def keep_original(root: Path, name: str) -> str:
     if copy.exists():  # of a command that was killed after it
         return copy.name
     try:
-        relocate.copy(root / name, copy)
+        file_moves.copy(root / name, copy)
     except OSError as trouble:
         raise files.cannot("keep a copy of", root / name, trouble) from trouble
     return copy.name

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from oraclepack.adapters import files
-from oraclepack.adapters.clock import Clock
-from oraclepack.adapters.lock import hold, turn
-from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.core.limit import Limit, recent, until_next
+from oraclepack.system import files
+from oraclepack.system.clock import Clock
+from oraclepack.system.environment import state_directory
+from oraclepack.system.locks import hold, turn
 
 _LOOK_AGAIN = 0.05
 """Seconds; only one waiter per provider and process looks at the disk."""

@@ -4,10 +4,10 @@ import os
 import re
 from pathlib import Path
 
-from oraclepack.adapters.files import open_regular, read_beginning
-from oraclepack.adapters.surroundings import environment
-from oraclepack.core.regex import regex
-from oraclepack.core.secrets import Redactor
+from oraclepack.system.environment import environment
+from oraclepack.system.files import open_regular, read_beginning
+from oraclepack.system.secrets import Redactor
+from oraclepack.system.text_limits import regex
 
 _SKIP = regex(rb"^(?:SKIP|(?i:skip(?:ped|ping)?)[ \t]*:).*", re.MULTILINE)
 _WINDOW = 1 << 16

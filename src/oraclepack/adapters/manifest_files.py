@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters import files
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
-from oraclepack.core.secrets import NOTHING_SECRET, Redactor
+from oraclepack.system import files
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 
 
 def write_manifests(

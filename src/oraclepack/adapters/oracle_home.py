@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from oraclepack.adapters import files
 from oraclepack.core.oracle_surroundings import Surroundings, steering_variables, surroundings
+from oraclepack.system import files
 
 _CONFIG = "config.json"
 _LARGEST = 1024 * 1024

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.adapters import files, processes
+from oraclepack.adapters import processes
 from oraclepack.core.oracle_session import SessionRecord, read_record
 from oraclepack.core.process_record import Process
+from oraclepack.system import files
 
 _META, _LOG = "meta.json", "output.log"
 _LONGEST_LOG = 16_000_000

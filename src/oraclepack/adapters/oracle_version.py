@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from oraclepack.adapters.programs import find_program, probe
+from oraclepack.system.programs import find_program, probe
 
 _PACKAGE = "@steipete/oracle"
 

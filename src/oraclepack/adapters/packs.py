@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from oraclepack.adapters import files
-from oraclepack.core.readable import readable
-from oraclepack.core.regex import regex
-from oraclepack.core.text_limits import PACK
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.printable import readable
+from oraclepack.system.text_limits import PACK, regex
 
 LARGEST = PACK.size
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""

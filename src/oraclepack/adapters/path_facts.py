@@ -8,8 +8,8 @@ from pathlib import Path
 
 from oraclepack.core.call import AttachmentKind
 from oraclepack.core.facts import PathFact, PathKind
-from oraclepack.core.outpath import inside
 from oraclepack.core.pack import Pack
+from oraclepack.system.path_jail import inside
 
 
 def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:

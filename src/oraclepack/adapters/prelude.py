@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.adapters import disk
 from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.clock import Clock
-from oraclepack.adapters.files import cannot
 from oraclepack.adapters.nameless import make_nameless
 from oraclepack.adapters.snapshot import Snapshot, take_snapshot
 from oraclepack.adapters.stop import Stop
 from oraclepack.core.attempt import Attempt, Ending, Outcome, Watch
+from oraclepack.system import disk
+from oraclepack.system.clock import Clock
+from oraclepack.system.files import cannot
 
 
 def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Outcome:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.surroundings import MARKER_VARIABLE
+from oraclepack.system.environment import MARKER_VARIABLE
 
 _PROC = Path("/proc")
 

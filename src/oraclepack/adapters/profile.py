@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from oraclepack.adapters.programs import find_bash
+from oraclepack.system.programs import find_bash
 
 _PATIENCE = 60.0
 _SENTINEL = "/dev/null"

@@ -16,8 +16,8 @@ import msgspec
 
 from oraclepack.adapters import copied_repository as repository
 from oraclepack.adapters.copied_repository import Repository
-from oraclepack.adapters.files import cannot, walk
 from oraclepack.errors import InputError
+from oraclepack.system.files import cannot, walk
 
 MOST_FILES = 200_000
 MOST_BYTES = 2 << 30

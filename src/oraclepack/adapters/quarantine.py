@@ -15,13 +15,12 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Refused, jail, stays_inside
-from oraclepack.core.digest import canonical_file
-from oraclepack.core.outpath import inside
-from oraclepack.core.regex import regex
 from oraclepack.core.result import Move
 from oraclepack.errors import WorldError
+from oraclepack.system import file_moves, files
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.path_jail import Refused, inside, jail, stays_inside
+from oraclepack.system.text_limits import regex
 
 FOLDER = "_failed"
 
@@ -153,7 +152,7 @@ def _is_file(path: Path) -> bool:
 def _move(root: Path, source: Path, target: Path) -> Move:
     files.make_directories(target.parent)
     try:
-        relocate.move(source, target)
+        file_moves.move(source, target)
     except OSError as trouble:
         raise files.cannot("set aside", source, trouble) from trouble
     return _named(root, source, target)

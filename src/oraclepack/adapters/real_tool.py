@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.shim_dir import find_beyond, without
-from oraclepack.adapters.surroundings import MARKER_VARIABLE
+from oraclepack.system.environment import MARKER_VARIABLE
 
 _OURS = ("BASH_ENV", MARKER_VARIABLE)
 """What we changed in a step's environment; the tool gets what stood there before us."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from oraclepack.adapters.git import LONG_TIMEOUT, NO_REPOSITORY, Git, GitError
 from oraclepack.core.repository import Repository, Tracked
 from oraclepack.errors import InputError, WorldError
+from oraclepack.system.git import LONG_TIMEOUT, NO_REPOSITORY, Git, GitError
 
 MOST_COMMITS = 1000
 """How far back the history is looked at."""

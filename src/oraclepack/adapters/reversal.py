@@ -23,13 +23,12 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.adapters import changes, disk, files, relocate
-from oraclepack.adapters.jail import plain_file
-from oraclepack.adapters.trust_key import find_key, make_key
 from oraclepack.adapters.worktree import Worktree, WorktreeError
-from oraclepack.core.digest import keyed_digest, same_digest, sha256_bytes
-from oraclepack.core.foreign import ForeignError
-from oraclepack.core.outpath import guarded_place
+from oraclepack.system import disk, file_moves, files
+from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
+from oraclepack.system.ownership import ForeignError
+from oraclepack.system.path_jail import guarded_place, plain_file
+from oraclepack.system.trust_key import find_key, make_key
 
 _ENDING = ".undo"
 _SEAL = "seal"
@@ -153,7 +152,7 @@ class Reversal(msgspec.Struct, frozen=True):
         place = self.tree.top / path
         if self._real(path) is not None:
             disk.remove(place)
-        changes.remove_empty(self.tree.top / folder for folder in _folders(path))
+        file_moves.remove_empty(self.tree.top / folder for folder in _folders(path))
         disk.sync_directory(next(folder for folder in place.parents if folder.is_dir()))
 
     def _put(self, path: str) -> None:
@@ -164,7 +163,7 @@ class Reversal(msgspec.Struct, frozen=True):
         files.sweep(place.parent)  # a command that was killed here may have left half a file
         kind, held = wanted
         if kind == "link":
-            relocate.replace_by_link(os.fsdecode(held), place)
+            file_moves.replace_by_link(os.fsdecode(held), place)
             return
         now = self._real(path)
         # Git knows of a mode only whether it is a program's: the rest stays as it is.

@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters import disk, files, trust_key
-from oraclepack.adapters.ownership import foreign_folder, tracked
 from oraclepack.adapters.rundir import OWN_NAMES, RunDir
-from oraclepack.core.digest import keyed_digest, same_digest
-from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.runid import is_run_id
+from oraclepack.system import disk, files, trust_key
+from oraclepack.system.digests import keyed_digest, same_digest
+from oraclepack.system.ownership import foreign_folder, tracked
+from oraclepack.system.path_jail import REHEARSALS, RUNS
 
 _GOING = ".pruned-"
 

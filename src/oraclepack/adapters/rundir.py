@@ -6,15 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, lock
 from oraclepack.adapters import journal as journal_file
-from oraclepack.adapters.ownership import linked, tracked
-from oraclepack.core.foreign import Foreign, Kind
 from oraclepack.core.journal_line import Link, Reading
-from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.runid import RunSummary, hash_in, is_rehearsal, is_run_id
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.errors import InputError
+from oraclepack.system import files, locks
+from oraclepack.system.ownership import Foreign, Kind, linked, tracked
+from oraclepack.system.path_jail import REHEARSALS, RUNS
 
 BACKUPS = "backups"
 """In a run directory."""
@@ -107,7 +106,7 @@ class RunDir(msgspec.Struct, frozen=True):
     def clear(self) -> None:
         """Remove everything in it but its lock, which the caller holds."""
         for entry in list(self.path.iterdir()):
-            if entry.name != lock.NAME:
+            if entry.name != locks.NAME:
                 files.remove_tree(entry)
         self.create()
 

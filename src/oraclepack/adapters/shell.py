@@ -17,8 +17,8 @@ import msgspec
 
 from oraclepack.adapters.nameless import Nameless, make_nameless
 from oraclepack.adapters.profile import SOURCE_BASH_ENV, SOURCE_PROFILE, keeps_bash_env
-from oraclepack.adapters.surroundings import MARKER_VARIABLE
 from oraclepack.core.attempt import Attempt
+from oraclepack.system.environment import MARKER_VARIABLE
 
 LONGEST_ARGUMENT = 120_000
 """Linux takes 131,071 bytes in one argument; longer bodies take the other way."""

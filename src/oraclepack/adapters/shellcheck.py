@@ -3,9 +3,9 @@
 import msgspec
 
 from oraclepack.adapters.checker import Checker, Said
-from oraclepack.adapters.programs import find_tool
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence
+from oraclepack.system.programs import find_tool
 
 NAME = "shellcheck"
 PATIENCE = 8.0

@@ -8,12 +8,12 @@ from pathlib import Path
 from shlex import quote
 
 from oraclepack import shims
-from oraclepack.adapters import disk
-from oraclepack.adapters.files import cannot
-from oraclepack.adapters.surroundings import TRUST_KEY_VARIABLE
 from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.core.wrappers import PACKAGE_RUNNERS
 from oraclepack.errors import WorldError
+from oraclepack.system import disk
+from oraclepack.system.environment import TRUST_KEY_VARIABLE
+from oraclepack.system.files import cannot
 
 NAMES = (*SPELLINGS, "npx")
 """What a step may call that we want to know of."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from oraclepack.adapters.clock import Clock
+from oraclepack.system.clock import Clock
 
 
 class Silence:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import files
+from oraclepack.system import files
 
 _PROMPT = Path(__file__).parent.parent / "generate" / "prompt.md"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 LAST_PART = b"# oraclepack: last\n"
 """The line of a snapshot after which options and traps begin to show."""

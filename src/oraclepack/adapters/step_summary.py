@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from oraclepack.adapters import disk
+from oraclepack.system import disk
 
 
 def append(path: Path, text: str) -> str | None:

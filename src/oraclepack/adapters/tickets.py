@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.adapters import files
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.text_limits import TICKET
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.text_limits import TICKET
 
 LARGEST = 1024 * 1024
 """Bytes. A ticket is prose; anything larger is a mistake."""

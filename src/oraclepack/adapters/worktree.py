@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import git
-from oraclepack.adapters.files import make_private
-from oraclepack.core.regex import regex
+from oraclepack.system import git
+from oraclepack.system.files import make_private
+from oraclepack.system.text_limits import regex
 
 _EXCLUDED = (
     # A pattern from its first sign on: git refuses to add anything where a plain path, although

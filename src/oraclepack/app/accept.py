@@ -5,8 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.contents import content_at
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import Found, Wish, find_run, opened
@@ -16,7 +14,6 @@ from oraclepack.app.run.revise import RunFiles, accepted_in, checked, finish, re
 from oraclepack.app.verify import manner_of
 from oraclepack.core import journal as j
 from oraclepack.core.acceptance import AcceptedStep
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.pack import Pack
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
@@ -28,6 +25,9 @@ from oraclepack.core.verified import Accepted, Failed
 from oraclepack.errors import InputError, UsageError
 from oraclepack.run.planner import is_complete
 from oraclepack.run.rollback import is_unfinished
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import content_at
 from oraclepack.verify.outputs import is_blank
 from oraclepack.verify.pack import Manner, verify_step
 

@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import list_runs, look_at, named_run
 from oraclepack.core.cache_entry import (
@@ -20,15 +19,15 @@ from oraclepack.core.cache_entry import (
     to_prune,
 )
 from oraclepack.core.call_settings import REHEARSAL
-from oraclepack.core.foreign import ForeignError
 from oraclepack.core.journal import InvocationOutcome
-from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE
-from oraclepack.core.regex import regex
 from oraclepack.core.result import Cache
 from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import UsageError
+from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.ownership import ForeignError
+from oraclepack.system.path_jail import CACHE
+from oraclepack.system.text_limits import regex
 
 _SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}

@@ -7,13 +7,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from oraclepack import __version__
-from oraclepack.adapters.programs import (
-    find_program,
-    find_tool,
-    named_program,
-    probe,
-    python_version,
-)
 from oraclepack.app.skills import check as check_skills
 from oraclepack.core.health import (
     NEEDS,
@@ -27,6 +20,7 @@ from oraclepack.core.health import (
     usable,
 )
 from oraclepack.core.skills import SkillState
+from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
 
 VERSION_TIMEOUT = 30.0
 """task-master alone takes up to nine seconds to tell its version."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from oraclepack.adapters import files
 from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.repository import read_repository
-from oraclepack.adapters.surroundings import environment
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.carried import Carried
@@ -18,7 +16,6 @@ from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Generated, GeneratedStep
 from oraclepack.core.naming import slug
-from oraclepack.core.regex import regex
 from oraclepack.core.repository import Repository
 from oraclepack.errors import UsageError
 from oraclepack.generate.choose import MOST_FILES, choose
@@ -31,6 +28,9 @@ from oraclepack.lint.rule import Subject
 from oraclepack.lint.rules.attachments import LARGEST
 from oraclepack.lint.secret_names import looks_secret
 from oraclepack.parse.pack import parse_pack
+from oraclepack.system import files
+from oraclepack.system.environment import environment
+from oraclepack.system.text_limits import regex
 
 _OPERATORS = regex(r"[;&|<>`\n\r()]|\$")
 _SHORT_SHA = 12

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import files
-from oraclepack.adapters.project import refuse_to_write_out
 from oraclepack.core.generation import NewPack
 from oraclepack.errors import UsageError
 from oraclepack.generate.blank import blank
+from oraclepack.system import files
+from oraclepack.system.environment import refuse_to_write_out
 
 
 def new_pack(path: str, template: str, cwd: str = "", *, force: bool = False) -> NewPack:

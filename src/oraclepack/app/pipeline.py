@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.contents import content_at
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
 from oraclepack.app.run.recorder import Observer
@@ -36,6 +35,7 @@ from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Verified
 from oraclepack.errors import SIGNALLED, OraclePackError
+from oraclepack.system.path_jail import content_at
 from oraclepack.verify.pack import Manner, Recorded, verify_pack
 
 

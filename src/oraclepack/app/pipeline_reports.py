@@ -3,19 +3,21 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from oraclepack.adapters import files, step_summary, surroundings
+from oraclepack.adapters import step_summary
 from oraclepack.adapters.logs import last_lines
-from oraclepack.adapters.project import refuse_to_write_out
 from oraclepack.app.step_summary import VARIABLE, tell_github
 from oraclepack.app.validate import Checked
 from oraclepack.core.finding import Finding, Severity
 from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import PipelineTold
 from oraclepack.core.questions import title_of
-from oraclepack.core.secrets import Redactor
 from oraclepack.core.source import Span
 from oraclepack.core.step import PRELUDE
 from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.system import environment as surroundings
+from oraclepack.system import files
+from oraclepack.system.environment import refuse_to_write_out
+from oraclepack.system.secrets import Redactor
 
 _LINES = 20
 _ON_GITHUB = "GITHUB_ACTIONS"

@@ -6,16 +6,12 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from oraclepack.adapters import files, lock, rundir, surroundings
+from oraclepack.adapters import rundir
 from oraclepack.adapters.cache import GOOD, AnswerCache
-from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.run_removal import finish_removals, remove_run, size_of, strange_names
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.quarantine import find as find_quarantined
 from oraclepack.app.runs import Looked, listing_of, look_at
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE, RUNS
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_pruning import (
     RunFacts,
@@ -28,6 +24,10 @@ from oraclepack.core.run_pruning import (
     unpaid_again,
 )
 from oraclepack.errors import InputError, WorldError
+from oraclepack.system import environment, files, locks
+from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import CACHE, RUNS
 
 _REPLACED = ("backups", "aside", "_failed")
 """Folders of a run with files that its steps replaced, or that failed."""
@@ -115,14 +115,14 @@ class _Pruning:
 
     def _remove(self, looked: Looked) -> str | None:
         """Remove a run under its lock; why not, if not."""
-        holder = lock.Holder(
-            pid=surroundings.process_id(),
-            host=surroundings.host(),
+        holder = locks.Holder(
+            pid=environment.process_id(),
+            host=environment.host(),
             started_at=rfc3339(self._clock.now()),
             command="runs prune",
         )
-        held = lock.acquire(looked.run.path, holder)
-        if isinstance(held, lock.Holder):
+        held = locks.acquire(looked.run.path, holder)
+        if isinstance(held, locks.Holder):
             return f"in use by {held}"
         with held:
             now = look_at(looked.run)
@@ -194,7 +194,7 @@ def _has_own_words(run: RunDir) -> bool:
     backlog = files.read(run.path / "actionizer" / "backlog.md")
     if backlog is None:
         return False
-    from oraclepack.actionize.kept import read_kept  # noqa: PLC0415 - only where there is one
+    from oraclepack.system.kept_text import read_kept  # noqa: PLC0415 - only where there is one
 
     try:
         kept = read_kept(backlog.decode("utf-8", "replace"))

@@ -4,16 +4,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from oraclepack.adapters import journal, lock, rundir, surroundings
-from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.jail import Refused, stays_inside
-from oraclepack.adapters.ownership import tracked_files
+from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.quarantine import FOLDER, Kept, failed_folder, listed, restore
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import Looked, look_at
 from oraclepack.core import journal as j
-from oraclepack.core.foreign import ForeignError
-from oraclepack.core.moment import rfc3339
 from oraclepack.core.pack import Pack
 from oraclepack.core.quarantined import (
     ROLLED_BACK,
@@ -23,8 +18,12 @@ from oraclepack.core.quarantined import (
 )
 from oraclepack.core.result import Move
 from oraclepack.core.runstate import RunState
-from oraclepack.core.secrets import Redactor
 from oraclepack.errors import InputError, LockedError, UsageError
+from oraclepack.system import environment, locks
+from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.ownership import ForeignError, tracked_files
+from oraclepack.system.path_jail import Refused, stays_inside
+from oraclepack.system.secrets import Redactor
 
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
@@ -87,14 +86,14 @@ def _restore_of_run(
     if run_id not in rundir.run_ids(root):
         return [move for kept in chosen for move in _back(root, kept, force=force)], ""
     clock = SystemClock()
-    holder = lock.Holder(
-        pid=surroundings.process_id(),
-        host=surroundings.host(),
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
         started_at=rfc3339(clock.now()),
         command="quarantine restore",
     )
-    held = lock.acquire(run.path, holder)
-    if isinstance(held, lock.Holder):
+    held = locks.acquire(run.path, holder)
+    if isinstance(held, locks.Holder):
         raise LockedError(
             f"run {run_id} is in use by {held}",
             hint="wait for it to end: it may be about to write the same files",
@@ -107,7 +106,7 @@ def _told_to_journal(
     root: Path, run: RunDir, chosen: Sequence[Kept], clock: SystemClock, *, force: bool
 ) -> tuple[list[Move], str]:
     try:
-        file = journal.JournalFile(run.journal, clock, Redactor.of(surroundings.environment()))
+        file = journal.JournalFile(run.journal, clock, Redactor.of(environment.environment()))
     except InputError as trouble:
         moves = [move for kept in chosen for move in _back(root, kept, force=force)]
         return moves, f"restored, but not written down: {trouble.message}"

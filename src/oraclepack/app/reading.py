@@ -5,12 +5,12 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.packs import read_pack_text
 from oraclepack.core.pack import Pack
 from oraclepack.errors import UsageError
 from oraclepack.parse.pack import parse_pack, uses_out_dir, with_out_dir
 from oraclepack.parse.steps import Complete
+from oraclepack.system.path_jail import Refused, jail
 
 
 def _complete(text: str) -> bool:

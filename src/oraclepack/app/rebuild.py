@@ -5,21 +5,21 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, journal, lock, rundir, surroundings
-from oraclepack.adapters.clock import SystemClock
+from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.legacy_files import names_for
 from oraclepack.adapters.manifest_files import write_manifests
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import look_at, named_run, pack_of
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
-from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import RUNS
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.runstate import EMPTY, RunState, fold
-from oraclepack.core.secrets import Redactor
 from oraclepack.errors import InputError
+from oraclepack.system import environment, files, locks
+from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.path_jail import RUNS
+from oraclepack.system.secrets import Redactor
 
 
 def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
@@ -33,14 +33,14 @@ def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
     foreign = look_at(run).foreign  # before its lock is written to
     if foreign is not None:
         return _told(run, Rebuilding.FOREIGN, problem=foreign.reason)
-    holder = lock.Holder(
-        pid=surroundings.process_id(),
-        host=surroundings.host(),
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
         started_at=rfc3339(SystemClock().now()),
         command="doctor --rebuild",
     )
-    held = lock.acquire(run.path, holder)
-    if isinstance(held, lock.Holder):
+    held = locks.acquire(run.path, holder)
+    if isinstance(held, locks.Holder):
         return _told(run, Rebuilding.LOCKED, problem=f"in use by {held}")
     with held:
         try:
@@ -61,7 +61,7 @@ def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
     pack = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
     legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
-    redactor = Redactor.of(surroundings.environment())
+    redactor = Redactor.of(environment.environment())
     write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
     notices: list[str] = []
     if pack is None:

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import git, head, lock, rundir, surroundings
+from oraclepack.adapters import rundir
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import mutates
-from oraclepack.core.foreign import Foreign
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.pack import Pack
 from oraclepack.core.past_run import (
@@ -24,6 +23,8 @@ from oraclepack.core.past_run import (
 from oraclepack.core.runid import choose_run, hash_in
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.system import environment, git, locks
+from oraclepack.system.ownership import Foreign
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -106,14 +107,14 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     ids = [one for one in rundir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
     if not ids:
         return None, {}
-    sha = head.peek(root) or git.look(root, surroundings.environment()).sha
+    sha = git.peek(root) or git.look(root, environment.environment()).sha
     runs = (run for run in rundir.summaries(root, pack.pack_hash) if run.foreign is None)
     # A rehearsal settles nothing: what was only rehearsed has not been answered.
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:
         return None, {}
     looked = look_at(RunDir(root, choice.run.run_id))
-    held = lock.holder_of(looked.run.path) is not None
+    held = locks.holder_of(looked.run.path) is not None
     words = {str(step.id): step_word(looked.state, step.id, held=held) for step in pack.steps}
     return choice.run.run_id, words
 
@@ -121,7 +122,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
 def listing_of(looked: Looked) -> RunListed:
     """A run as `runs list` tells it."""
     # Nobody of ours works on a foreign run; what its lock says is not asked.
-    holder = lock.holder_of(looked.run.path) if looked.foreign is None else None
+    holder = locks.holder_of(looked.run.path) if looked.foreign is None else None
     told = None if holder is None else str(holder)
     return listed(
         looked.run.run_id, looked.run.relative, looked.state, told, looked.damage, looked.foreign

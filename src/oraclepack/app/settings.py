@@ -30,8 +30,8 @@ def load_settings(
     if not reads_config:
         return Settings(resolved.values, resolved.origins, warnings)
     # Commands that only describe the program start without these.
-    from oraclepack.adapters.jail import refuse_own_links_out  # noqa: PLC0415
-    from oraclepack.adapters.project import project_root  # noqa: PLC0415
+    from oraclepack.system.environment import project_root  # noqa: PLC0415
+    from oraclepack.system.path_jail import refuse_own_links_out  # noqa: PLC0415
 
     place = project_root(pack_path, str(resolved.values.get(CWD.name, "")))
     refuse_own_links_out(place)

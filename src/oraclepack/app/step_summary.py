@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import step_summary, surroundings
+from oraclepack.adapters import step_summary
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import title_of
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.secrets import Redactor
+from oraclepack.system import environment as surroundings
+from oraclepack.system.secrets import Redactor
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 

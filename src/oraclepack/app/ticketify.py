@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import FOLDER, put_aside
 from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticket
 from oraclepack.app.transaction import Piece, Transaction
@@ -14,6 +12,8 @@ from oraclepack.core.ticket import KnownTicket, Mode, TicketManifest, TicketOpti
 from oraclepack.core.ticketified import Ticketified
 from oraclepack.errors import InputError, UsageError, WorldError
 from oraclepack.parse.ticket import parse_ticket
+from oraclepack.system import file_moves, files
+from oraclepack.system.path_jail import Refused, jail
 from oraclepack.ticketify.build import Built, build
 from oraclepack.ticketify.identify import SameId, circles, identify
 from oraclepack.ticketify.manifest import is_ours, read_manifest
@@ -266,7 +266,7 @@ def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
     target = folder / str(number) / prd
     try:
         files.make_directories(target.parent)
-        relocate.copy(wish.root / prd, target)
+        file_moves.copy(wish.root / prd, target)
     except OSError as trouble:
         reason = trouble.strerror or type(trouble).__name__
         raise WorldError(

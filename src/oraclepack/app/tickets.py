@@ -6,14 +6,14 @@ from typing import TypeVar
 
 import msgspec
 
-from oraclepack.adapters import files
-from oraclepack.adapters.jail import Refused, jail, refuse_link_out
 from oraclepack.core import ticket_files as names
-from oraclepack.core.digest import canonical_file, sha256_bytes
 from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
 from oraclepack.core.ticket_work import Acceptance, NextWork, Review, Stage, TasksTold
 from oraclepack.core.ticketified import TicketsTold
 from oraclepack.errors import InputError, UsageError
+from oraclepack.system import files
+from oraclepack.system.digests import canonical_file, sha256_bytes
+from oraclepack.system.path_jail import Refused, jail, refuse_link_out
 from oraclepack.ticketify import tasks as tm
 from oraclepack.ticketify.answers import Unusable, judgement, selection, text_of
 from oraclepack.ticketify.manifest import read_manifest

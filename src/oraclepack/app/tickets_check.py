@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import files
 from oraclepack.app.ticketify import Wish, manifest_of, read_tickets
 from oraclepack.core import ticket_files as names
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.ticket_work import FileState, TicketCheck
+from oraclepack.system import files
+from oraclepack.system.digests import canonical_file
 from oraclepack.ticketify.manifest import changed_tickets, compared
 
 REPORTS = {"check": names.CHECK, "determinism": names.DETERMINISM}

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from oraclepack.adapters import files
-from oraclepack.adapters.git import changed_files
-from oraclepack.adapters.surroundings import environment
 from oraclepack.adapters.tickets import list_files
 from oraclepack.app.tickets import Desk
 from oraclepack.core import ticket_files as names
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
 from oraclepack.core.ticket_work import Acceptance, Audit, NextWork
 from oraclepack.core.ticketified import TicketsTold
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.environment import environment
+from oraclepack.system.git import changed_files
 from oraclepack.ticketify.closing import Change, Turn, audit, changes_page, close_out_page
 
 _NOT_WORK = (".oraclepack/", ".taskmaster/", "ticket-action-pack.")

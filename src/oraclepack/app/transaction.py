@@ -6,20 +6,20 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import changes, files, relocate, trust_key
-from oraclepack.adapters.jail import judge_entry, plain_file, refuse_link_out
-from oraclepack.adapters.ownership import came_with_repository, linked
 from oraclepack.adapters.quarantine import FOLDER
 from oraclepack.core.carried import Carried
-from oraclepack.core.digest import (
+from oraclepack.core.result import RollbackStatus
+from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.system import file_moves, files, trust_key
+from oraclepack.system.digests import (
     canonical_file,
     canonical_line,
     keyed_digest,
     same_digest,
     sha256_bytes,
 )
-from oraclepack.core.result import RollbackStatus
-from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.system.ownership import came_with_repository, linked
+from oraclepack.system.path_jail import judge_entry, plain_file, refuse_link_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class _Change:
     path: Path
-    before: changes.Before | None
+    before: file_moves.Before | None
     folders: tuple[Path, ...]
     stays: bool
     content: bytes
@@ -88,7 +88,7 @@ class Transaction:
     def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
         """Put a file in place, remembering what stood there."""
         refuse_link_out(self._root, path.parent)
-        before, folders = changes.look(path), changes.missing_directories(path)
+        before, folders = file_moves.look(path), file_moves.missing_directories(path)
         kept = self._undo_wished and before is not None and not stays
         copy = self._keep(path) if kept else None
         # Remembered before it happens: a write that fails halfway is taken back as well.
@@ -177,7 +177,7 @@ class Transaction:
         name = f"{_BEFORE}/{len(self._changes) + 1}-{path.name}"
         files.make_private(self._place / _BEFORE)
         try:
-            relocate.copy(path, self._place / name)
+            file_moves.copy(path, self._place / name)
         except OSError as trouble:
             raise files.cannot("keep a copy of", path, trouble) from trouble
         return name
@@ -223,7 +223,7 @@ class Transaction:
             if not self._is_ours(record):
                 continue
             if not self._undo_wished:
-                relocate.rename(record, record.with_name(_ABANDONED))
+                file_moves.rename(record, record.with_name(_ABANDONED))
                 continue
             self._finish(record)
             done = True
@@ -265,17 +265,17 @@ class Transaction:
         path = self._root / one.path
         if judge_entry(self._root, one.path) is not None:
             return
-        now = changes.look(path)
+        now = file_moves.look(path)
         if now is not None and sha256_bytes(now.content) != one.written:
             return  # somebody has changed it since, or it is the earlier file already
         if now is not None:
             target = place / one.path
             files.make_directories(target.parent)
-            relocate.move(path, target)
+            file_moves.move(path, target)
         copy = None if one.before is None else plain_file(place, one.before)
         if copy is not None:
             files.make_directories(path.parent)
-            relocate.copy(copy, path)
+            file_moves.copy(copy, path)
 
     def _shown(self, path: Path) -> str:
         inside = path.is_relative_to(self._root)
@@ -284,19 +284,19 @@ class Transaction:
     def _undo(self, change: _Change, place: Path) -> str | None:
         """Set aside what stands there now, then restore; tells where it was set aside."""
         if change.stays:
-            changes.remove_empty(change.folders)  # those of a file that could not be written
+            file_moves.remove_empty(change.folders)  # those of a file that could not be written
             return None
-        now = changes.look(change.path)
+        now = file_moves.look(change.path)
         moved: str | None = None
         unchanged = _same(now, change.before)
         if now is not None and not unchanged:
             target = place / self._inside(change.path)
             files.make_directories(target.parent)
-            relocate.move(change.path, target)
+            file_moves.move(change.path, target)
             moved = target.relative_to(self._root).as_posix()
         if change.before is not None and not unchanged:
-            changes.put_back(change.path, change.before)
-        changes.remove_empty(change.folders)
+            file_moves.put_back(change.path, change.before)
+        file_moves.remove_empty(change.folders)
         return moved
 
     def _inside(self, path: Path) -> Path:
@@ -335,10 +335,10 @@ def _remove_copies(place: Path) -> None:
     folder = place / _BEFORE
     for path in sorted(folder.glob("*")):
         files.forget(path)
-    changes.remove_empty([folder, place, place.parent, place.parent.parent])
+    file_moves.remove_empty([folder, place, place.parent, place.parent.parent])
 
 
-def _same(now: changes.Before | None, before: changes.Before | None) -> bool:
+def _same(now: file_moves.Before | None, before: file_moves.Before | None) -> bool:
     """The old file still stands there; that it was read since then does not count."""
     if now is None or before is None:
         return False

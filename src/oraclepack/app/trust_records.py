@@ -8,23 +8,21 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import journal, lock, rundir, surroundings
+from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.claims import foreign_claims, take_over
-from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.jail import plain_file
-from oraclepack.adapters.ownership import folder_tracks
 from oraclepack.adapters.reversal import seal
 from oraclepack.adapters.rundir import STEPS, RunDir
 from oraclepack.app.run.dirty_rerun import recorded_patches
 from oraclepack.app.runs import named_run
 from oraclepack.core import journal as j
-from oraclepack.core.foreign import Foreign, ForeignError, Trusted, foreign_run
-from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.secrets import Redactor
 from oraclepack.errors import LockedError, UsageError
+from oraclepack.system import environment, locks
+from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.ownership import Foreign, ForeignError, Trusted, folder_tracks, foreign_run
+from oraclepack.system.path_jail import CACHE, plain_file
+from oraclepack.system.secrets import Redactor
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -95,16 +93,16 @@ def trust_cache(found: CacheCandidates) -> Trusted:
 def trust_run(candidate: Candidate) -> Trusted:
     """Sign a run as it is now; what has changed since the user looked at it is not taken over."""
     run, clock = candidate.run, SystemClock()
-    holder = lock.Holder(
-        pid=surroundings.process_id(),
-        host=surroundings.host(),
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
         started_at=rfc3339(clock.now()),
         command="trust",
     )
-    held = lock.acquire(run.path, holder)
-    if isinstance(held, lock.Holder):
+    held = locks.acquire(run.path, holder)
+    if isinstance(held, locks.Holder):
         raise LockedError(f"run {run.run_id} is in use by {held}", hint="wait for it to end")
-    redactor = Redactor.of(surroundings.environment())
+    redactor = Redactor.of(environment.environment())
     with held, journal.JournalFile(run.journal, clock, redactor, take_over=True) as file:
         if file.state != candidate.state:
             raise ForeignError(f"run {run.run_id} has changed meanwhile", hint="look at it again")

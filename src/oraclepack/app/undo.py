@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import WorktreeError
@@ -18,6 +17,7 @@ from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.undone import Undone
 from oraclepack.errors import InputError, UsageError
+from oraclepack.system.clock import SystemClock
 
 
 def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None = None) -> Undone:

@@ -5,9 +5,7 @@ from pathlib import Path
 
 from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import facts_for
-from oraclepack.adapters.files import sweep, write_atomic
 from oraclepack.adapters.packs import read_pack_text
-from oraclepack.adapters.project import project_root, refuse_to_write_out
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Proof, Upgraded
@@ -20,6 +18,8 @@ from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
+from oraclepack.system.environment import project_root, refuse_to_write_out
+from oraclepack.system.files import sweep, write_atomic
 
 _MOST_REASONS = 20
 _NUMBERING = ("OP106", "OP107", "OP108")

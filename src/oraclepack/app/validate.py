@@ -8,7 +8,6 @@ import msgspec
 from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
-from oraclepack.adapters.project import project_root, refuse_to_write_out
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, has_errors
 from oraclepack.core.ordering import roi_disorder
@@ -30,6 +29,7 @@ from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
+from oraclepack.system.environment import project_root, refuse_to_write_out
 
 _MOST_PASSES = 8
 """A fix may make room for another; more rounds than this would be a fault of ours."""
@@ -107,7 +107,7 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
 
 def _write(file: Path, text: str, cwd: str) -> None:
     # Only --fix writes; every other validation starts without this.
-    from oraclepack.adapters.files import sweep, write_atomic  # noqa: PLC0415
+    from oraclepack.system.files import sweep, write_atomic  # noqa: PLC0415
 
     refuse_to_write_out(file, cwd)
     sweep(file.resolve().parent)

@@ -1,6 +1,6 @@
 """Verify outputs later, without running anything: no process is started, neither bash nor git.
 
-Git is asked only where its index speaks of `.oraclepack`, see `adapters/ownership.py`.
+Git is asked only where its index speaks of `.oraclepack`, see `system/ownership.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +10,13 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters import files, rundir
-from oraclepack.adapters.contents import content_at
+from oraclepack.adapters import rundir
 from oraclepack.adapters.packs import find_packs, read_pack_text
-from oraclepack.adapters.project import project_of, project_root
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import directed
 from oraclepack.core import run_settings as rs
-from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.foreign import foreign_run
 from oraclepack.core.manifest import RunManifest
-from oraclepack.core.outpath import REHEARSALS, RUNS
 from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
@@ -29,6 +24,11 @@ from oraclepack.core.settings import CWD, STRICT, Settings
 from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.errors import InputError, UsageError
 from oraclepack.parse.pack import parse_pack
+from oraclepack.system import files
+from oraclepack.system.environment import project_of, project_root
+from oraclepack.system.files import Content
+from oraclepack.system.ownership import foreign_run
+from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
 from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
 
 

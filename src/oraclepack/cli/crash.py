@@ -6,11 +6,11 @@ import traceback
 
 from oraclepack import __version__
 from oraclepack.adapters.crash_log import write_crash_log
-from oraclepack.adapters.surroundings import environment
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.secrets import Redactor
 from oraclepack.errors import ExitCode
+from oraclepack.system.environment import environment
+from oraclepack.system.secrets import Redactor
 
 
 def crashed(error: BaseException, command: str) -> Reply:

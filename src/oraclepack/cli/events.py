@@ -4,15 +4,15 @@ import sys
 import threading
 from collections.abc import Callable
 
-from oraclepack.adapters.clock import Clock, SystemClock
 from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.pulse import HEARTBEAT, Pulse, wait_text
 from oraclepack.core import journal as j
-from oraclepack.core.digest import canonical_line
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.readable import screen_json, visible
 from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState
+from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.printable import screen_json, visible
 
 Write = Callable[[str], None]
 

@@ -6,8 +6,8 @@ from oraclepack.app.validate import Checked, Outcome
 from oraclepack.cli.reply import Styled
 from oraclepack.core.facts import CheckStatus
 from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.readable import one_line, single_lines, visible
 from oraclepack.core.validation import CheckRun
+from oraclepack.system.printable import one_line, single_lines, visible
 
 _LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
 _WIDEST_LINE = 120

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from oraclepack.adapters.trust_key import use_file
 from oraclepack.app.settings import load_settings
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
@@ -16,6 +15,7 @@ from oraclepack.core.project_rules import Scope
 from oraclepack.core.setting import Setting
 from oraclepack.core.settings import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
 from oraclepack.errors import ExitCode, did_you_mean
+from oraclepack.system.trust_key import use_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -12,7 +12,6 @@ import msgspec
 
 from oraclepack import __version__
 from oraclepack.adapters import config
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.cli import render
 from oraclepack.cli.frame import HelpAskedError, Request, UnknownCommandError
 from oraclepack.cli.options import JSON_FLAG, asks_for_json
@@ -20,6 +19,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import VersionAskedError, root
 from oraclepack.core.envelope import Failure, Meta, reported_ms
 from oraclepack.errors import BrokenOffError, ExitCode, LockedError, OraclePackError
+from oraclepack.system.clock import SystemClock
 
 PROGRAM = "oraclepack"
 _VALUES_BETWEEN_COLLECTIONS = 50_000
@@ -145,7 +145,7 @@ def _told(error: OraclePackError, request: Request) -> Failure:
 
 
 def _exhausted(trouble: OSError) -> OraclePackError | None:
-    from oraclepack.adapters.exhausted import exhausted  # noqa: PLC0415 - only in trouble
+    from oraclepack.system.files import exhausted  # noqa: PLC0415 - only in trouble
 
     return exhausted(trouble)
 
@@ -168,8 +168,8 @@ def _completed(reply: Reply, request: Request) -> Reply:
 
 def _without_secrets(error: Failure) -> Failure:
     """An error repeats what it was given, and that may be a key."""
-    from oraclepack.adapters.surroundings import environment  # noqa: PLC0415 - only for an error
-    from oraclepack.core.secrets import Redactor  # noqa: PLC0415 - only for an error
+    from oraclepack.system.environment import environment  # noqa: PLC0415 - only for an error
+    from oraclepack.system.secrets import Redactor  # noqa: PLC0415 - only for an error
 
     return Redactor.of(environment()).clean_record(error)
 

@@ -6,13 +6,13 @@ from itertools import starmap
 
 import msgspec
 
-from oraclepack.adapters.clock import Clock
 from oraclepack.cli.amounts import clock as clock_of
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.result import WAITS, Waiting
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import PRELUDE
+from oraclepack.system.clock import Clock
 
 HEARTBEAT = 60.0
 """Seconds between two signs of life."""

@@ -7,8 +7,8 @@ import msgspec
 
 from oraclepack.cli.reply import Reply, Styled, Text
 from oraclepack.core.envelope import Envelope, Failure, Meta
-from oraclepack.core.readable import one_line, visible
 from oraclepack.errors import ExitCode
+from oraclepack.system.printable import one_line, visible
 
 _LOOKS = {
     "bold": "1",
@@ -31,7 +31,7 @@ class Printed(msgspec.Struct, frozen=True):
 def as_json(reply: Reply, meta: Meta) -> Printed:
     """One envelope on stdout, nothing else anywhere."""
     # Text answers start without the hashing that stands beside it.
-    from oraclepack.core.digest import canonical_file  # noqa: PLC0415
+    from oraclepack.system.digests import canonical_file  # noqa: PLC0415
 
     envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
     try:

@@ -13,9 +13,9 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.envelope import Failure
 from oraclepack.core.plan import Plan
-from oraclepack.core.readable import single_lines
 from oraclepack.core.run_report import RunTold
 from oraclepack.errors import ExitCode
+from oraclepack.system.printable import single_lines
 
 
 def plan_reply(found: Found, plan: Plan) -> Reply:

@@ -10,9 +10,9 @@ import msgspec
 
 from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedArgv
 from oraclepack.core.flag_tables import Command, FlagSpec
-from oraclepack.core.regex import regex
 from oraclepack.core.tool_names import FlagFault
 from oraclepack.errors import nearest
+from oraclepack.system.text_limits import regex
 
 _NUMBER = regex(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NUMERIC = frozenset("0123456789.")

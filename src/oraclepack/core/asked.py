@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import msgspec
 
-from oraclepack.core.regex import regex
 from oraclepack.core.sections import Section, mentions, normalise, sections_named
+from oraclepack.system.text_limits import regex
 
 ANSWER_FORMAT = "answer format"
 """The words that promise an answer in sections."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.digest import canonical_line, keyed_digest
-from oraclepack.core.foreign import Foreign
 from oraclepack.core.invocation_key import PartChange, differences
 from oraclepack.core.usage import Usage
+from oraclepack.system.digests import canonical_line, keyed_digest
+from oraclepack.system.ownership import Foreign
 
 SCHEMA_VERSION = 2
 """Entries of version 1, of oraclepack 0.1.0, are not signed."""

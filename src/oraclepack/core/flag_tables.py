@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from oraclepack.core.shipped import shipped
 from oraclepack.core.tool_names import TOOLS
+from oraclepack.system.files import shipped
 
 
 class Effect(StrEnum):

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.regex import regex
 from oraclepack.core.skills import SkillFound
+from oraclepack.system.text_limits import regex
 
 SLOW_LOGIN_MS = 100
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from oraclepack.core.digest import sha256_value
+from oraclepack.system.digests import sha256_value
 
 RECIPE = 1
 """Raised when keys are made in another way: no older answer is then found any more."""

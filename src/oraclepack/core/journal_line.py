@@ -21,8 +21,8 @@ from typing import TypeAlias, get_args
 
 import msgspec
 
-from oraclepack.core.digest import canonical_line, chained_digest, keyed_digest, same_digest
 from oraclepack.core.journal import SCHEMA_VERSION, KnownEvent, RunCreated
+from oraclepack.system.digests import canonical_line, chained_digest, keyed_digest, same_digest
 
 _HEAD = b'{"crc":"'
 _SIGNED = b'","mac":"'

@@ -5,8 +5,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from oraclepack.core.regex import regex
 from oraclepack.errors import UsageError
+from oraclepack.system.text_limits import regex
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.manifest import StepEntry, StepsManifest
 from oraclepack.core.output_verdict import Verification
-from oraclepack.core.regex import regex
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError, StepError
+from oraclepack.system.digests import sha256_text
+from oraclepack.system.text_limits import regex
 
 SCHEMA_VERSION = 1
 

@@ -6,7 +6,6 @@ from typing import TypeAlias, TypedDict
 import msgspec
 
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_value
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import PASSING, RollbackStatus, Status
@@ -25,6 +24,7 @@ from oraclepack.core.step_entries import (
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
+from oraclepack.system.digests import sha256_value
 
 SCHEMA_VERSION = 1
 

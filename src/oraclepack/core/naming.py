@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 LONGEST_SLUG = 60
 FOLDER = "outputs"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 VARIABLES = (
     "ANTHROPIC_BASE_URL",

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import msgspec
 
 from oraclepack.core.call import ToolCall
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.script import Comment, Script
 from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
+from oraclepack.system.digests import sha256_text
 
 
 class Fence(msgspec.Struct, frozen=True):

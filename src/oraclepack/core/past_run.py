@@ -5,13 +5,13 @@ from itertools import zip_longest
 
 import msgspec
 
-from oraclepack.core.foreign import Foreign
 from oraclepack.core.manifest import RunManifest, StepEntry, run_manifest, steps_manifest
-from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, Session
+from oraclepack.system.ownership import Foreign
+from oraclepack.system.path_jail import REHEARSALS
 
 
 class RunListed(msgspec.Struct, frozen=True, kw_only=True):

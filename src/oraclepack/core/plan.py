@@ -5,10 +5,10 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.digest import sha256_value
 from oraclepack.core.pack import Pack
 from oraclepack.core.step import Step, StepId
 from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.system.digests import sha256_value
 
 
 class Decision(StrEnum):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.core.outpath import guarded_place, inside
+from oraclepack.system.path_jail import guarded_place, inside
 
 
 class Scope(StrEnum):

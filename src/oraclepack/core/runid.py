@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from oraclepack.core.call_settings import REHEARSAL
-from oraclepack.core.foreign import Foreign
-from oraclepack.core.regex import regex
+from oraclepack.system.ownership import Foreign
+from oraclepack.system.text_limits import regex
 
 _DATE = regex(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 _RUN_ID = regex(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")

@@ -40,7 +40,7 @@ SCHEMAS = {
     "tickets-acceptance": ("oraclepack.core.ticket_work:Acceptance", 1),
     "tickets-tasks": ("oraclepack.core.ticket_work:TasksTold", 1),
     "tickets-audit": ("oraclepack.core.ticket_work:Audit", 1),
-    "trusted": ("oraclepack.core.foreign:Trusted", 1),
+    "trusted": ("oraclepack.system.ownership:Trusted", 1),
     "accepted-step": ("oraclepack.core.acceptance:AcceptedStep", 1),
     "undone": ("oraclepack.core.undone:Undone", 1),
     "cache-list": ("oraclepack.core.cache_entry:CacheList", 1),

@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 
 class Section(StrEnum):

@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from oraclepack.core.outpath import fault_of
+from oraclepack.system.path_jail import fault_of
 
 MOST_READ = 262_144
 """Bytes. A longer source file is data or generated more often than written."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.generation import Proof
 from oraclepack.core.pack import Pack
 from oraclepack.core.script import Script
 from oraclepack.core.source import Span
+from oraclepack.system.digests import sha256_text
 
 
 def prove(before: Pack, unmoved: Pack, after: Pack, moved: dict[str, str]) -> Proof:

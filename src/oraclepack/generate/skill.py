@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.skills import SkillState
+from oraclepack.system.digests import sha256_text
 
 NAME = "oracle-pack"
 DESCRIPTION = (

@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 _SESSION_LINE = regex(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
 _COST_LINE = regex(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 RENDER = ("--render", "--render-plain")
 """With these oracle prints what it would send, for nothing: no key, no network, no session."""

@@ -16,11 +16,11 @@ from typing import Literal
 import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.readable import readable
-from oraclepack.core.regex import regex
-from oraclepack.core.shipped import shipped
 from oraclepack.errors import StepError
 from oraclepack.intercept.stack_trace import crash_line, without_frames
+from oraclepack.system.files import shipped
+from oraclepack.system.printable import readable
+from oraclepack.system.text_limits import regex
 
 LONGEST_MESSAGE = 300
 

@@ -10,8 +10,8 @@ from posixpath import basename, normpath
 import msgspec
 
 from oraclepack.core.attached import Listing
-from oraclepack.core.regex import regex
 from oraclepack.intercept.attachments import is_plain
+from oraclepack.system.text_limits import regex
 
 IGNORED_DIRECTORIES = frozenset(
     ("node_modules", "dist", "coverage", ".git", ".turbo", ".next", "build", "tmp")

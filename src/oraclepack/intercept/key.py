@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from oraclepack.core.digest import sha256_text
 from oraclepack.core.invocation_key import InvocationKey, NoKey
 from oraclepack.core.oracle_surroundings import Surroundings
-from oraclepack.core.readable import readable
-from oraclepack.core.regex import regex
 from oraclepack.intercept.provider import config_part, engine_of, model_of
 from oraclepack.intercept.question import Question
+from oraclepack.system.digests import sha256_text
+from oraclepack.system.printable import readable
+from oraclepack.system.text_limits import regex
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
 _LOGIN = regex(r"//[^/@]*@")

@@ -7,9 +7,9 @@ import msgspec
 from oraclepack.core.flag_tables import FlagTable
 from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv
 from oraclepack.core.project_flags import flag_words
-from oraclepack.core.readable import readable
-from oraclepack.core.secrets import BLOT
 from oraclepack.errors import UsageError
+from oraclepack.system.printable import readable
+from oraclepack.system.secrets import BLOT
 
 WAIT, FORCE = "--wait", "--force"
 

@@ -4,7 +4,7 @@ Frames and source excerpts name files and functions (`rate-limit.js`, `ENOTFOUND
 say nothing about the failure; so neither messages nor failure classes are taken from them.
 """
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 _NODE_FRAME = regex(r"^\s+(?:at \S.*|\.\.\. \d+ lines matching cause stack trace \.\.\.)$")
 _NODE_ERROR = regex(r"^(?:Uncaught )?[\w$.]*(?:Error|Exception)\b")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.regex import regex
 from oraclepack.core.result import DETACHED
 from oraclepack.intercept.classify import Failure, FailureClass, classify
+from oraclepack.system.text_limits import regex
 
 COMPLETED = "completed"
 TIMED_OUT = Failure(

@@ -8,9 +8,9 @@ import msgspec
 
 from oraclepack.core.explained import ExampleKind, RuleDoc
 from oraclepack.core.finding import Severity
-from oraclepack.core.regex import regex
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.suppress import is_binding
+from oraclepack.system.text_limits import regex
 
 _PART = regex(r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE)
 

@@ -9,9 +9,9 @@ from itertools import islice
 import msgspec
 
 from oraclepack.core.call import Prompt, ToolCall
-from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
 from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
+from oraclepack.system.text_limits import regex
 
 SIMILAR = 0.9
 """The share of words, in their order, that two questions have in common when they are alike."""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from oraclepack.core.finding import Edit, Finding, Fix
-from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
+from oraclepack.system.text_limits import regex
 
 BOM = "\ufeff"
 _LINE_END = regex(r"\r\n|\r|\n")

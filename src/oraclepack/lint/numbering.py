@@ -6,9 +6,9 @@ import msgspec
 
 from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
 from oraclepack.core.source import Span
+from oraclepack.system.text_limits import regex
 
 _DIGITS = regex(r"#\s*(\d+)")
 _LIKE_A_HEADER = regex(r"#+[ \t]*(?P<id>[0-9]{1,2})(?:\)|[:.](?=\s|$)|\s+[—–-](?=\s|$))")

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from oraclepack.core.call import ToolCall
 from oraclepack.core.finding import Edit
 from oraclepack.core.pack import Pack
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Expansion, ExpansionKind, Script
 from oraclepack.core.source import Span
+from oraclepack.system.text_limits import regex
 
 MEANT = (
     *("awk", "basename", "cat", "column", "comm", "cut", "date", "diff", "dirname", "du", "echo"),

@@ -7,11 +7,11 @@ import msgspec
 
 from oraclepack.core.finding import Finding, Severity
 from oraclepack.core.pack import Pack
-from oraclepack.core.regex import regex
 from oraclepack.core.source import Span
 from oraclepack.core.step import ALLOW, Directive, Step
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.system.text_limits import regex
 
 _TARGET = regex(r"[A-Za-z][A-Za-z0-9-]*")
 _NEXT_ID = regex(r"OP\d+\b", re.IGNORECASE)

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from oraclepack.core.call import ToolCall
 from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Comment, Script
 from oraclepack.core.source import Span
 from oraclepack.core.tool_names import SPELLINGS
+from oraclepack.system.text_limits import regex
 
 _FLAG = regex(r"--?[A-Za-z]")
 _NO_CONTINUATION = regex(r"[ \t]*\\[ \t]+(?=$|#)")

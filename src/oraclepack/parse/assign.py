@@ -8,12 +8,12 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.pack import OUT_DIR, OutDirSite
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Command, Expansion, ExpansionKind, Word
 from oraclepack.parse.grammar import descend, everywhere, text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.values import in_one_text, value_of, word_of
 from oraclepack.parse.variables import Value, Variables
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node

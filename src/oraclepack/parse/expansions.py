@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from oraclepack.core.regex import regex
 from oraclepack.core.script import ExpansionKind
 from oraclepack.parse.grammar import syntax_tree
 from oraclepack.parse.locate import Locator
+from oraclepack.system.text_limits import regex
 
 _TEXT_STOPS = regex(rb'[\\"`$]')
 _CODE_STOPS = regex(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")

@@ -6,7 +6,7 @@ is not understood is left out, since a ticket may carry anything for other progr
 
 from dataclasses import dataclass
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 _KEY = regex(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
 _ITEM = regex(r"^\s*-\s+(?P<value>.*?)\s*$")

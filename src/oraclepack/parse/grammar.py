@@ -5,8 +5,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from oraclepack.core.regex import regex
 from oraclepack.errors import InputError
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree

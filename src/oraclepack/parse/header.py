@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
 from oraclepack.core.source import Span
 from oraclepack.core.step import HEADER_FIELDS, Attribute, Directive, Header, StepId
+from oraclepack.system.text_limits import regex
 
 HEADER = regex(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """`# 01) …`, also `# 01 — …` and `# 01 - …`."""

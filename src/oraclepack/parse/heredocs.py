@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.regex import regex
 from oraclepack.parse.expansions import without_prose
 from oraclepack.parse.grammar import everywhere, syntax_tree, text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.prefixes import without_prefixes
 from oraclepack.parse.values import is_quoted
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node

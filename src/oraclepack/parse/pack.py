@@ -18,7 +18,6 @@ from oraclepack.core.pack import (
     Prelude,
     plain_text,
 )
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Script
 from oraclepack.core.source import Span
 from oraclepack.core.step import Directive, Step
@@ -33,6 +32,7 @@ from oraclepack.parse.locate import Locator
 from oraclepack.parse.prompt import meta_of
 from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
 from oraclepack.parse.variables import Value, Variables
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Tree

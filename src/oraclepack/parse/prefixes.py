@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from oraclepack.core.regex import regex
 from oraclepack.parse.grammar import everywhere, syntax_tree
 from oraclepack.parse.locate import Locator
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from oraclepack.core.call import Prompt, ToolCall
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Heredoc, Word
 from oraclepack.core.step import META_BLOCK, META_OPENS, PromptMeta
+from oraclepack.system.text_limits import regex
 
 _PAIR = regex(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
 _ITEM = regex(r"^\s*[-*]\s+(?P<value>.+?)\s*$")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Comment
 from oraclepack.errors import InputError
 from oraclepack.parse.grammar import check_nodes, syntax_tree
@@ -15,6 +14,7 @@ from oraclepack.parse.header import HEADER, NUMBERED, has_attributes
 from oraclepack.parse.heredocs import all_end, all_seen, goes_on, readable, rows_inside
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.prefixes import hides
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from oraclepack.core.regex import regex
 from oraclepack.core.ticket import ActionKind, Item, Mention, Ticket
 from oraclepack.parse.fences import block_parser
 from oraclepack.parse.front_matter import FrontMatter, read_front_matter
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

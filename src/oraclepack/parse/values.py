@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Expansion, ExpansionKind, Word
 from oraclepack.core.source import Span
 from oraclepack.parse.expansions import pieces_of
 from oraclepack.parse.grammar import text_of
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.variables import Value, Variables
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node

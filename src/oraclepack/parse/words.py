@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.regex import regex
 from oraclepack.core.script import Word
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.values import joined, word_of
 from oraclepack.parse.variables import Variables
+from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node

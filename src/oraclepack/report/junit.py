@@ -11,10 +11,10 @@ from io import BytesIO
 import msgspec
 
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus
-from oraclepack.core.readable import visible
 from oraclepack.core.run_report import RunTold, StepTold
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Failed
+from oraclepack.system.printable import visible
 
 _SPACES = frozenset({0x9, 0xA, 0xD})
 _LETTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.finding import Edit, Finding, Severity
 from oraclepack.lint.doc import RuleText
+from oraclepack.system.digests import canonical_file
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from oraclepack.core.markdown_text import escape
 from oraclepack.core.run_report import RunTold, StepTold
+from oraclepack.system.markdown_text import escape
 
 _SIGNS = {
     "ok": "✅",

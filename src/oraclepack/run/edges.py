@@ -10,9 +10,9 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.regex import regex
 from oraclepack.core.step import Step, StepId
 from oraclepack.core.tool_names import ORACLE
+from oraclepack.system.text_limits import regex
 
 _EXPANSION = regex(r"\$(?:\w+|\{[^}]*\})")
 _GLOB = regex(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")

@@ -15,10 +15,10 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
-from oraclepack.core.outpath import CACHE, REHEARSALS, RUNS
-from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.runstate import FileEvent, RunState, path_of
+from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS
+from oraclepack.system.text_limits import regex
 
 _PRD = regex(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 

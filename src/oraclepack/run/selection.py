@@ -8,9 +8,9 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.plan import Refusal, listed
-from oraclepack.core.regex import regex
 from oraclepack.core.step import Step
 from oraclepack.errors import did_you_mean
+from oraclepack.system.text_limits import regex
 
 _NUMBER = regex(r"\d{1,2}", re.ASCII)
 

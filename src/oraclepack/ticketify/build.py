@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oraclepack.core import ticket_files as names
-from oraclepack.core.digest import canonical_file, sha256_bytes
 from oraclepack.core.ticket import (
     Action,
     Actions,
@@ -16,6 +15,7 @@ from oraclepack.core.ticket import (
     TicketOptions,
     action_id,
 )
+from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.ticketify.pack import pack_text
 from oraclepack.ticketify.pages import actions_page, prd_page
 from oraclepack.ticketify.plans import autopilot_page, pipelines_page

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import msgspec
 
 from oraclepack.core import ticket_files as names
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.markdown_text import code_span
 from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
 from oraclepack.core.ticket_files import OWNED, Owner
 from oraclepack.core.ticket_work import (
@@ -20,6 +18,8 @@ from oraclepack.core.ticket_work import (
     TasksTold,
     TicketCheck,
 )
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.markdown_text import code_span
 from oraclepack.ticketify.pages import shown
 from oraclepack.ticketify.prompts import ready_tickets
 from oraclepack.ticketify.tasks import Malformed, problems, read_complexity, read_tasks

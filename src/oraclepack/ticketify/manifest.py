@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.ticket import TicketManifest
 from oraclepack.core.ticket_work import CheckedFile, FileState
+from oraclepack.system.digests import sha256_bytes
 
 _MARK = b"Made by `oraclepack ticketify`"
 

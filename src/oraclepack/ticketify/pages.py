@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from oraclepack.core.markdown_text import code_span, escape, quotable
 from oraclepack.core.ticket import Action, ActionKind, Actions, KnownTicket
+from oraclepack.system.markdown_text import code_span, escape, quotable
 
 _MADE = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from oraclepack.core import ticket_files as names
-from oraclepack.core.markdown_text import code_span
 from oraclepack.core.ticket import Action, ActionKind, Actions, KnownTicket, TicketOptions
+from oraclepack.system.markdown_text import code_span
 from oraclepack.ticketify.identify import circles, needs_of, waves
 from oraclepack.ticketify.pages import heading, of_ticket, shown
 

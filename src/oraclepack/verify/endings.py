@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from oraclepack.core.regex import regex
 from oraclepack.core.sections import FENCE, numbered
+from oraclepack.system.text_limits import regex
 from oraclepack.verify.suspicion import Suspicion
 
 _BARE_MARKER = regex(r"^\s*(?:[-*+]|\d+[.)])\s*$")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.regex import regex
 from oraclepack.core.sections import (
     Section,
     is_bare_heading,
@@ -13,6 +12,7 @@ from oraclepack.core.sections import (
     section_of_heading,
     sections_named,
 )
+from oraclepack.system.text_limits import regex
 
 _ATX = regex(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
 _UNDERLINE = regex(r"^ {0,3}(?:={3,}|-{3,})\s*$")

@@ -1,11 +1,11 @@
 """One output against its contract."""
 
-from oraclepack.core.content import Content
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.output_verdict import OutputFailure
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.sections import missing_sections
-from oraclepack.core.text_limits import ANSWER
+from oraclepack.system.files import Content
+from oraclepack.system.text_limits import ANSWER
 
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from oraclepack.core.content import Content
 from oraclepack.core.contract import ChunkMode, ContractMode, OutputContract
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.journal import OutputRevised
 from oraclepack.core.output_verdict import OutputDoubt, OutputFailure, Verification
@@ -14,6 +12,8 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.step import Output, Step
 from oraclepack.core.verified import Accepted, Doubt, Failed, Totals, Unresolved, Verified
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.files import Content
 from oraclepack.verify.outputs import check_output, is_blank
 from oraclepack.verify.resolve import NamedOutput, named_outputs
 from oraclepack.verify.suspicions import suspicions

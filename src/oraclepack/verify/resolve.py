@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from oraclepack.core.regex import regex
 from oraclepack.core.step import Output, Step
+from oraclepack.system.text_limits import regex
 
 _EXPANSION = regex(r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL)
 

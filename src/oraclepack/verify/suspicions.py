@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.text_limits import ANSWER
+from oraclepack.system.text_limits import ANSWER
 from oraclepack.verify.against_prompt import echo, other_script
 from oraclepack.verify.endings import cut_off, unclosed_fence
 from oraclepack.verify.outline import parts_of

@@ -15,11 +15,11 @@ from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
-from oraclepack.core.outpath import CACHE
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import Waiting
-from oraclepack.core.secrets import Redactor
 from oraclepack.core.stepstate import Invocation
+from oraclepack.system.path_jail import CACHE
+from oraclepack.system.secrets import Redactor
 from tests.clocks import SteppingClock
 from tests.packs import a_pack
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
+from oraclepack.system.digests import sha256_bytes
 from tests.app.calls.crashed import session
 from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.git import WorkTree
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.core.runstate import EMPTY
 from oraclepack.errors import InputError, LockedError
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.git import WorkTree
 from tests.events import created
 from tests.packs import pack_text
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.core.cache_entry import CacheEntry
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.outpath import CACHE
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import CACHE
 from tests.e2e.run.project import Project, Zygote, a_project
 
 COUNT = "tests.torture.inside:count_reads"

@@ -9,10 +9,10 @@ import jsonschema
 import junitparser
 import pytest
 
-from oraclepack.adapters import lock
 from oraclepack.app.transaction import _Left, _signed, _Unfinished
-from oraclepack.core.digest import canonical_file
 from oraclepack.core.schemas import schema_of
+from oraclepack.system import locks
+from oraclepack.system.digests import canonical_file
 from tests.e2e.program import Ran
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking
@@ -246,9 +246,9 @@ def test_a_rollback_that_fails_says_so(tmp_path: Path, zygote: Zygote) -> None:
 def test_a_locked_run(tmp_path: Path, zygote: Zygote) -> None:
     project = a_project(tmp_path, zygote, THREE)
     pipeline(project)
-    holder = lock.Holder(pid=1, host="elsewhere", started_at="", command="run")
-    held = lock.acquire(project.run_dir, holder)
-    assert not isinstance(held, lock.Holder)
+    holder = locks.Holder(pid=1, host="elsewhere", started_at="", command="run")
+    held = locks.acquire(project.run_dir, holder)
+    assert not isinstance(held, locks.Holder)
 
     with held:
         ran = pipeline(project, "--json")

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters import disk
 from oraclepack.cli.commands.run import run
 from oraclepack.cli.main import main as program
+from oraclepack.system import disk
 from tests.packs import findings_of, pack_text
 
 Request = dict[str, Any]

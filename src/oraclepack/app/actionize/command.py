@@ -8,9 +8,6 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.actionize.engine import BACKLOG, EXPORTS, Work, actionize
-from oraclepack.adapters import files, lock, surroundings
-from oraclepack.adapters.clock import SystemClock
-from oraclepack.adapters.jail import refuse_link_out
 from oraclepack.app.actionize.loading import Loaded, from_directory, from_run, refuse_foreign
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.backlog import (
@@ -22,10 +19,12 @@ from oraclepack.core.backlog import (
     WrittenArtifact,
 )
 from oraclepack.core.carried import Carried
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.moment import rfc3339
 from oraclepack.core.rehearsal import refuse_export
 from oraclepack.errors import LockedError, UsageError
+from oraclepack.system import environment, files, locks
+from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import refuse_link_out
 
 FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"
@@ -170,14 +169,14 @@ def told(
 @contextmanager
 def locked(run_dir: Path) -> Iterator[None]:
     """Hold a run's lock, so that nobody runs its steps meanwhile."""
-    holder = lock.Holder(
-        pid=surroundings.process_id(),
-        host=surroundings.host(),
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
         started_at=rfc3339(SystemClock().now()),
         command="actionize",
     )
-    held = lock.acquire(run_dir, holder)
-    if isinstance(held, lock.Holder):
+    held = locks.acquire(run_dir, holder)
+    if isinstance(held, locks.Holder):
         raise LockedError(f"run {run_dir.name} is in use by {held}", hint="wait for it to end")
     with held:
         yield

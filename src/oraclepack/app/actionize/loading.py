@@ -6,15 +6,13 @@ from typing import TypeVar
 
 import msgspec
 
-from oraclepack.adapters import files, rundir
 from oraclepack.adapters import journal as journal_file
+from oraclepack.adapters import rundir
 from oraclepack.adapters.answers import WORDS, find_answers, read_answer
-from oraclepack.adapters.jail import refuse_link_out, stays_inside
 from oraclepack.app.actionize.asked import Asked, question_from, question_of
 from oraclepack.app.reading import read_pack
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
 from oraclepack.core.contract import by_suffix
-from oraclepack.core.foreign import foreign_run
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import (
     RunManifest,
@@ -25,7 +23,6 @@ from oraclepack.core.manifest import (
     with_words_of,
 )
 from oraclepack.core.pack import Pack
-from oraclepack.core.regex import regex
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
@@ -33,6 +30,10 @@ from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.sections import Section
 from oraclepack.core.step_entries import OutputEntry
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.ownership import foreign_run
+from oraclepack.system.path_jail import refuse_link_out, stays_inside
+from oraclepack.system.text_limits import regex
 
 _STEP_ID = regex(r"[0-9]{2}")
 _HASH = regex(r"[0-9a-f]{8,128}")

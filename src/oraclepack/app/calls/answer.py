@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.adapters.jail import Allowed, Refused, leads_out
 from oraclepack.adapters.oracle_home import steering_of
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.adopt import Adopted, adopt, close_earlier, take_over
@@ -35,9 +34,7 @@ from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.oracle_surroundings import Surroundings
-from oraclepack.core.readable import readable
 from oraclepack.core.result import Cache, OutputRetry
-from oraclepack.core.secrets import Redactor
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import InputError, StepError
 from oraclepack.intercept.adoption import OnUnknown
@@ -47,6 +44,9 @@ from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.provider import OF_TOOL
 from oraclepack.intercept.question import Question, asks_a_model, read_question, reads_stdin
 from oraclepack.intercept.truth import TIMED_OUT
+from oraclepack.system.path_jail import Allowed, Refused, leads_out
+from oraclepack.system.printable import readable
+from oraclepack.system.secrets import Redactor
 
 _REFUSED_EXIT = 1
 _HELD_BACK = StepError(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Allowed
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.contract import OutputContract
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.sections import Section, missing_sections
-from oraclepack.core.text_limits import ANSWER
+from oraclepack.system import file_moves, files
+from oraclepack.system.path_jail import Allowed
+from oraclepack.system.text_limits import ANSWER
 
 ASIDE = "aside"
 
@@ -72,7 +72,7 @@ def _place(world: CallWorld, call: LiveCall, name: str) -> Path:
 
 def _move(source: Path, target: Path) -> None:
     try:
-        relocate.move(source, target)
+        file_moves.move(source, target)
     except OSError as trouble:
         raise files.cannot("set aside", source, trouble) from trouble
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.adapters import files
 from oraclepack.adapters.claims import Claim
 from oraclepack.adapters.oracle_home import oracle_home
 from oraclepack.adapters.oracle_sessions import OracleSessions
@@ -22,6 +21,7 @@ from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note
 from oraclepack.intercept.truth import COMPLETED, redirected_to
+from oraclepack.system import files
 
 STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
 STOPPED_EXIT = int(ExitCode.INTERRUPTED)

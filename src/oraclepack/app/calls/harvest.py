@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from oraclepack.adapters import files
-from oraclepack.adapters.contents import read_content
-from oraclepack.adapters.jail import stays_inside
 from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.adapters.rundir import BACKUPS
 from oraclepack.app.calls import answer_files
@@ -16,14 +13,16 @@ from oraclepack.app.calls.store import is_true, missing_in
 from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.stepstate import Invocation
 from oraclepack.errors import OraclePackError
 from oraclepack.intercept.adoption import answer_in_log, matching
 from oraclepack.intercept.truth import COMPLETED
+from oraclepack.system import files
+from oraclepack.system.clock import rfc3339
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import read_content, stays_inside
 
 
 def session_of(

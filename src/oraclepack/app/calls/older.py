@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from oraclepack.adapters.backups import keep_copy
-from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.runstate import path_of
+from oraclepack.system.path_jail import Allowed, jail
 
 
 def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> None:

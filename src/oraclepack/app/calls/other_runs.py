@@ -12,9 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters import files, rundir
-from oraclepack.adapters.contents import read_content
-from oraclepack.adapters.jail import Allowed, jail, stays_inside
+from oraclepack.adapters import rundir
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.calls.answer_files import ASIDE
 from oraclepack.app.calls.prepared import Prepared
@@ -23,13 +21,15 @@ from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.contract import by_suffix
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.journal_line import AnyEvent
 from oraclepack.core.naming import output_names
 from oraclepack.core.questions import title_of
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import Allowed, jail, read_content, stays_inside
 
 
 class _Held(msgspec.Struct, frozen=True):

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.attached import kind_of, read_attached
-from oraclepack.adapters.jail import Allowed, Refused, jail
 from oraclepack.adapters.oracle_home import around_call
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
@@ -21,6 +20,7 @@ from oraclepack.intercept.expect import contract_of_call
 from oraclepack.intercept.key import key_of, unkeyed
 from oraclepack.intercept.provider import limit_name, model_of, provider_of
 from oraclepack.intercept.question import Question, written_paths
+from oraclepack.system.path_jail import Allowed, Refused, jail
 
 _RENDER_PATIENCE = 120.0
 _LARGEST_RENDERING = 256_000_000

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from oraclepack.adapters import files
 from oraclepack.adapters.attached import kind_of, list_files, read_attached
-from oraclepack.adapters.jail import Allowed, Refused
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
@@ -35,6 +33,8 @@ from oraclepack.intercept.rehearse import (
     rehearsed_words,
     tokens,
 )
+from oraclepack.system import files
+from oraclepack.system.path_jail import Allowed, Refused
 
 _WRITTEN = frozenset({Role.OUTPUT, Role.SIDE_FILE})
 _READ_STDIN = frozenset({"codex", "gemini"})

@@ -8,15 +8,15 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.foreign import Kind
 from oraclepack.core.invocation import Shim
 from oraclepack.core.invocation_key import InvocationKey
-from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.regex import regex
 from oraclepack.errors import OraclePackError
 from oraclepack.intercept.truth import Proof, judge
+from oraclepack.system.clock import rfc3339
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.ownership import Kind
+from oraclepack.system.text_limits import regex
 
 _VERSION = regex(r"^🧿 oracle (\S+)", re.MULTILINE)
 

@@ -15,13 +15,13 @@ from oraclepack.app.calls.waiting import Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.core.moment import rfc3339
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.result import DETACHED, Wait, Waiting
 from oraclepack.intercept.adoption import matching, session_id
 from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.truth import Proof, judge
+from oraclepack.system.clock import rfc3339
 
 _LOOK_AGAIN = 0.5
 

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.contents import read_content
 from oraclepack.app.calls.answer_files import ASIDE
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.naming import FOLDER as OUTPUTS
 from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.stepstate import Invocation, StepState
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import read_content
 from oraclepack.verify.outputs import is_blank
 from oraclepack.verify.suspicions import INCOMPLETE, suspicions
 

@@ -7,7 +7,6 @@ import msgspec
 
 from oraclepack.adapters.claims import ENDING, Claim, claim
 from oraclepack.adapters.limits import Slot
-from oraclepack.adapters.ownership import folder_tracks
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import answers_of
 from oraclepack.app.calls.world import CallWorld
@@ -16,6 +15,7 @@ from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.limit import limit_for, slot_reason
 from oraclepack.core.result import Wait, Waiting
 from oraclepack.errors import WorldError
+from oraclepack.system.ownership import folder_tracks
 
 _SHORTEST, _LONGEST = 0.05, 0.5
 

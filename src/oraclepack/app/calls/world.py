@@ -8,15 +8,15 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.clock import Clock
 from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Ask, Journal
-from oraclepack.core.secrets import NOTHING_SECRET, Redactor
 from oraclepack.intercept.classify import Failure
 from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
+from oraclepack.system.clock import Clock
+from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 
 Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""

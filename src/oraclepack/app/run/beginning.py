@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oraclepack import __version__
-from oraclepack.adapters import surroundings
 from oraclepack.adapters.rundir import summaries
 from oraclepack.app.run.opening import Found, mutates
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
 from oraclepack.core.runid import without_suffix
 from oraclepack.core.tool_names import ORACLE
+from oraclepack.system import environment
 
 if TYPE_CHECKING:
     from oraclepack.app.run.command import RunRequest
@@ -57,8 +57,8 @@ def enter(request: RunRequest, found: Found, record: Recorder, private: str) -> 
     """A command goes to work on the run; the commit it finds is one of the run's."""
     record.append(
         j.SessionStarted(
-            pid=surroundings.process_id(),
-            host=surroundings.host(),
+            pid=environment.process_id(),
+            host=environment.host(),
             command=request.command,
             argv=request.argv,
             oraclepack_version=__version__,

@@ -1,14 +1,14 @@
 """What the calls of a run's steps are answered with."""
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.chance import draw
 from oraclepack.adapters.limits import Limits, limits_directory
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.app.run.session import Session
-from oraclepack.core.outpath import CACHE
-from oraclepack.core.secrets import Redactor
+from oraclepack.system.clock import draw
+from oraclepack.system.path_jail import CACHE
+from oraclepack.system.secrets import Redactor
 
 
 def calls_of(session: Session) -> Calls:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.adapters import files, surroundings
-from oraclepack.adapters.clock import Clock, SystemClock
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.signals import Caught, stopping_on_signals
@@ -32,6 +30,8 @@ from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.selection import Selection
+from oraclepack.system import environment, files
+from oraclepack.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from oraclepack.adapters.project_copy import CopyPlan
@@ -146,7 +146,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         untouched = record.state.last_seq == found.state.last_seq
         begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
-        name = surroundings.private_name()
+        name = environment.private_name()
         session = Session(
             root=request.root,
             pack=request.pack,
@@ -167,7 +167,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         _refuse_dirty_rerun(request, found, record, planned)
         enter(request, found, record, name)
         # Only now that the journal names it: whoever continues can remove it.
-        session.private = stack.enter_context(surroundings.private_directory(name))
+        session.private = stack.enter_context(environment.private_directory(name))
         if request.wish.rehearsal:
             _enter_workplace(session, copied)
         if not untouched:
@@ -238,7 +238,7 @@ def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path
 
         changed = recover(request.root, found.run, record, folder)
     elif record.state.sessions:  # it may have been killed on its way out
-        surroundings.forget_private(record.state.sessions[-1].started.private or "")
+        environment.forget_private(record.state.sessions[-1].started.private or "")
     last = record.state.rollback
     failed = last is not None and last.status is RollbackStatus.FAILED
     if failed and request.options.rollback_on_failure:
@@ -262,7 +262,7 @@ def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, pla
 
 def _environment(options: RunOptions) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
-    inherited = surroundings.inherited()
+    inherited = environment.inherited()
     if options.answered:
         # A step may call oraclepack itself; what that runs is a rehearsal too.
         inherited |= {ENGINE.variable: REHEARSAL}

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, surroundings
-from oraclepack.adapters.jail import plain_file
 from oraclepack.adapters.reversal import is_begun, remove_left_over
 from oraclepack.adapters.rundir import STEPS, RunDir
 from oraclepack.adapters.worktree import Worktree
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.legacy import all_file_names
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
-from oraclepack.core.readable import readable
 from oraclepack.core.runstate import RunState
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError
+from oraclepack.system import environment, files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import plain_file
+from oraclepack.system.printable import readable
 
 
 class DirtyRerunError(InputError):
@@ -50,7 +50,7 @@ class Leftover(msgspec.Struct, frozen=True):
 def work_tree(root: Path, run: RunDir, step_id: str, state: RunState) -> Worktree | None:
     """The work tree around a project without what we write there ourselves; None outside of git."""
     own = all_file_names(state.created.pack_path) if state.created else ()
-    return Worktree.around(root, run.step(step_id), surroundings.environment(), own)
+    return Worktree.around(root, run.step(step_id), environment.environment(), own)
 
 
 def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Leftover | None:

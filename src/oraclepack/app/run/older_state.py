@@ -5,19 +5,19 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files
 from oraclepack.adapters.legacy_files import files_of_go, keep_original
-from oraclepack.adapters.ownership import came_with_repository
 from oraclepack.app.run.outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core import legacy
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.plan import command_hash
 from oraclepack.core.result import Status
 from oraclepack.core.step import Step
 from oraclepack.core.verified import lack_of
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.ownership import came_with_repository
 
 
 class OlderState(msgspec.Struct, frozen=True):

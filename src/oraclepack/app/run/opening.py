@@ -6,18 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import git, head, journal, lock, rundir, surroundings
-from oraclepack.adapters.clock import Clock
-from oraclepack.adapters.exhausted import exhausted
-from oraclepack.adapters.jail import Allowed, jail, stays_inside
-from oraclepack.adapters.ownership import foreign_folder
+from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.packs import check_name
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
-from oraclepack.core.foreign import ForeignError, foreign_run
-from oraclepack.core.moment import rfc3339
-from oraclepack.core.outpath import CACHE, REHEARSALS, RUNS
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import (
     Choice,
@@ -28,8 +21,14 @@ from oraclepack.core.runid import (
 )
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.core.script import Command
-from oraclepack.core.secrets import Redactor
 from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
+from oraclepack.system import environment, git, locks
+from oraclepack.system import git as head
+from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.files import exhausted
+from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
+from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, Allowed, jail, stays_inside
+from oraclepack.system.secrets import Redactor
 
 _MOVING = frozenset(
     {"am", "checkout", "cherry-pick", "commit", "merge"}
@@ -150,7 +149,7 @@ def _where(root: Path) -> git.WorkTree:
         return git.WorkTree(sha)
     if head.is_unborn(root):
         return git.WorkTree(reason=git.NO_COMMIT)
-    return git.look(root, surroundings.environment())
+    return git.look(root, environment.environment())
 
 
 def described(found: Found, meanwhile: Callable[[], None]) -> Found:
@@ -162,7 +161,7 @@ def described(found: Found, meanwhile: Callable[[], None]) -> Found:
     if found.state.created is not None or tree.dirty is not None:
         meanwhile()
         return found
-    told = git.looking(found.run.root, surroundings.environment())
+    told = git.looking(found.run.root, environment.environment())
     meanwhile()
     full = told()
     known = git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
@@ -174,14 +173,14 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
     """Lock the run and open its journal; give both back at the end."""
     check_name(Path(pack.path))
     found.run.create()
-    holder = lock.Holder(
-        pid=surroundings.process_id(),
-        host=surroundings.host(),
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
         started_at=rfc3339(clock.now()),
         command=command,
     )
-    held = lock.acquire(found.run.path, holder)
-    if isinstance(held, lock.Holder):
+    held = locks.acquire(found.run.path, holder)
+    if isinstance(held, locks.Holder):
         raise LockedError(
             f"run {found.run.run_id} is in use by {held}",
             hint="wait for it to end"
@@ -195,7 +194,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
         else:
             was_killed = found.state.is_open or not found.state.sessions
             found.run.sweep(*(_written_to(found.run, pack) if was_killed else ()))
-        redactor = Redactor.of(surroundings.environment())
+        redactor = Redactor.of(environment.environment())
         file = journal.JournalFile(found.run.journal, clock, redactor)
         if wish.new_run and found.is_new and file.state.created is not None:
             file.close()

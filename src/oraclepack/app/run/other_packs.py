@@ -6,17 +6,16 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import rundir
-from oraclepack.adapters.contents import read_content
-from oraclepack.adapters.jail import Allowed, jail
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.beginning import path_in_project
 from oraclepack.app.runs import look_at
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, Refusal
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import Allowed, jail, read_content
 
 _WRITES = frozenset({Decision.RUN, Decision.RESTORE, Decision.RECHECK, Decision.HELD})
 """What may change an output, or take what stands there for one."""

@@ -7,25 +7,24 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, relocate
 from oraclepack.adapters.backups import keep_copy
-from oraclepack.adapters.contents import content_at, hashes_of, read_content
-from oraclepack.adapters.jail import Refused, jail
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import attempt_name
 from oraclepack.app.run.options import manner_of
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.contract import OutputContract, by_suffix
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.naming import output_names
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.questions import title_of
 from oraclepack.core.result import CRASHED, UNMET, Cache, Status
-from oraclepack.core.secrets import BLOT
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
+from oraclepack.system import file_moves, files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import Refused, content_at, hashes_of, jail, read_content
+from oraclepack.system.secrets import BLOT
 
 _TOGETHER = 8 << 20
 """Bytes; outputs up to here are held in memory and synced together."""
@@ -133,7 +132,7 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
         source = earlier / path if killed and not place.exists() else place
         kept = keep_copy(session.run.path, step.id, attempt, path, source)
         if kept is not None:
-            link = relocate.link_at(session.root / path)
+            link = file_moves.link_at(session.root / path)
             session.record.append(msgspec.structs.replace(kept, link=link))
 
 
@@ -153,7 +152,7 @@ def _set_aside_by(session: Session, step: Step, attempt: int) -> dict[str, j.Set
 
 def _link(text: str, place: Path) -> None:
     try:
-        relocate.make_link(text, place)
+        file_moves.make_link(text, place)
     except OSError as trouble:
         raise files.cannot("put back", place, trouble) from trouble
 
@@ -161,7 +160,7 @@ def _link(text: str, place: Path) -> None:
 def _copy(source: Path, place: Path) -> None:
     files.make_directories(place.parent)
     try:
-        relocate.copy(source, place)
+        file_moves.copy(source, place)
     except OSError as trouble:
         raise files.cannot("put back", place, trouble) from trouble
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters import surroundings
 from oraclepack.adapters.orphans import Patience, end_leftovers
 from oraclepack.adapters.processes import has_proc
 from oraclepack.adapters.rundir import RunDir
@@ -18,6 +17,7 @@ from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.run.rollback import is_unfinished
+from oraclepack.system import environment
 
 
 def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
@@ -26,7 +26,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
         message = f"left over from a killed command and ended: {names}"
         record.append(j.Warned(step=step_id, code="orphans", message=message))
     recover_change(root, run, record)
-    surroundings.forget_private(record.state.sessions[-1].started.private or "")
+    environment.forget_private(record.state.sessions[-1].started.private or "")
     if is_unfinished(record.state):
         status = roll_back(root, run, record, folder)
         message = f"the rollback of an earlier command was interrupted; now {status}"

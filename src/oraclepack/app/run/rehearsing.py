@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters import lock, rundir, surroundings
-from oraclepack.adapters.contents import content_at
+from oraclepack.adapters import rundir
 from oraclepack.adapters.project_copy import CopyPlan, environment_in, make_copy, plan_copy
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.command import RunRequest
@@ -15,12 +14,13 @@ from oraclepack.app.run.recovery import end_processes
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.attempt import StopLevel
-from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError
+from oraclepack.system import environment, locks
+from oraclepack.system.path_jail import REHEARSALS, content_at
 
 _FOLDER = "copy"
 """In the private directory of the command."""
@@ -39,7 +39,7 @@ def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     _refuse_place_named(request.pack, request.root)
     return plan_copy(
         request.root,
-        surroundings.environment(),
+        environment.environment(),
         also=_files(request),
         folders=_folders(request.pack),
     )
@@ -77,7 +77,7 @@ def start_over(run: RunDir) -> None:
 def _tidy(run: RunDir) -> None:
     """End what a killed rehearsal left; one that somebody works on is left alone."""
     state = _state(run)
-    if not state.is_open or lock.holder_of(run.path) is not None:
+    if not state.is_open or locks.holder_of(run.path) is not None:
         return
     _end_leftovers(state)
 
@@ -86,7 +86,7 @@ def _end_leftovers(state: RunState) -> None:
     if state.is_open:
         end_processes(state)
     if state.sessions:
-        surroundings.forget_private(state.sessions[-1].started.private or "")
+        environment.forget_private(state.sessions[-1].started.private or "")
 
 
 def _state(run: RunDir) -> RunState:
@@ -152,7 +152,7 @@ def _refuse_place_named(pack: Pack, root: Path) -> None:
 def _spellings(root: Path) -> re.Pattern[str]:
     """The project root as a script may spell it."""
     places = {str(root), os.path.realpath(root)} - {"/"}
-    home = surroundings.environment().get("HOME", "").rstrip("/")
+    home = environment.environment().get("HOME", "").rstrip("/")
     below = {place.removeprefix(home) for place in places if home and place.startswith(f"{home}/")}
     spelled = places | {f"{start}{rest}" for rest in below for start in ("~", "$HOME", "${HOME}")}
     listed = "|".join(map(re.escape, sorted(spelled))) or "(?!)"

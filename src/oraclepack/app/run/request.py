@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.adapters import surroundings
-from oraclepack.adapters.files import HOME
-from oraclepack.adapters.jail import Allowed, jail
-from oraclepack.adapters.programs import named_program
 from oraclepack.app.reading import Directed, directed
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import IN_PLACE, Wish
@@ -25,13 +21,17 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.secrets import Redactor
 from oraclepack.core.setting import Setting, Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.tool_names import TOOLS
 from oraclepack.errors import InputError, UsageError
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
+from oraclepack.system import environment
+from oraclepack.system.files import HOME
+from oraclepack.system.path_jail import Allowed, jail
+from oraclepack.system.programs import named_program
+from oraclepack.system.secrets import Redactor
 
 if TYPE_CHECKING:
     from oraclepack.app.calls.options import CallOptions
@@ -78,7 +78,7 @@ def request_for(
     literal = "has no effect: the pack never says $out_dir, its paths are literal"
     pack = sent.pack
     threshold = settings[rs.ROI_THRESHOLD]
-    redactor = Redactor.of(surroundings.environment())
+    redactor = Redactor.of(environment.environment())
     return RunRequest(
         root=root,
         pack=pack,

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files
-from oraclepack.adapters.contents import content_at, read_content
-from oraclepack.adapters.jail import Refused, jail, judge_entry, plain_place
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import RunDir, attempt_name
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
-from oraclepack.core.content import Content
 from oraclepack.core.contract import by_suffix
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.naming import output_names
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.questions import title_of
@@ -24,6 +19,17 @@ from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError
 from oraclepack.run.planner import Checked
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.files import Content
+from oraclepack.system.path_jail import (
+    Refused,
+    content_at,
+    jail,
+    judge_entry,
+    plain_place,
+    read_content,
+)
 from oraclepack.verify.pack import Manner, verify_step
 from oraclepack.verify.suspicions import INCOMPLETE
 

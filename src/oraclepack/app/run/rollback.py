@@ -3,14 +3,10 @@
 import os
 from pathlib import Path
 
-from oraclepack.adapters import files, relocate
-from oraclepack.adapters.jail import Refused, jail, judge_entry, plain_file
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import BACKUPS, RunDir
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
-from oraclepack.core.regex import regex
 from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import OraclePackError, WorldError
 from oraclepack.run.rollback import (
@@ -20,6 +16,10 @@ from oraclepack.run.rollback import (
     steps_taken_back,
     undo_list,
 )
+from oraclepack.system import file_moves, files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import Refused, jail, judge_entry, plain_file
+from oraclepack.system.text_limits import regex
 
 _STEP = regex(r"\d\d")
 
@@ -97,10 +97,10 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
     _check(root, run, undo)
     older = None if undo.restore_from is None else run.path / undo.restore_from
     moved = None
-    if relocate.link_at(root / undo.path) != undo.link:
+    if file_moves.link_at(root / undo.path) != undo.link:
         moved = put_away(undo.path)
         if undo.link is not None:
-            relocate.make_link(undo.link, root / undo.path)
+            file_moves.make_link(undo.link, root / undo.path)
     verdict = jail(root, undo.path)
     if isinstance(verdict, Refused):
         raise WorldError(f"{undo.path} cannot be taken back: {verdict.reason}")
@@ -111,9 +111,9 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
         now = None
     if older is not None and now is None:
         files.make_directories(place.parent)
-        relocate.copy(older, place)
+        file_moves.copy(older, place)
     elif older is not None and _is_whole(run, undo):
-        relocate.resemble(older, place)
+        file_moves.resemble(older, place)
     return moved
 
 

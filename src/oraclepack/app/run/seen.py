@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from oraclepack.adapters.contents import hashes_of
-from oraclepack.adapters.programs import find_program, probe
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions, manner_of
 from oraclepack.core.pack import Pack
@@ -12,6 +10,8 @@ from oraclepack.core.runstate import RunState
 from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.run.missing_files import literal_attachments
 from oraclepack.run.planner import Checked, Seen, wanted
+from oraclepack.system.path_jail import hashes_of
+from oraclepack.system.programs import find_program, probe
 
 
 def look(root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions) -> Seen:

@@ -3,8 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-from oraclepack.adapters import git, head
-from oraclepack.adapters.contents import read_content
 from oraclepack.app.run.calling import standing_between
 from oraclepack.app.run.prelude import prepare, tidy_up
 from oraclepack.app.run.session import Session
@@ -16,6 +14,8 @@ from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.result import Status
 from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure
+from oraclepack.system import git
+from oraclepack.system.path_jail import read_content
 
 
 def carry_out(session: Session, planned: Plan) -> None:
@@ -46,7 +46,7 @@ def _work(session: Session, step: PlannedStep) -> Status:
 
 def _see_head(session: Session, step_id: str) -> None:
     """A step that commits must not orphan its own run: its commit becomes one of the run's."""
-    sha = head.peek(session.root)
+    sha = git.peek(session.root)
     if sha is None and session.record.state.heads:
         sha = git.look(session.root, session.environment).sha
     if sha is not None and sha not in session.record.state.heads:

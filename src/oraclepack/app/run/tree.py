@@ -6,17 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import files, head
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import Worktree, WorktreeError
 from oraclepack.app.run.dirty_rerun import work_tree
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.digest import sha256_bytes
 from oraclepack.core.legacy import all_file_names
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, strangers
+from oraclepack.system import files, git
+from oraclepack.system.digests import sha256_bytes
 
 PATCH = "changes.patch"
 
@@ -84,7 +84,7 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
 @contextmanager
 def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
     """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
-    was = head.peek(session.root)
+    was = git.peek(session.root)
     try:
         before = tree.snapshot()
     except WorktreeError as trouble:
@@ -101,7 +101,7 @@ def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Ite
         except WorktreeError as trouble:
             _cannot_watch(session, step, trouble)
             change = j.TreeChanged(step=step.id, attempt=attempt, files=())
-        now = head.peek(session.root)
+        now = git.peek(session.root)
         session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
         tree.forget()
 

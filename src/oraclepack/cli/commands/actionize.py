@@ -7,7 +7,6 @@ import click
 from msgspec.structs import asdict, replace
 
 from oraclepack.actionize.engine import BACKLOG
-from oraclepack.adapters.project import project_of
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.cli.events import to_stderr
 from oraclepack.cli.exports import allow_rehearsal_option, export_option, exports_named
@@ -17,10 +16,11 @@ from oraclepack.cli.policy_text import idle_thresholds, policy_failure, policy_l
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, WorkStatus
-from oraclepack.core.digest import canonical_line
 from oraclepack.core.policy import YieldPolicy, weigh, yield_of
 from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.environment import project_of
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.adapters.clock import SystemClock
 from oraclepack.app.cache import explain_step, list_cache, prune, read_size, show_cached
 from oraclepack.cli.amounts import size
 from oraclepack.cli.cache_text import SHORT, call_line, differing
@@ -13,9 +12,10 @@ from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.cache_entry import CacheRow, CallExplained
 from oraclepack.core.kinds import seconds_of
-from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 from oraclepack.errors import UsageError
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.printable import single_lines
 
 cache = Group(
     "cache",

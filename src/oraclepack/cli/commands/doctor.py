@@ -11,12 +11,12 @@ from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.call_settings import ORACLE_BIN
 from oraclepack.core.envelope import Failure
 from oraclepack.core.health import Check, Health, Presence
-from oraclepack.core.readable import single_lines
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.settings import Settings
 from oraclepack.core.skills import SkillState
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import ExitCode, LockedError, UsageError
+from oraclepack.system.printable import single_lines
 
 
 @command(

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.adapters.project import has_runs
 from oraclepack.app.reading import read_pack
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
@@ -13,6 +12,7 @@ from oraclepack.core.listing import ListedStep, Listing, listing
 from oraclepack.core.pack import Pack
 from oraclepack.core.settings import Settings
 from oraclepack.errors import InputError
+from oraclepack.system.environment import has_runs
 
 
 @command(

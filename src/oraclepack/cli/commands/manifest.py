@@ -4,7 +4,7 @@ import msgspec
 
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.shipped import shipped
+from oraclepack.system.files import shipped
 
 
 @command(

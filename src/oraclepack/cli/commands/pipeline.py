@@ -24,9 +24,9 @@ from oraclepack.cli.run_text import Place
 from oraclepack.core import call_settings as cs
 from oraclepack.core import run_settings as rs
 from oraclepack.core.pipeline_report import PipelineTold
-from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.errors import ExitCode
+from oraclepack.system.printable import single_lines
 
 
 @command(

@@ -11,12 +11,12 @@ from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.kinds import seconds_of
-from oraclepack.core.outpath import REHEARSALS
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
-from oraclepack.core.readable import single_lines
 from oraclepack.core.run_pruning import RunsPruned
 from oraclepack.core.settings import Settings
 from oraclepack.errors import UsageError
+from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.system.printable import single_lines
 
 runs = Group(
     "runs",
@@ -92,8 +92,8 @@ def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: 
     if older_than is None and keep is None:
         raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
     # Not for those who only look.
-    from oraclepack.adapters.clock import SystemClock  # noqa: PLC0415
     from oraclepack.app.prune_runs import prune_runs  # noqa: PLC0415
+    from oraclepack.system.clock import SystemClock  # noqa: PLC0415
 
     age = None if older_than is None else seconds_of(older_than, "--older-than")
     root = Path(settings.root)

@@ -23,7 +23,7 @@ def schema(name: str | None) -> Reply:
     if name is None:
         names = schema_names()
         return Reply(data=names, text=columns(("name", "id"), names.items()))
-    from oraclepack.core.digest import canonical_file  # noqa: PLC0415 - the list needs no JSON
+    from oraclepack.system.digests import canonical_file  # noqa: PLC0415 - the list needs no JSON
 
     found = schema_of(name)
     return Reply(data=found, text=canonical_file(found).decode())

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.adapters.person import ask, can_ask
 from oraclepack.app.trust_records import (
     Candidate,
     find_cache_candidates,
@@ -15,10 +14,11 @@ from oraclepack.app.trust_records import (
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.readable import visible
 from oraclepack.core.result import Status
 from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode, OraclePackError, UsageError
+from oraclepack.system.printable import visible
+from oraclepack.system.terminal import ask, can_ask
 
 _RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
 left undone, and `undo` and rollback change files as it says. Whoever wrote it could have written

@@ -5,9 +5,9 @@ import click
 from oraclepack.app.undo import undo_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.readable import single_lines
 from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.system.printable import single_lines
 
 
 @command(

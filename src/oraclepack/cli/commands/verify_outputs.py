@@ -7,11 +7,11 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
-from oraclepack.core.readable import single_lines
 from oraclepack.core.setting import Source
 from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.verified import Totals, Verified
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.system.printable import single_lines
 
 
 @command(

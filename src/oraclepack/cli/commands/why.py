@@ -12,8 +12,8 @@ from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core import call_settings as cs
-from oraclepack.core.readable import one_line, single_lines
 from oraclepack.core.settings import Settings
+from oraclepack.system.printable import one_line, single_lines
 
 
 @command(

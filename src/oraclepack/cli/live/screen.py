@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oraclepack.adapters.clock import Clock, SystemClock
-from oraclepack.adapters.screen import log_size, screen_size
 from oraclepack.cli.events import Write, line_of, to_stderr
 from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
 from oraclepack.cli.live.painter import Painter
@@ -15,9 +13,11 @@ from oraclepack.cli.pulse import Running
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.limit import Limit
-from oraclepack.core.readable import visible
 from oraclepack.core.result import WAITS
 from oraclepack.core.runstate import EMPTY, RunState
+from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.printable import visible
+from oraclepack.system.terminal import log_size, screen_size
 
 if TYPE_CHECKING:
     from oraclepack.cli.live.table import Painting

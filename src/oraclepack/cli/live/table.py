@@ -10,7 +10,7 @@ from rich.text import Text
 
 from oraclepack.cli.amounts import clock, size
 from oraclepack.cli.live.frame import Frame, Look, Row, fitting
-from oraclepack.core.readable import visible
+from oraclepack.system.printable import visible
 
 _COLOURS = {
     Look.RUNNING: "cyan",

@@ -6,7 +6,6 @@ from oraclepack.core.call import Attachment, AttachmentKind, ToolCall
 from oraclepack.core.facts import PathKind
 from oraclepack.core.finding import Severity
 from oraclepack.core.flags import Loss, LostValue
-from oraclepack.core.outpath import inside
 from oraclepack.core.pack import Pack
 from oraclepack.core.source import Span
 from oraclepack.core.step import Step
@@ -14,6 +13,7 @@ from oraclepack.lint.lost import losses
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.secret_names import looks_secret
 from oraclepack.lint.whereabouts import stays_put
+from oraclepack.system.path_jail import inside
 
 MOST_FILES = 3
 """The reference and two neighbours."""

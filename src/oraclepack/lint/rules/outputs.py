@@ -10,7 +10,6 @@ from oraclepack.core.call import ToolCall
 from oraclepack.core.contract import MARKERS, contradiction
 from oraclepack.core.facts import PathKind
 from oraclepack.core.finding import Severity
-from oraclepack.core.outpath import fault_of, guarded_place, inside
 from oraclepack.core.questions import asking_calls, destinations
 from oraclepack.core.script import Place, Word
 from oraclepack.core.source import Span
@@ -19,6 +18,7 @@ from oraclepack.errors import did_you_mean
 from oraclepack.lint.destinations import known_outputs
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.whereabouts import stays_put
+from oraclepack.system.path_jail import fault_of, guarded_place, inside
 
 _STDOUT_NAME = "-"
 _REWRITES = frozenset({"task-master"})

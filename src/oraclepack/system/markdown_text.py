@@ -12,8 +12,8 @@ text stays the same to the letter.
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from oraclepack.core.readable import spelled
-from oraclepack.core.regex import regex
+from oraclepack.system.printable import spelled
+from oraclepack.system.text_limits import regex
 
 Piece = tuple[bool, str]
 """Whether a part of a text is code, and the part itself."""

@@ -9,8 +9,8 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from oraclepack.core.readable import changed_texts
-from oraclepack.core.regex import regex
+from oraclepack.system.printable import changed_texts
+from oraclepack.system.text_limits import regex
 
 NAMES_VARIABLE = "ORACLEPACK_SECRET_NAMES"
 """More names and patterns of names, with commas: the setting `secret_names`."""

@@ -4,12 +4,35 @@ import errno
 import itertools
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from oraclepack.adapters import disk
-from oraclepack.core.regex import regex
+import msgspec
+
 from oraclepack.errors import InputError, WorldError
+from oraclepack.system import disk
+from oraclepack.system.text_limits import regex
+
+
+def shipped(package: str, name: str) -> bytes:
+    """A file beside the modules of a loaded package.
+
+    As `pkgutil.get_data`, whose module takes longer to load than the file.
+    """
+    home = sys.modules[package]
+    loader: Any = home.__loader__
+    data: bytes = loader.get_data(f"{home.__path__[0]}/{name}")
+    return data
+
+
+class Content(msgspec.Struct, frozen=True):
+    """What stands at a path: its bytes, or why they cannot be had."""
+
+    data: bytes | None = None
+    trouble: str | None = None
+
 
 PRIVATE_FILE = 0o600
 PUBLIC_FILE = 0o644
@@ -350,3 +373,25 @@ def _lives(pid: int) -> bool:
     except OSError:
         return True
     return True
+
+
+_HINTS = {
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n) or run fewer at once",
+    errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "there is no memory left; end something else, or run fewer at once",
+    errno.EIO: "the disk fails; look after it before you go on",
+} | {code: HINTS[code] for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)}
+
+
+def exhausted(trouble: OSError) -> WorldError | None:
+    """The error for a machine that cannot go on; None where it may be a fault of ours."""
+    hint = _HINTS.get(trouble.errno or 0)
+    if hint is None:
+        return None
+    where = f" ({trouble.filename})" if trouble.filename else ""
+    return WorldError(
+        f"this machine cannot go on: {trouble.strerror}{where}",
+        hint=hint,
+        detail=errno.errorcode[trouble.errno or 0],
+        retryable=trouble.errno in TRANSIENT,
+    )

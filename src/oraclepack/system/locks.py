@@ -10,8 +10,8 @@ from typing import Self
 
 import msgspec
 
-from oraclepack.adapters import disk, files
-from oraclepack.core.digest import canonical_line
+from oraclepack.system import disk, files
+from oraclepack.system.digests import canonical_line
 
 NAME = "lock"
 _LOOKS, _PAUSE = 20, 0.01

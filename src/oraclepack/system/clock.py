@@ -1,8 +1,19 @@
 """Time as the machine tells it."""
 
+import random
 import time
 from datetime import UTC, datetime
 from typing import Protocol
+
+
+def draw() -> float:
+    """A number from [0, 1)."""
+    return random.random()  # noqa: S311 - spreads retries; nothing secret hangs on it
+
+
+def rfc3339(moment: datetime) -> str:
+    """UTC with milliseconds: `2026-03-01T10:00:00.123Z`. Sorts as text."""
+    return f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:23]}Z"
 
 
 class SystemClock:

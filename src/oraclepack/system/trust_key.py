@@ -10,11 +10,10 @@ import os
 import stat
 from pathlib import Path
 
-from oraclepack.adapters import disk, files, relocate
-from oraclepack.adapters.ownership import is_tracked
-from oraclepack.adapters.surroundings import TRUST_KEY_VARIABLE
-from oraclepack.adapters.user_dirs import state_directory
 from oraclepack.errors import UsageError, WorldError
+from oraclepack.system import disk, file_moves, files
+from oraclepack.system.environment import TRUST_KEY_VARIABLE, state_directory
+from oraclepack.system.ownership import is_tracked
 
 NAME = "trust.key"
 SHORTEST = 32
@@ -90,7 +89,7 @@ def _write(path: Path) -> None:
             disk.sync(descriptor, temporary)
         finally:
             os.close(descriptor)
-        relocate.move(temporary, path)
+        file_moves.move(temporary, path)
     except FileExistsError:
         files.forget(temporary)
     except OSError as trouble:

@@ -5,7 +5,7 @@ from hmac import compare_digest
 
 import msgspec
 
-from oraclepack.core.readable import screen_json
+from oraclepack.system.printable import screen_json
 
 
 def sha256_text(text: str) -> str:

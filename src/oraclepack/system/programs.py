@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.surroundings import inherited
+from oraclepack.system.environment import inherited
 
 MOST_BYTES = 64_000
 """A program that says more than this to a short question is not worth listening to."""

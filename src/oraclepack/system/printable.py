@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from oraclepack.core.regex import regex
+from oraclepack.system.text_limits import regex
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 

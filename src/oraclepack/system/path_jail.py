@@ -2,13 +2,77 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
+from posixpath import isabs, join, normpath
 
 import msgspec
 
-from oraclepack.core.outpath import fault_of, guarded_place, inside
-from oraclepack.core.readable import readable
 from oraclepack.errors import InputError
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.files import Content
+from oraclepack.system.printable import readable
+
+RUNS, CACHE = ".oraclepack/runs", ".oraclepack/cache"
+REHEARSALS = ".oraclepack/rehearsals"
+"""Under the project root: what only oraclepack itself writes."""
+
+GIT = ".git"
+"""At any depth: git's own."""
+
+LONGEST_NAME = 255
+LONGEST_PATH = 4000
+"""Below the 4096 bytes of most systems, to leave room for names of temporary files."""
+
+_CONTROL = frozenset(map(chr, [*range(32), 127]))
+
+
+def fault_of(path: str) -> str | None:
+    """Why no file of this name can be written safely anywhere, or None."""
+    if not path:
+        return "the path is empty"
+    if path == "-":
+        return "`-` means standard output, not a file"
+    if any(char in _CONTROL for char in path):
+        return "the path holds a control character or a line end"
+    if path.startswith("~"):
+        return "the shell did not expand `~`; write the path out or use $HOME"
+    if path.endswith("/") or path.rsplit("/", 1)[-1] in {".", ".."}:
+        return "the path names a directory, not a file"
+    return _too_long(path)
+
+
+def _too_long(path: str) -> str | None:
+    try:
+        names = [name.encode() for name in path.split("/")]
+    except UnicodeEncodeError:
+        return "the path is not valid UTF-8"
+    if sum(map(len, names)) + len(names) > LONGEST_PATH:
+        return "the path is too long"
+    if max(map(len, names)) > LONGEST_NAME:
+        return f"a name in the path is longer than {LONGEST_NAME} bytes"
+    return None
+
+
+def inside(root: str, path: str, base: str | None = None) -> str | None:
+    """The path relative to the root, or None when its text leads out of it."""
+    place = normpath(path if isabs(path) else join(base or root, path))
+    home = normpath(root)
+    if place == home:
+        return ""
+    prefix = home if home.endswith("/") else home + "/"
+    return place[len(prefix) :] if place.startswith(prefix) else None
+
+
+def guarded_place(relative: str) -> str | None:
+    """Which protected place of a project a path lies in, if in one."""
+    # Case is folded since some file systems do: `.GIT/config` is git's own there.
+    names = [name.casefold() for name in relative.split("/")]
+    if GIT in names:
+        return GIT
+    place = "/".join(names[:2])
+    return place if place in {RUNS, CACHE, REHEARSALS} else None
 
 
 class Allowed(msgspec.Struct, frozen=True):
@@ -154,3 +218,30 @@ def _occupied(path: Path) -> str | None:
     if stat.S_ISDIR(found.st_mode):
         return "a directory has that name"
     return None if stat.S_ISREG(found.st_mode) else "it is not a regular file"
+
+
+def content_at(root: Path, path: str) -> Content:
+    """The bytes of an output inside the project, or why they cannot be had."""
+    verdict = jail(root, path)
+    if isinstance(verdict, Refused):
+        return Content(trouble=verdict.reason)
+    return read_content(verdict.path)
+
+
+def read_content(place: Path) -> Content:
+    try:
+        return Content(files.read_regular(place))
+    except FileNotFoundError:
+        return Content(trouble="missing")
+    except OSError as trouble:
+        return Content(trouble=trouble.strerror or str(trouble))
+
+
+def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of every path that is a readable file; others are left out."""
+    found: dict[str, str] = {}
+    for path in paths:
+        content = read_content(root / path).data
+        if content is not None:
+            found[path] = sha256_bytes(content)
+    return found
