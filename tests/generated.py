@@ -11,11 +11,11 @@ from typing import Any
 from oraclepack.cli.describe import commands, describe, help_of
 from oraclepack.cli.root import root
 from oraclepack.core.schemas import SCHEMAS
-from oraclepack.core.setting import Setting, Source
-from oraclepack.core.settings import SETTINGS
 from oraclepack.errors import ExitCode
 from oraclepack.lint.doc import rules_page
 from oraclepack.lint.registry import RULES
+from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
 
 ROOT = Path(__file__).parent.parent

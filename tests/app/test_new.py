@@ -4,8 +4,8 @@ import pytest
 
 from oraclepack.app.validate import check_pack
 from oraclepack.core.finding import Severity
-from oraclepack.core.settings import STRICT, Settings
 from oraclepack.generate.blank import TEMPLATES
+from oraclepack.settings.registry import STRICT, Settings
 from tests.cli.answers import answer
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from oraclepack.app.settings import load_settings
-from oraclepack.core.call_settings import OUTPUT_RETRIES
-from oraclepack.core.kinds import BOOLEANS
-from oraclepack.core.run_settings import OUTPUT_VERIFY
-from oraclepack.core.setting import Setting, Source
-from oraclepack.core.settings import Given
 from oraclepack.errors import InputError, UsageError
+from oraclepack.settings.call_settings import OUTPUT_RETRIES
+from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import Given
+from oraclepack.settings.run_settings import OUTPUT_VERIFY
+from oraclepack.settings.value_kinds import BOOLEANS
 
 SOURCES = [Source.USER, Source.PROJECT, Source.DOTENV, Source.ENVIRONMENT, Source.FLAG]
 """Those that can give a value, the weakest first."""

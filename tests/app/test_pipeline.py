@@ -9,8 +9,8 @@ from oraclepack.app.pipeline import Pipeline, PipelineWish
 from oraclepack.app.run.request import Picked
 from oraclepack.core.pipeline_report import Stage, StageStatus, StageTold, policy
 from oraclepack.core.run_report import CompletionTold
-from oraclepack.core.settings import Settings
 from oraclepack.report.pipeline_summary import pipeline_summary
+from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.packs import pack_text

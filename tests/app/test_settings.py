@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.settings import load_settings
-from oraclepack.core.setting import Source
-from oraclepack.core.settings import COLOR, LINT_IGNORE, STRICT, Given
 from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.settings.declaration import Source
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import COLOR, LINT_IGNORE, STRICT, Given
 from oraclepack.system.environment import environment
 from oraclepack.system.secrets import Redactor
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.app.upgrade import upgrade_pack
-from oraclepack.core.settings import Settings
 from oraclepack.core.step import CATEGORIES
 from oraclepack.parse.pack import parse_pack
+from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.generate.making import strict_findings
 from tests.packs import ANSWER_FORMAT, OUT_DIR, QUESTIONS, pack_text, strict_text

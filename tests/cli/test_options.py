@@ -2,9 +2,9 @@ import click
 import pytest
 
 from oraclepack.cli.options import asks_for_json, option_for, settle_booleans
-from oraclepack.core.run_settings import INTERACTIVE, TUI
-from oraclepack.core.settings import STRICT
 from oraclepack.errors import UsageError
+from oraclepack.settings.registry import STRICT
+from oraclepack.settings.run_settings import INTERACTIVE, TUI
 
 PARAMS: list[click.Parameter] = [
     option_for(STRICT),

@@ -1,6 +1,17 @@
 import pytest
 
-from oraclepack.core.kinds import Bool, Choice, Duration, Float, Int, Kind, Names, Path, Text, Texts
+from oraclepack.settings.value_kinds import (
+    Bool,
+    Choice,
+    Duration,
+    Float,
+    Int,
+    Kind,
+    Names,
+    Path,
+    Text,
+    Texts,
+)
 
 
 @pytest.mark.parametrize(

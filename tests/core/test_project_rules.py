@@ -5,9 +5,17 @@ from typing import Any
 import pytest
 
 from oraclepack.core.project_flags import refused_flag
-from oraclepack.core.project_rules import Scope
-from oraclepack.core.setting import Source
-from oraclepack.core.settings import BY_NAME, SETTINGS, Given, Layer, Resolved, Settings, resolve
+from oraclepack.settings.declaration import Source
+from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.registry import (
+    BY_NAME,
+    SETTINGS,
+    Given,
+    Layer,
+    Resolved,
+    Settings,
+    resolve,
+)
 
 PROJECT_SOURCES = (Source.PROJECT, Source.DOTENV)
 

@@ -1,7 +1,8 @@
 import pytest
 
-from oraclepack.core.setting import Source
-from oraclepack.core.settings import (
+from oraclepack.errors import UsageError
+from oraclepack.settings.declaration import Source
+from oraclepack.settings.registry import (
     BY_NAME,
     COLOR,
     LINT_SELECT,
@@ -15,7 +16,6 @@ from oraclepack.core.settings import (
     resolve,
     shown,
 )
-from oraclepack.errors import UsageError
 
 
 def layer(source: Source, **values: object) -> Layer:

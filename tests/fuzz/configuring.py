@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from oraclepack.app.settings import load_settings
 from oraclepack.cli.main import run
-from oraclepack.core.settings import CWD, SETTINGS, Given, shown
 from oraclepack.errors import ExitCode, OraclePackError
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import CWD, SETTINGS, Given, shown
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.app.explain import explained, rule_texts
-from oraclepack.app.settings import load_settings
 from oraclepack.app.validate import Checked, Outcome, check_pack
 from oraclepack.cli.findings import as_text
-from oraclepack.core.settings import CWD, STRICT, Given, Settings
 from oraclepack.errors import InputError
 from oraclepack.report.annotations import annotations
 from oraclepack.report.sarif import sarif
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import CWD, STRICT, Given, Settings
 from tests.fuzz.mutate import mutate
 from tests.fuzz.target import cpu_seconds
 from tests.packs import strict_text

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.actionize.engine import actionize
-from oraclepack.adapters.config_files import PROJECT_FILE, project_tables
 from oraclepack.core.journal_line import read_lines
 from oraclepack.core.legacy import import_state
 from oraclepack.core.oracle_session import read_record
 from oraclepack.core.runstate import fold
 from oraclepack.core.sections import sections_present
-from oraclepack.core.settings import flatten
 from oraclepack.errors import InputError
 from oraclepack.parse.pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket
+from oraclepack.settings.loading import PROJECT_FILE, project_tables
+from oraclepack.settings.registry import flatten
 from oraclepack.system.markdown_text import escape_keeping_code
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit

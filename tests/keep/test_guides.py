@@ -15,9 +15,9 @@ from oraclepack.core.asked import PHRASINGS, asked_for
 from oraclepack.core.contract import MARKERS
 from oraclepack.core.flag_tables import table_of
 from oraclepack.core.sections import Section, mentions, normalise
-from oraclepack.core.setting import Source
-from oraclepack.core.settings import Layer, flatten, from_variables, resolve
 from oraclepack.intercept.overrides import read_overrides
+from oraclepack.settings.declaration import Source
+from oraclepack.settings.registry import Layer, flatten, from_variables, resolve
 from tests.e2e.program import oraclepack
 from tests.keep.pages import ROOT, WRITTEN, fences
 

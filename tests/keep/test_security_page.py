@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from oraclepack.core.project_rules import Scope
-from oraclepack.core.settings import SETTINGS
+from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.registry import SETTINGS
 from tests.keep.pages import ROOT
 
 PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")

@@ -20,10 +20,10 @@ import oraclepack
 from oraclepack.core.event import Event
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.core.sections import SPELLINGS
-from oraclepack.core.setting import Setting
 from oraclepack.core.step import DIRECTIVES
 from oraclepack.errors import ExitCode
 from oraclepack.lint.rule import Rule
+from oraclepack.settings.declaration import Setting
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"

@@ -18,13 +18,13 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.settings import Settings
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.verified import Accepted, Failed
 from oraclepack.errors import InputError, UsageError
 from oraclepack.run.planner import is_complete
 from oraclepack.run.rollback import is_unfinished
+from oraclepack.settings.registry import Settings
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import content_at

@@ -18,12 +18,12 @@ from oraclepack.core.cache_entry import (
     row_of,
     to_prune,
 )
-from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.result import Cache
 from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import UsageError
+from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE

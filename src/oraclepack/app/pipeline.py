@@ -12,9 +12,7 @@ from oraclepack.app.run.request import Picked, request_for
 from oraclepack.app.run.told import told as run_told
 from oraclepack.app.validate import Checked, check_pack
 from oraclepack.app.verify import manner_of
-from oraclepack.core import run_settings as rs
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
-from oraclepack.core.call_settings import ENGINE
 from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import (
     PipelineTold,
@@ -31,10 +29,12 @@ from oraclepack.core.rehearsal import refuse_export
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Verified
 from oraclepack.errors import SIGNALLED, OraclePackError
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.call_settings import ENGINE
+from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.system.path_jail import content_at
 from oraclepack.verify.pack import Manner, Recorded, verify_pack
 

@@ -11,10 +11,10 @@ from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, Severity, in_order
 from oraclepack.core.pack import Pack
-from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, Settings
 from oraclepack.lint.binding import BINDING
 from oraclepack.lint.engine import lint
 from oraclepack.lint.rule import Subject
+from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, Settings
 
 
 def errors_that_stop(

@@ -12,11 +12,11 @@ from oraclepack.app.reading import read_pack
 from oraclepack.app.run.dirty_rerun import leftover, patch_of, recorded_patches, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
-from oraclepack.core.settings import CWD, Settings
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.undone import Undone
 from oraclepack.errors import InputError, UsageError
+from oraclepack.settings.registry import CWD, Settings
 from oraclepack.system.clock import SystemClock
 
 

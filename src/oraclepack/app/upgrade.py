@@ -10,7 +10,6 @@ from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Proof, Upgraded
 from oraclepack.core.pack import Pack
-from oraclepack.core.settings import CWD, Settings
 from oraclepack.generate.proof import prove
 from oraclepack.generate.upgrade import upgrade
 from oraclepack.lint.engine import lint
@@ -18,6 +17,7 @@ from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
+from oraclepack.settings.registry import CWD, Settings
 from oraclepack.system.environment import project_root, refuse_to_write_out
 from oraclepack.system.files import sweep, write_atomic
 

@@ -13,7 +13,6 @@ from oraclepack.core.finding import Finding, has_errors
 from oraclepack.core.ordering import roi_disorder
 from oraclepack.core.pack import Pack
 from oraclepack.core.questions import count
-from oraclepack.core.settings import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.core.step import HEADER_FIELDS
 from oraclepack.core.validation import (
     Fields,
@@ -29,6 +28,7 @@ from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
+from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.system.environment import project_root, refuse_to_write_out
 
 _MOST_PASSES = 8

@@ -14,16 +14,16 @@ from oraclepack.adapters import rundir
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.reading import directed
-from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.manifest import RunManifest
 from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
-from oraclepack.core.settings import CWD, STRICT, Settings
 from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.errors import InputError, UsageError
 from oraclepack.parse.pack import parse_pack
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import CWD, STRICT, Settings
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, project_root
 from oraclepack.system.files import Content

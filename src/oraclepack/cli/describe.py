@@ -10,8 +10,8 @@ from oraclepack import __version__
 from oraclepack.cli.frame import Command, Group
 from oraclepack.core.described import CommandFacts, Described, ExitMeaning, Parameter
 from oraclepack.core.envelope import SCHEMA_VERSION
-from oraclepack.core.setting import Setting, Source
 from oraclepack.errors import ExitCode
+from oraclepack.settings.declaration import Setting, Source
 
 
 def describe(program: Group) -> Described:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from oraclepack.app.settings import load_settings
 from oraclepack.cli.options import SHARED, given_flags, json_option, option_for, settle_booleans
 from oraclepack.cli.reply import Reply
-from oraclepack.core.call_settings import ENGINE, PROVIDER_SETTINGS
-from oraclepack.core.project_rules import Scope
-from oraclepack.core.setting import Setting
-from oraclepack.core.settings import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
 from oraclepack.errors import ExitCode, did_you_mean
+from oraclepack.settings.call_settings import ENGINE, PROVIDER_SETTINGS
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
 from oraclepack.system.trust_key import use_file
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import click
 import msgspec
 
 from oraclepack import __version__
-from oraclepack.adapters import config
 from oraclepack.cli import render
 from oraclepack.cli.frame import HelpAskedError, Request, UnknownCommandError
 from oraclepack.cli.options import JSON_FLAG, asks_for_json
@@ -19,6 +18,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import VersionAskedError, root
 from oraclepack.core.envelope import Failure, Meta, reported_ms
 from oraclepack.errors import BrokenOffError, ExitCode, LockedError, OraclePackError
+from oraclepack.settings import loading
 from oraclepack.system.clock import SystemClock
 
 PROGRAM = "oraclepack"
@@ -39,7 +39,7 @@ def run(args: Sequence[str]) -> int:
     """Answer one command line: print the reply, return the exit code."""
     clock = SystemClock()
     started = clock.monotonic_ns()
-    request = Request(argv=tuple(args), wants_json=asks_for_json(args, config.own_variables()))
+    request = Request(argv=tuple(args), wants_json=asks_for_json(args, loading.own_variables()))
     try:
         reply = _completed(_invoke(args, request), request)
         printed = _printed(reply, request, clock.monotonic_ns() - started)
@@ -52,8 +52,8 @@ def run(args: Sequence[str]) -> int:
 
 def main(args: Sequence[str]) -> int:
     """The command line as a process: completion requests and signals, then `run`."""
-    if config.is_completing():
-        root().main(list(args), PROGRAM, complete_var=config.COMPLETION_VARIABLE)
+    if loading.is_completing():
+        root().main(list(args), PROGRAM, complete_var=loading.COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
     # A command makes many values and few circles: looking for circles less often saves time.
     gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
@@ -187,7 +187,7 @@ def _colored(request: Request) -> bool:
     if request.color != "auto":
         return request.color == "always"
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    variables = config.own_variables()
+    variables = loading.own_variables()
     return on_terminal and not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from oraclepack.core.kinds import BOOLEANS, Bool, Choice, Names, Path, Texts
-from oraclepack.core.setting import Setting
-from oraclepack.core.settings import COLOR, CWD, OUTPUT, Given
 from oraclepack.errors import UsageError
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.registry import COLOR, CWD, OUTPUT, Given
+from oraclepack.settings.value_kinds import BOOLEANS, Bool, Choice, Names, Path, Texts
 
 SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR)
 """What every command takes."""

@@ -3,11 +3,11 @@
 from typing import Any
 
 from oraclepack.cli.reply import Styled
-from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.setting import Setting, Source
-from oraclepack.core.settings import Settings
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.registry import Settings
 
 
 def idle_thresholds(settings: Settings, *thresholds: Setting[Any]) -> tuple[str, ...]:

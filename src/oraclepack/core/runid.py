@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from oraclepack.core.call_settings import REHEARSAL
+from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.ownership import Foreign
 from oraclepack.system.text_limits import regex
 

@@ -48,7 +48,7 @@ SCHEMAS = {
     "cache-explained": ("oraclepack.core.cache_entry:CacheExplained", 1),
     "cache-pruned": ("oraclepack.core.cache_entry:CachePruned", 1),
     "cache-entry": ("oraclepack.core.cache_entry:CacheEntry", 2),
-    "config": ("oraclepack.core.settings:ConfigShown", 1),
+    "config": ("oraclepack.settings.registry:ConfigShown", 1),
     "doctor": ("oraclepack.core.schemas:doctor_schema", 2),
     "runs-pruned": ("oraclepack.core.run_pruning:RunsPruned", 1),
     "runs": ("oraclepack.core.past_run:RunsListed", 1),

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.call_settings import REHEARSAL as REHEARSED
+from oraclepack.settings.call_settings import REHEARSAL as REHEARSED
 
 
 def lack_of(

@@ -7,7 +7,6 @@ from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.attached import AttachedFile, Kind
-from oraclepack.core.call_settings import REHEARSAL
 from oraclepack.core.expected import contracts_of
 from oraclepack.core.flags import Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim
@@ -33,6 +32,7 @@ from oraclepack.intercept.rehearse import (
     rehearsed_words,
     tokens,
 )
+from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.path_jail import Allowed, Refused
 

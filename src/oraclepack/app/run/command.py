@@ -21,7 +21,6 @@ from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.call_settings import ENGINE, REHEARSAL
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.result import RollbackStatus, Status
@@ -30,6 +29,7 @@ from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.selection import Selection
+from oraclepack.settings.call_settings import ENGINE, REHEARSAL
 from oraclepack.system import environment, files
 from oraclepack.system.clock import Clock, SystemClock
 

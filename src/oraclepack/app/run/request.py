@@ -14,19 +14,19 @@ from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import IN_PLACE, Wish
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
-from oraclepack.core import call_settings as cs
-from oraclepack.core import run_settings as rs
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.setting import Setting, Source
-from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.tool_names import TOOLS
 from oraclepack.errors import InputError, UsageError
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system import environment
 from oraclepack.system.files import HOME
 from oraclepack.system.path_jail import Allowed, jail

@@ -7,10 +7,10 @@ from oraclepack.cli.completing import run_ids
 from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core import run_settings as rs
 from oraclepack.core.acceptance import AcceptedStep
-from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
 
 
 @command(

@@ -11,9 +11,9 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.cache_entry import CacheRow, CallExplained
-from oraclepack.core.kinds import seconds_of
-from oraclepack.core.settings import Settings
 from oraclepack.errors import UsageError
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import seconds_of
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.printable import single_lines
 

@@ -23,7 +23,7 @@ def completion(shell: str) -> Reply:
     """Print a shell completion script."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415 - only here
 
-    from oraclepack.adapters.config import COMPLETION_VARIABLE  # noqa: PLC0415
+    from oraclepack.settings.loading import COMPLETION_VARIABLE  # noqa: PLC0415
 
     kind = get_completion_class(shell)
     assert kind is not None, f"click does not complete in {shell}"

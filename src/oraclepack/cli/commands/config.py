@@ -3,7 +3,7 @@
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.settings import Settings, shown
+from oraclepack.settings.registry import Settings, shown
 
 config = Group(
     "config",

@@ -8,14 +8,14 @@ from oraclepack.app.doctor import examine
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.call_settings import ORACLE_BIN
 from oraclepack.core.envelope import Failure
 from oraclepack.core.health import Check, Health, Presence
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
-from oraclepack.core.settings import Settings
 from oraclepack.core.skills import SkillState
 from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import ExitCode, LockedError, UsageError
+from oraclepack.settings.call_settings import ORACLE_BIN
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 
 

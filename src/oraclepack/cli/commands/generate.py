@@ -11,9 +11,9 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
 from oraclepack.core.generation import Generated
-from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
-from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
 
 
 @command(

@@ -10,8 +10,8 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.listing import ListedStep, Listing, listing
 from oraclepack.core.pack import Pack
-from oraclepack.core.settings import Settings
 from oraclepack.errors import InputError
+from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
 
 

@@ -5,8 +5,8 @@ import click
 from oraclepack.app.new import new_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.settings import CWD, Settings
 from oraclepack.generate.blank import TEMPLATES
+from oraclepack.settings.registry import CWD, Settings
 
 
 @command(

@@ -21,11 +21,11 @@ from oraclepack.cli.pipeline_text import failure_of, pipeline_text
 from oraclepack.cli.policy_text import idle_thresholds
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place
-from oraclepack.core import call_settings as cs
-from oraclepack.core import run_settings as rs
 from oraclepack.core.pipeline_report import PipelineTold
-from oraclepack.core.settings import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.system.printable import single_lines
 
 

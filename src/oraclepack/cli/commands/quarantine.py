@@ -11,8 +11,8 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.quarantined import ROLLED_BACK, KeptFile
-from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 
 quarantine = Group(

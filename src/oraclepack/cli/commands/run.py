@@ -13,10 +13,10 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, picking
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_reply import plan_reply, run_reply
-from oraclepack.core import call_settings as cs
-from oraclepack.core import run_settings as rs
-from oraclepack.core.settings import STRICT, Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import STRICT, Settings
 
 
 @command(

@@ -10,11 +10,11 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.kinds import seconds_of
 from oraclepack.core.past_run import RunListed, RunShown, StepShown
 from oraclepack.core.run_pruning import RunsPruned
-from oraclepack.core.settings import Settings
 from oraclepack.errors import UsageError
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import seconds_of
 from oraclepack.system.path_jail import REHEARSALS
 from oraclepack.system.printable import single_lines
 

@@ -11,12 +11,12 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.run_settings import ROLLBACK_ON_FAILURE
-from oraclepack.core.settings import Settings
 from oraclepack.core.ticket import MOST_TICKETS, Mode
 from oraclepack.core.ticket_work import FileState, TicketCheck
 from oraclepack.core.ticketified import Ticketified
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
 
 
 @command(

@@ -9,10 +9,10 @@ from oraclepack.app import tickets as use_case
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.settings import Settings
 from oraclepack.core.ticket_work import Stage
 from oraclepack.core.ticketified import TicketsTold
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
 
 tickets = Group(
     "tickets",

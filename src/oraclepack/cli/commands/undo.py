@@ -5,8 +5,8 @@ import click
 from oraclepack.app.undo import undo_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 
 

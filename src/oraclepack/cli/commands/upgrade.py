@@ -7,8 +7,8 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.core.generation import Upgraded
-from oraclepack.core.settings import Settings
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
 
 
 @command(

@@ -7,9 +7,9 @@ from oraclepack.cli.findings import as_text, fixed_line
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.settings import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.errors import ExitCode
 from oraclepack.report.annotations import annotations
+from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
 FORMATS = ("text", "json", "sarif", "github")
 

@@ -5,12 +5,12 @@ import click
 from oraclepack.app.verify import verify_outputs
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core import run_settings as rs
 from oraclepack.core.envelope import Failure
-from oraclepack.core.setting import Source
-from oraclepack.core.settings import STRICT, Settings
 from oraclepack.core.verified import Totals, Verified
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Source
+from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system.printable import single_lines
 
 

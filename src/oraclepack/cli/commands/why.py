@@ -11,8 +11,8 @@ from oraclepack.cli.cache_text import call_line, differing
 from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core import call_settings as cs
-from oraclepack.core.settings import Settings
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import one_line, single_lines
 
 

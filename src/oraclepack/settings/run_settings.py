@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from oraclepack.core.kinds import Bool, Choice, Duration, Float, Int, Path
-from oraclepack.core.project_rules import (
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.project_rules import (
     FALSE,
     FREE,
     HIGHER,
@@ -13,7 +13,7 @@ from oraclepack.core.project_rules import (
     TRUE,
     ranked,
 )
-from oraclepack.core.setting import Setting
+from oraclepack.settings.value_kinds import Bool, Choice, Duration, Float, Int, Path
 
 MAX_PARALLEL = Setting(
     "max_parallel", Int(1, 64), 1, "How many steps may run at once.", project=LOWER

@@ -1,17 +1,53 @@
-"""Config files, read but not judged."""
+"""Gathers every layer of settings and resolves them once per command."""
 
+import os
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 
-from oraclepack.adapters.config import named_user_file
-from oraclepack.core.setting import PREFIX
-from oraclepack.core.settings import CONFIG_VARIABLE
 from oraclepack.errors import InputError
+from oraclepack.settings.declaration import PREFIX, Source
+from oraclepack.settings.registry import (
+    COLOR,
+    CONFIG_VARIABLE,
+    CWD,
+    SECRET_NAMES,
+    Given,
+    Layer,
+    Settings,
+    flatten,
+    from_variables,
+    resolve,
+)
 from oraclepack.system import files
 from oraclepack.system.environment import config_directory
 from oraclepack.system.ownership import is_tracked
 from oraclepack.system.text_limits import regex
+
+NO_COLOR = "NO_COLOR"
+COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
+
+
+def own_variables() -> dict[str, str]:
+    """Our own variables, and the two foreign ones that concern the screen."""
+    wanted = (NO_COLOR, "TERM")
+    return {k: v for k, v in os.environ.items() if k.startswith(PREFIX) or k in wanted}
+
+
+def hand_on(name: str, value: str) -> None:
+    """Set one of our variables for the rest of this process and for what it starts."""
+    os.environ[name] = value
+
+
+def is_completing() -> bool:
+    """The shell asks for completions; there is no command to run."""
+    return COMPLETION_VARIABLE in os.environ
+
+
+def named_user_file() -> str | None:
+    """The user's own config file, where a variable names it."""
+    return os.environ.get(CONFIG_VARIABLE) or None
+
 
 MOST_DOTS = 100
 """In one line, outside quotes; keys of ours have at most three."""
@@ -112,3 +148,50 @@ def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
         return tomllib.loads(raw.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as trouble:
         raise InputError(f"{path}: not valid TOML: {trouble}") from None
+
+
+def load_settings(
+    flags: Mapping[str, Given], pack_path: str | None = None, *, reads_config: bool = True
+) -> Settings:
+    """The settings of one command: flags, variables and, as a rule, the config files."""
+    variables = own_variables()
+    given, warnings = from_variables(variables)
+    if variables.get(NO_COLOR) and COLOR.name not in given:
+        given[COLOR.name] = Given("never", NO_COLOR)
+    own = [Layer(Source.FLAG, flags), Layer(Source.ENVIRONMENT, given)]
+    resolved = resolve(own)
+    if not reads_config:
+        return Settings(resolved.values, resolved.origins, warnings)
+    # Commands that only describe the program start without these.
+    from oraclepack.system.environment import project_root  # noqa: PLC0415
+    from oraclepack.system.path_jail import refuse_own_links_out  # noqa: PLC0415
+
+    place = project_root(pack_path, str(resolved.values.get(CWD.name, "")))
+    refuse_own_links_out(place)
+    root = str(place)
+    found, more = _files(root)
+    resolved = resolve([*own, *found])
+    settings = Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
+    names = settings[SECRET_NAMES]
+    if names:
+        # Whatever cleans a text knows the environment, in the processes of the steps too.
+        hand_on(SECRET_NAMES.variable, ",".join(names))
+    return settings
+
+
+def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:
+
+    layers: list[Layer] = []
+    warnings: tuple[str, ...] = ()
+    user = user_table(root)
+    if user is not None:
+        layers.append(Layer(Source.USER, flatten(user[1], str(user[0]))))
+    tables = project_tables(root)
+    if tables:
+        path, table = tables[0]
+        layers.append(Layer(Source.PROJECT, flatten(table, path.name)))
+    if len(tables) > 1:
+        warnings += (f"{tables[0][0].name} hides [tool.oraclepack] of {tables[1][0].name}",)
+    given, unknown = from_variables(dotenv(root), ".env")
+    layers.append(Layer(Source.DOTENV, given))
+    return layers, warnings + unknown

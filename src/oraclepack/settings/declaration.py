@@ -5,8 +5,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from oraclepack.core.kinds import Kind
-from oraclepack.core.project_rules import ProjectRule
+from oraclepack.settings.project_rules import ProjectRule
+from oraclepack.settings.value_kinds import Kind
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from oraclepack.core.kinds import Bool, Choice, Duration, Int, Path, Texts
-from oraclepack.core.project_rules import (
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.project_rules import (
     FALSE,
     HIGHER,
     LISTED_FLAGS,
@@ -14,7 +14,7 @@ from oraclepack.core.project_rules import (
     TRUE,
     ranked,
 )
-from oraclepack.core.setting import Setting
+from oraclepack.settings.value_kinds import Bool, Choice, Duration, Int, Path, Texts
 
 REHEARSAL = "rehearsal"
 """The engine that is oraclepack itself, and the provider of its answers."""

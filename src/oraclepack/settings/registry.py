@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import msgspec
 
-from oraclepack.core.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
-from oraclepack.core.kinds import Bool, Choice, Names, Path
-from oraclepack.core.project_rules import ADDED_NAMES, FREE, TRUE, USER_ONLY, Scope, Verdict
-from oraclepack.core.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.core.setting import EVERYWHERE, OWN, PREFIX, Setting, Source, T, variable_of
 from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.settings.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
+from oraclepack.settings.declaration import EVERYWHERE, OWN, PREFIX, Setting, Source, T, variable_of
+from oraclepack.settings.project_rules import ADDED_NAMES, FREE, TRUE, USER_ONLY, Scope, Verdict
+from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
+from oraclepack.settings.value_kinds import Bool, Choice, Names, Path
 from oraclepack.system.environment import MARKER_VARIABLE, TRUST_KEY_VARIABLE
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
