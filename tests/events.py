@@ -12,10 +12,10 @@ from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Link, Signer, encode_line
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, OutputRetry, RollbackStatus, Status, Waiting
-from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key
+from oraclepack.tools.usage import Usage
 
 PACK_HASH = "5" * 64
 SIGNER = Signer(b"a test key, 32 bytes of it or less", "2026-03-01__abc1234__55555555")

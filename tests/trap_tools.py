@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from oraclepack.adapters.shim_dir import NAMES
-from oraclepack.core.wrappers import PACKAGE_RUNNERS
+from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
 TRAPPED = tuple(sorted({*NAMES, *PACKAGE_RUNNERS}))
 

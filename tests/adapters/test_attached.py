@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.attached import kind_of, list_files, read_attached
-from oraclepack.core.attached import Kind
 from oraclepack.errors import InputError
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.tools.oracle_attachments import Kind, kind_of, list_files, read_attached
 
 
 @pytest.fixture

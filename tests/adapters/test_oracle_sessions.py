@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters import processes
-from oraclepack.adapters.oracle_home import around_call, oracle_home
-from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 from oraclepack.core.process_record import Process
 from oraclepack.errors import InputError
+from oraclepack.tools.oracle_config import around_call, oracle_home
+from oraclepack.tools.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 
 
 def leave(home: Path, name: str, status: str = "completed", log: str | None = None) -> None:

@@ -14,7 +14,7 @@ from oraclepack.core.limit import Limit
 from oraclepack.core.plan import Decision
 from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.usage import Usage
+from oraclepack.tools.usage import Usage
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.flags import Begun, parse_argv, table_of
+from oraclepack.tools.argv import Begun, parse_argv, table_of
 
 ORACLE = table_of("oracle")
 

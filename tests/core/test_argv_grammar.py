@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.flags import nearest_flag, parse_argv, table_of
-from oraclepack.core.tool_names import FlagFault
+from oraclepack.tools.argv import nearest_flag, parse_argv, table_of
+from oraclepack.tools.tool_names import FlagFault
 
 ORACLE = table_of("oracle")
 CODEX = table_of("codex")

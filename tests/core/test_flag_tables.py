@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.flags import Effect, Role, table_of
-from oraclepack.core.tool_names import TOOLS
+from oraclepack.tools.argv import Effect, Role, table_of
+from oraclepack.tools.tool_names import TOOLS
 
 ORACLE = table_of("oracle")
 

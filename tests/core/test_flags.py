@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.flags import ArgvWord, Begun, lost_values, parse_argv, table_of
-from oraclepack.core.tool_names import TOOLS
+from oraclepack.tools.argv import ArgvWord, Begun, lost_values, parse_argv, table_of
+from oraclepack.tools.tool_names import TOOLS
 
 ORACLE = table_of("oracle")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.flags import Loss, lost_values, parse_argv, split_list, table_of
+from oraclepack.tools.argv import Loss, lost_values, parse_argv, split_list, table_of
 
 ORACLE = table_of("oracle")
 

@@ -23,8 +23,8 @@ from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.source import Span
 from oraclepack.core.step import Attribute, Header, PromptMeta, Step, StepId
-from oraclepack.core.usage import Usage
 from oraclepack.system.digests import canonical_file, sha256_text
+from oraclepack.tools.usage import Usage
 from tests import events as e
 
 PLACE = Span.at(1)

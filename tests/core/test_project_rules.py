@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from oraclepack.core.project_flags import refused_flag
 from oraclepack.settings.declaration import Source
 from oraclepack.settings.project_rules import Scope
 from oraclepack.settings.registry import (
@@ -16,6 +15,7 @@ from oraclepack.settings.registry import (
     Settings,
     resolve,
 )
+from oraclepack.tools.argv import refused_flag
 
 PROJECT_SOURCES = (Source.PROJECT, Source.DOTENV)
 

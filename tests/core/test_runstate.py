@@ -10,8 +10,8 @@ from oraclepack.core.journal_line import Unknown
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import EMPTY, apply, fold
-from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
+from oraclepack.tools.usage import Usage
 from tests import events as e
 
 THREE = ("01", "02", "03")

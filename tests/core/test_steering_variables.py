@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.oracle_surroundings import steering_variables
+from oraclepack.tools.oracle_config import steering_variables
 
 
 @pytest.mark.parametrize(

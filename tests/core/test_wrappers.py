@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.argv import Begun
-from oraclepack.core.wrappers import Unwrapped, unwrap
+from oraclepack.tools.argv import Begun
+from oraclepack.tools.wrappers import Unwrapped, unwrap
 
 
 def words_of(line: str) -> list[str | None]:

@@ -9,8 +9,8 @@ from oraclepack.actionize.engine import actionize
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
 from oraclepack.core.contract import ChunkMode, ContractMode, Declared, infer
 from oraclepack.core.sections import Section
-from oraclepack.intercept.classify import classify
 from oraclepack.system.files import Content
+from oraclepack.tools.oracle_failures import classify
 from oraclepack.verify.outputs import check_output, is_blank
 from oraclepack.verify.suspicions import suspicions
 from tests.actionize.answers import FILES, PACK_HASH

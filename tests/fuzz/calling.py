@@ -5,14 +5,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oraclepack.core.argv import Begun, ParsedArgv
-from oraclepack.core.flag_tables import table_of
-from oraclepack.core.flags import lost_values, parse_argv
-from oraclepack.core.tool_names import TOOLS
-from oraclepack.core.wrappers import unwrap
 from oraclepack.errors import UsageError
 from oraclepack.intercept.overrides import effective_argv, overridden, read_overrides, shown_argv
-from oraclepack.intercept.question import asks_a_model, read_question, written_paths
+from oraclepack.tools.argv import Begun, ParsedArgv, lost_values, parse_argv
+from oraclepack.tools.flag_tables import table_of
+from oraclepack.tools.oracle_question import asks_a_model, read_question, written_paths
+from oraclepack.tools.tool_names import TOOLS
+from oraclepack.tools.wrappers import unwrap
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 

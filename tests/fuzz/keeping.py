@@ -11,9 +11,9 @@ from oraclepack.adapters.snapshot import BETWEEN, take_snapshot
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Damage, encode_line, read_lines
 from oraclepack.core.legacy import import_state
-from oraclepack.core.oracle_session import read_record
 from oraclepack.core.runstate import fold
 from oraclepack.errors import InputError
+from oraclepack.tools.oracle_sessions import read_record
 from tests.events import SIGNER, any_event, in_file, numbered
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why

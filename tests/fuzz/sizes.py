@@ -14,7 +14,6 @@ from pathlib import Path
 from oraclepack.actionize.engine import actionize
 from oraclepack.core.journal_line import read_lines
 from oraclepack.core.legacy import import_state
-from oraclepack.core.oracle_session import read_record
 from oraclepack.core.runstate import fold
 from oraclepack.core.sections import sections_present
 from oraclepack.errors import InputError
@@ -25,6 +24,7 @@ from oraclepack.settings.registry import flatten
 from oraclepack.system.markdown_text import escape_keeping_code
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit
+from oraclepack.tools.oracle_sessions import read_record
 from oraclepack.verify.suspicions import suspicions
 from tests.actionize.answers import a_pack, a_step
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.core.pack import Pack
-from oraclepack.core.tool_names import SPELLINGS
+from oraclepack.tools.tool_names import SPELLINGS
 
 SHIM = """#!/bin/sh
 printf '%s\\0' "$TRACED_STEP" "${0##*/}" "$PWD" "$@" > "$TRACED_CALLS/$$"

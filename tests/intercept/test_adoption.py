@@ -2,8 +2,6 @@
 
 import pytest
 
-from oraclepack.core.oracle_session import SessionRecord, read_record
-from oraclepack.core.usage import Usage
 from oraclepack.intercept.adoption import (
     Adoption,
     Lives,
@@ -12,6 +10,8 @@ from oraclepack.intercept.adoption import (
     matching,
     session_id,
 )
+from oraclepack.tools.oracle_sessions import SessionRecord, read_record
+from oraclepack.tools.usage import Usage
 
 DONE = SessionRecord("s", "completed")
 FAILED = SessionRecord("s", "error")

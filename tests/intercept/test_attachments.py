@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.intercept.attachments import (
+from oraclepack.tools.oracle_attachments import (
     Rendering,
     is_plain,
     only_plain,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.intercept.classify import FailureClass, classify, patterns, wait_hint
+from oraclepack.tools.oracle_failures import FailureClass, classify, patterns, wait_hint
+from oraclepack.tools.oracle_sessions import SessionRecord
 
 T, F = FailureClass.TRANSIENT, FailureClass.FINAL
 HEAD = "🧿 oracle 0.21.2 — words\nSession: why-is-it\nMode: api foreground\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.attached import Listing
-from oraclepack.intercept.globs import base_of, choose, glob
+from oraclepack.tools.oracle_attachments import Listing
+from oraclepack.tools.oracle_globs import base_of, choose, glob
 
 FILES = (
     ".env.sample",

@@ -2,17 +2,12 @@
 
 import pytest
 
-from oraclepack.core.flags import parse_argv, table_of
 from oraclepack.core.invocation_key import InvocationKey, NoKey, differences
-from oraclepack.core.oracle_surroundings import Surroundings, surroundings
 from oraclepack.intercept.key import key_of
-from oraclepack.intercept.provider import (
-    engine_of,
-    limit_name,
-    model_of,
-    provider_of,
-)
-from oraclepack.intercept.question import Question, read_question
+from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.oracle_config import Surroundings, surroundings
+from oraclepack.tools.oracle_question import Question, read_question
+from oraclepack.tools.providers import engine_of, limit_name, model_of, provider_of
 
 ORACLE = table_of("oracle")
 FILES = (("a.py", "1" * 64), ("b.py", "2" * 64))

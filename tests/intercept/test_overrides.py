@@ -2,7 +2,6 @@
 
 import pytest
 
-from oraclepack.core.flags import parse_argv, table_of
 from oraclepack.errors import UsageError
 from oraclepack.intercept.overrides import (
     Overrides,
@@ -11,6 +10,7 @@ from oraclepack.intercept.overrides import (
     read_overrides,
     shown_argv,
 )
+from oraclepack.tools.argv import parse_argv, table_of
 
 ORACLE = table_of("oracle")
 STEPS = ("01", "03", "07")

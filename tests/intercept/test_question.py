@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.flags import parse_argv, table_of
-from oraclepack.intercept.question import (
+from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.oracle_question import (
     Question,
     asks_a_model,
     read_question,

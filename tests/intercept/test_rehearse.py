@@ -2,11 +2,8 @@
 
 import pytest
 
-from oraclepack.core.flags import parse_argv, table_of
 from oraclepack.core.rehearsal import NOTICE
 from oraclepack.core.sections import ALL_SECTIONS, Section, missing_sections, sections_present
-from oraclepack.intercept.classify import FailureClass, classify
-from oraclepack.intercept.question import Question, read_question
 from oraclepack.intercept.rehearse import (
     AttachedText,
     Refusal,
@@ -17,6 +14,9 @@ from oraclepack.intercept.rehearse import (
     rehearsed_answer,
     tokens,
 )
+from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.oracle_failures import FailureClass, classify
+from oraclepack.tools.oracle_question import Question, read_question
 
 ORACLE = table_of("oracle")
 FILES = (

@@ -2,7 +2,6 @@
 
 import pytest
 
-from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import (
     GiveUp,
     RetryAfter,
@@ -11,6 +10,7 @@ from oraclepack.intercept.retry import (
     next_try,
     waiting_note,
 )
+from oraclepack.tools.oracle_failures import Failure, FailureClass
 
 POLICY = RetryPolicy()
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from oraclepack.intercept.stack_trace import crash_line, without_frames
+from oraclepack.tools.oracle_failures import crash_line, without_frames
 
 
 def said(*command: str) -> str:

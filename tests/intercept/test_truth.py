@@ -2,10 +2,10 @@
 
 import pytest
 
-from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.usage import Usage
-from oraclepack.intercept.classify import FailureClass
 from oraclepack.intercept.truth import Proof, judge
+from oraclepack.tools.oracle_failures import FailureClass
+from oraclepack.tools.oracle_sessions import SessionRecord
+from oraclepack.tools.usage import Usage
 
 COST = "0.1s · $0.0022 · gpt-5.2[xhigh] · ↑17 ↓154 ↻0* Δ171 · sid=s\nfiles=1\n"
 NOTHING = "0.1s · $0 · gpt-5.2[xhigh] · ↑0 ↓0 ↻0* Δ0 · sid=s\nfiles=1\n"

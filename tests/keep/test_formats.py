@@ -16,9 +16,9 @@ from oraclepack.core import (
     process_record,
     result,
     step_entries,
-    usage,
 )
 from oraclepack.core.cache_entry import CacheEntry
+from oraclepack.tools import usage
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
 EVENTS = {event.__struct_config__.tag: event for event in get_args(journal.KnownEvent)}

@@ -13,11 +13,11 @@ from markdown_it.token import Token
 
 from oraclepack.core.asked import PHRASINGS, asked_for
 from oraclepack.core.contract import MARKERS
-from oraclepack.core.flag_tables import table_of
 from oraclepack.core.sections import Section, mentions, normalise
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.settings.declaration import Source
 from oraclepack.settings.registry import Layer, flatten, from_variables, resolve
+from oraclepack.tools.flag_tables import table_of
 from tests.e2e.program import oraclepack
 from tests.keep.pages import ROOT, WRITTEN, fences
 

@@ -12,9 +12,9 @@ from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.expected import Attempts
 from oraclepack.adapters.shim_call import ShimCall, World
 from oraclepack.core.invocation import LiveCall, Shim
-from oraclepack.core.tool_names import SPELLINGS
-from oraclepack.core.wrappers import runs_a_package, unwrap
 from oraclepack.errors import WorldError
+from oraclepack.tools.tool_names import SPELLINGS
+from oraclepack.tools.wrappers import runs_a_package, unwrap
 
 Answer = Callable[[LiveCall, Shim], int]
 """What to do with a call: the exit code it ends with. Called in a thread per call."""

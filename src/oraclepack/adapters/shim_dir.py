@@ -8,12 +8,12 @@ from pathlib import Path
 from shlex import quote
 
 from oraclepack import shims
-from oraclepack.core.tool_names import ORACLE, SPELLINGS
-from oraclepack.core.wrappers import PACKAGE_RUNNERS
 from oraclepack.errors import WorldError
 from oraclepack.system import disk
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
 from oraclepack.system.files import cannot
+from oraclepack.tools.tool_names import ORACLE, SPELLINGS
+from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
 NAMES = (*SPELLINGS, "npx")
 """What a step may call that we want to know of."""

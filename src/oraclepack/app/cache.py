@@ -21,13 +21,13 @@ from oraclepack.core.cache_entry import (
 from oraclepack.core.journal import InvocationOutcome
 from oraclepack.core.result import Cache
 from oraclepack.core.stepstate import Invocation, StepState
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import UsageError
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.tool_names import ORACLE
 
 _SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}

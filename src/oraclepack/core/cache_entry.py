@@ -6,9 +6,9 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.invocation_key import PartChange, differences
-from oraclepack.core.usage import Usage
 from oraclepack.system.digests import canonical_line, keyed_digest
 from oraclepack.system.ownership import Foreign
+from oraclepack.tools.usage import Usage
 
 SCHEMA_VERSION = 2
 """Entries of version 1, of oraclepack 0.1.0, are not signed."""

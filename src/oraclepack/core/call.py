@@ -6,7 +6,7 @@ import msgspec
 
 from oraclepack.core.script import Expansion, Heredoc, Place, Redirect, Word
 from oraclepack.core.source import Span
-from oraclepack.core.tool_names import FlagFault
+from oraclepack.tools.tool_names import FlagFault
 
 
 class Flag(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ from oraclepack.core.result import Cache, Move, OutputRetry, RollbackStatus, Sta
 from oraclepack.core.tree_events import ChangeUndone as ChangeUndone  # noqa: PLC0414 - part of the journal
 from oraclepack.core.tree_events import TreeChanged as TreeChanged  # noqa: PLC0414
 from oraclepack.core.tree_events import TreeSeen as TreeSeen  # noqa: PLC0414
-from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
+from oraclepack.tools.usage import Usage
 
 SCHEMA_VERSION = 1
 

@@ -22,9 +22,9 @@ from oraclepack.core.step_entries import (
     output_entry,
 )
 from oraclepack.core.stepstate import StepState
-from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
 from oraclepack.system.digests import sha256_value
+from oraclepack.tools.usage import Usage
 
 SCHEMA_VERSION = 1
 

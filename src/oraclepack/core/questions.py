@@ -7,12 +7,12 @@ import msgspec
 
 from oraclepack.core.call import ToolCall
 from oraclepack.core.contract import by_suffix
-from oraclepack.core.flag_tables import Effect, Role, table_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.script import Word
 from oraclepack.core.step import META_BLOCK, META_OPENS, Step
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.flag_tables import Effect, Role, table_of
+from oraclepack.tools.tool_names import ORACLE
 
 _ARGUMENT = regex(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""

@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.core import journal as j
 from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
-from oraclepack.core.tool_names import ORACLE
+from oraclepack.tools.tool_names import ORACLE
 
 FINISHED = "ok"
 """The status of a run in which nothing is left to do."""

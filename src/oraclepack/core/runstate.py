@@ -19,8 +19,8 @@ from oraclepack.core.journal_line import AnyEvent, Unknown
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
 from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
-from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
+from oraclepack.tools.usage import Usage
 
 FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
 

@@ -10,8 +10,8 @@ import msgspec
 from oraclepack.core.call import ToolCall
 from oraclepack.core.script import Script, Word
 from oraclepack.core.source import Span
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.tool_names import ORACLE
 
 StepId = NewType("StepId", str)
 """Two digits, "01" to "99": the name of a step in the journal, on disk and on screen."""

@@ -4,7 +4,7 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.stepstate import Invocation
-from oraclepack.core.usage import Usage
+from oraclepack.tools.usage import Usage
 
 
 class OutputEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oraclepack.core.tool_names import TM_COMPLEXITY as TM_COMPLEXITY  # noqa: PLC0414 - one of the names below
+from oraclepack.tools.tool_names import TM_COMPLEXITY as TM_COMPLEXITY  # noqa: PLC0414 - one of the names below
 
 INDEX = "_tickets_index.json"
 ACTIONS = "_actions.json"

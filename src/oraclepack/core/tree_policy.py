@@ -8,7 +8,7 @@ import msgspec
 
 from oraclepack.core.call import ToolCall
 from oraclepack.core.step import POLICY, Step
-from oraclepack.core.tool_names import ORACLE
+from oraclepack.tools.tool_names import ORACLE
 
 _EDITING = frozenset({"auto_edit", "yolo"})
 

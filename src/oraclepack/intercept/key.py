@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from oraclepack.core.invocation_key import InvocationKey, NoKey
-from oraclepack.core.oracle_surroundings import Surroundings
-from oraclepack.intercept.provider import config_part, engine_of, model_of
-from oraclepack.intercept.question import Question
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.printable import readable
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.oracle_config import Surroundings
+from oraclepack.tools.oracle_question import Question
+from oraclepack.tools.providers import config_part, engine_of, model_of
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
 _LOGIN = regex(r"//[^/@]*@")

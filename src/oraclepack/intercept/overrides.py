@@ -4,12 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from oraclepack.core.flag_tables import FlagTable
-from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv
-from oraclepack.core.project_flags import flag_words
 from oraclepack.errors import UsageError
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import BLOT
+from oraclepack.tools.argv import FlagUse, ParsedArgv, flag_words, parse_argv
+from oraclepack.tools.flag_tables import FlagTable
 
 WAIT, FORCE = "--wait", "--force"
 

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.argv import ArgvProblem
-from oraclepack.core.flag_tables import FlagSpec, FlagTable
-from oraclepack.core.flags import ParsedArgv
 from oraclepack.core.rehearsal import NOTICE
 from oraclepack.core.sections import Section
-from oraclepack.core.tool_names import FlagFault
-from oraclepack.intercept.question import Question
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.argv import ArgvProblem, ParsedArgv
+from oraclepack.tools.flag_tables import FlagSpec, FlagTable
+from oraclepack.tools.oracle_question import Question
+from oraclepack.tools.tool_names import FlagFault
 
 LARGEST_FILE = 1_048_576
 _MOST_CITED = 4

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.intercept.classify import Failure
+from oraclepack.tools.oracle_failures import Failure
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):

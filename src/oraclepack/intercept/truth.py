@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.result import DETACHED
-from oraclepack.intercept.classify import Failure, FailureClass, classify
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
+from oraclepack.tools.oracle_sessions import SessionRecord
 
 COMPLETED = "completed"
 TIMED_OUT = Failure(

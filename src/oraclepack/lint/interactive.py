@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 
 from oraclepack.core.call import ToolCall
-from oraclepack.core.flags import Loss
 from oraclepack.core.questions import asks
 from oraclepack.core.script import Command, Place
 from oraclepack.core.source import Span
 from oraclepack.core.step import Step
 from oraclepack.lint.lost import losses
+from oraclepack.tools.argv import Loss
 
 EDITORS = frozenset({"vi", "vim", "nvim", "nano", "pico", "emacs", "less", "more"})
 _UNATTENDED = frozenset({"-e", "-es", "-s", "-Es", "-c", "--batch", "-batch", "--headless"})

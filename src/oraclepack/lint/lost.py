@@ -1,10 +1,10 @@
 """Words of an oracle call that oracle drops, or reads as something else."""
 
 from oraclepack.core.call import ToolCall
-from oraclepack.core.flag_tables import Role
-from oraclepack.core.flags import LostValue, lost_values, parse_argv, table_of
 from oraclepack.core.script import Word
-from oraclepack.core.tool_names import ORACLE
+from oraclepack.tools.argv import LostValue, lost_values, parse_argv, table_of
+from oraclepack.tools.flag_tables import Role
+from oraclepack.tools.tool_names import ORACLE
 
 
 def losses(call: ToolCall) -> tuple[LostValue, ...]:

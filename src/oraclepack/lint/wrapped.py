@@ -12,8 +12,8 @@ from oraclepack.core.finding import Edit, Fix
 from oraclepack.core.pack import Pack
 from oraclepack.core.script import Command, Comment, Script
 from oraclepack.core.source import Span
-from oraclepack.core.tool_names import SPELLINGS
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.tool_names import SPELLINGS
 
 _FLAG = regex(r"--?[A-Za-z]")
 _NO_CONTINUATION = regex(r"[ \t]*\\[ \t]+(?=$|#)")

@@ -5,18 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.argv import ArgvWord, Begun
 from oraclepack.core.call import Attachment, AttachmentKind, Flag, FlagProblem, ToolCall
-from oraclepack.core.flag_tables import Role, table_of
-from oraclepack.core.flags import FlagUse, ParsedArgv, parse_argv, split_list
 from oraclepack.core.script import Command, Expansion, ExpansionKind, Script, Word
-from oraclepack.core.tool_names import ORACLE, SPELLINGS
-from oraclepack.core.wrappers import Unwrapped, unwrap
 from oraclepack.parse.bash import read_script
 from oraclepack.parse.locate import Locator
 from oraclepack.parse.prompt import prompt_of
 from oraclepack.parse.variables import Variables
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.argv import ArgvWord, Begun, FlagUse, ParsedArgv, parse_argv, split_list
+from oraclepack.tools.flag_tables import Role, table_of
+from oraclepack.tools.tool_names import ORACLE, SPELLINGS
+from oraclepack.tools.wrappers import Unwrapped, unwrap
 
 _GLOB_SIGNS = frozenset("*?[{")
 _RUNS_MORE = regex(r"`|\$\(")

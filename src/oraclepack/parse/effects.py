@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from oraclepack.core.call import ToolCall
-from oraclepack.core.flag_tables import Role
 from oraclepack.core.script import Command, Script, Word
 from oraclepack.core.source import Span
 from oraclepack.core.step import OUTPUTS, Directive, Output
+from oraclepack.tools.flag_tables import Role
 
 _WRITERS = frozenset({"tee", "touch", "cp", "mv", "install", "ln", "rm", "truncate", "dd", "sed"})
 _READ_NOTHING = frozenset({"mkdir", "echo", "printf"})

@@ -11,8 +11,8 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.core.step import Step, StepId
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.tool_names import ORACLE
 
 _EXPANSION = regex(r"\$(?:\w+|\{[^}]*\})")
 _GLOB = regex(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")

@@ -10,7 +10,7 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.questions import asking_calls
 from oraclepack.core.script import Command, Place, Script
 from oraclepack.core.step import Step
-from oraclepack.core.tool_names import ORACLE
+from oraclepack.tools.tool_names import ORACLE
 
 _TELLING = frozenset(
     {

@@ -16,12 +16,12 @@ from oraclepack.core.runstate import RunState
 from oraclepack.core.script import Place
 from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
-from oraclepack.core.tool_names import ORACLE
-from oraclepack.core.wrappers import unwrap
 from oraclepack.errors import InputError, WorldError
 from oraclepack.run.edges import Edges, edges_of, is_barrier
 from oraclepack.run.missing_files import missing_files
 from oraclepack.run.selection import Chosen, Rerun, Selection, choose
+from oraclepack.tools.tool_names import ORACLE
+from oraclepack.tools.wrappers import unwrap
 
 TOOL_MISSING = "tool_missing"
 

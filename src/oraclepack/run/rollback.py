@@ -118,7 +118,7 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
 
 def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None:
     """Why a rollback never touches a path, or None."""
-    from oraclepack.core.tool_names import TM_COMPLEXITY  # noqa: PLC0415 - not for every run
+    from oraclepack.tools.tool_names import TM_COMPLEXITY  # noqa: PLC0415 - not for every run
 
     # Case is folded since some file systems do.
     place = normpath(path)

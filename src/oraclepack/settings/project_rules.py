@@ -122,7 +122,7 @@ INSIDE_PROJECT = ProjectRule(Scope.FREE, _inside_project, "only a path inside th
 def _listed_flags(*, per_step: bool) -> ProjectRule:
     def judge(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
         # The table of flags is data that few commands need.
-        from oraclepack.core.project_flags import refused_flag  # noqa: PLC0415
+        from oraclepack.tools.argv import refused_flag  # noqa: PLC0415
 
         refusals = {text: refused_flag(text, per_step=per_step) for text in values}
         kept = tuple(text for text in values if refusals[text] is None)

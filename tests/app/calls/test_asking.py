@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.limit import Limit
 from oraclepack.core.result import Cache, Waiting
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.tools.argv import table_of
 from tests.app.calls.office import (
     ANSWER,
     ASK,

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters.oracle_home import oracle_home
-from oraclepack.adapters.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.harvest import harvest, harvest_unmet, promised_file, session_of
 from oraclepack.app.calls.prepared import Prepared
@@ -17,12 +15,18 @@ from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import Shim
-from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, Wait
 from oraclepack.core.stepstate import Invocation
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.intercept.adoption import Adoption, Lives, OnUnknown, adoption
+from oraclepack.tools.oracle_config import oracle_home
+from oraclepack.tools.oracle_sessions import (
+    OracleSessions,
+    SessionRecord,
+    is_alive,
+    worker_is_alive,
+)
+from oraclepack.tools.tool_names import ORACLE
 
 _LOOK_AGAIN = 0.5
 

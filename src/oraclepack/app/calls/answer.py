@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.adapters.oracle_home import steering_of
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.adopt import Adopted, adopt, close_earlier, take_over
 from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
@@ -29,24 +28,24 @@ from oraclepack.app.calls.unmet import (
 )
 from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
-from oraclepack.core.oracle_session import SessionRecord
-from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.result import Cache, OutputRetry
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import InputError, StepError
 from oraclepack.intercept.adoption import OnUnknown
-from oraclepack.intercept.attachments import literal_part
-from oraclepack.intercept.classify import last_words
 from oraclepack.intercept.overrides import effective_argv
-from oraclepack.intercept.provider import OF_TOOL
-from oraclepack.intercept.question import Question, asks_a_model, read_question, reads_stdin
 from oraclepack.intercept.truth import TIMED_OUT
 from oraclepack.system.path_jail import Allowed, Refused, leads_out
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
+from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
+from oraclepack.tools.oracle_attachments import literal_part
+from oraclepack.tools.oracle_config import Surroundings, steering_of
+from oraclepack.tools.oracle_failures import last_words
+from oraclepack.tools.oracle_question import Question, asks_a_model, read_question, reads_stdin
+from oraclepack.tools.oracle_sessions import SessionRecord
+from oraclepack.tools.providers import OF_TOOL
+from oraclepack.tools.tool_names import ORACLE
 
 _REFUSED_EXIT = 1
 _HELD_BACK = StepError(

@@ -5,8 +5,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from oraclepack.adapters.claims import Claim
-from oraclepack.adapters.oracle_home import oracle_home
-from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, keep
@@ -18,10 +16,12 @@ from oraclepack.core.invocation import Shim
 from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, OutputRetry, Wait, Waiting
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.intercept.adoption import answer_in_log
-from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note
 from oraclepack.intercept.truth import COMPLETED, redirected_to
 from oraclepack.system import files
+from oraclepack.tools.oracle_config import oracle_home
+from oraclepack.tools.oracle_failures import Failure, FailureClass
+from oraclepack.tools.oracle_sessions import OracleSessions
 
 STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
 STOPPED_EXIT = int(ExitCode.INTERRUPTED)

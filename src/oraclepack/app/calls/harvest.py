@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from oraclepack.adapters.oracle_sessions import OracleSessions
 from oraclepack.adapters.rundir import BACKUPS
 from oraclepack.app.calls import answer_files
 from oraclepack.app.calls.prepared import Prepared
@@ -13,7 +12,6 @@ from oraclepack.app.calls.store import is_true, missing_in
 from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.stepstate import Invocation
 from oraclepack.errors import OraclePackError
@@ -23,6 +21,7 @@ from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content, stays_inside
+from oraclepack.tools.oracle_sessions import OracleSessions, SessionRecord
 
 
 def session_of(

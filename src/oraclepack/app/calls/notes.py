@@ -6,15 +6,15 @@ from oraclepack.adapters.claims import Claim
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.flags import ParsedArgv, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
 from oraclepack.core.process_record import Process
 from oraclepack.core.result import CRASHED, Cache, OutputRetry
-from oraclepack.core.usage import Usage
 from oraclepack.errors import StepError
 from oraclepack.intercept.overrides import shown_argv
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
+from oraclepack.tools.usage import Usage
 
 _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
 """The codes of calls that were refused before they were made."""

@@ -5,22 +5,27 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.attached import kind_of, read_attached
-from oraclepack.adapters.oracle_home import around_call
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.attached import AttachedFile, Kind
 from oraclepack.core.contract import OutputContract
-from oraclepack.core.flags import ParsedArgv
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 from oraclepack.core.invocation_key import InvocationKey, NoKey
-from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.errors import InputError
-from oraclepack.intercept.attachments import only_plain, read_rendering, rendering_argv
 from oraclepack.intercept.expect import contract_of_call
 from oraclepack.intercept.key import key_of, unkeyed
-from oraclepack.intercept.provider import limit_name, model_of, provider_of
-from oraclepack.intercept.question import Question, written_paths
 from oraclepack.system.path_jail import Allowed, Refused, jail
+from oraclepack.tools.argv import ParsedArgv
+from oraclepack.tools.oracle_attachments import (
+    AttachedFile,
+    Kind,
+    kind_of,
+    only_plain,
+    read_attached,
+    read_rendering,
+    rendering_argv,
+)
+from oraclepack.tools.oracle_config import Surroundings, around_call
+from oraclepack.tools.oracle_question import Question, written_paths
+from oraclepack.tools.providers import limit_name, model_of, provider_of
 
 _RENDER_PATIENCE = 120.0
 _LARGEST_RENDERING = 256_000_000

@@ -2,24 +2,16 @@
 
 from collections.abc import Sequence
 
-from oraclepack.adapters.attached import kind_of, list_files, read_attached
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.attached import AttachedFile, Kind
 from oraclepack.core.expected import contracts_of
-from oraclepack.core.flags import Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.invocation_key import NoKey
-from oraclepack.core.oracle_surroundings import Surroundings
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.sections import Section
 from oraclepack.errors import InputError, StepError
-from oraclepack.intercept.attachments import is_plain, only_plain
-from oraclepack.intercept.classify import classify
-from oraclepack.intercept.globs import base_of, choose
 from oraclepack.intercept.key import key_of
-from oraclepack.intercept.question import Question
 from oraclepack.intercept.rehearse import (
     AttachedText,
     Refusal,
@@ -35,6 +27,20 @@ from oraclepack.intercept.rehearse import (
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.path_jail import Allowed, Refused
+from oraclepack.tools.argv import Effect, ParsedArgv, Role, parse_argv, table_of
+from oraclepack.tools.oracle_attachments import (
+    AttachedFile,
+    Kind,
+    is_plain,
+    kind_of,
+    list_files,
+    only_plain,
+    read_attached,
+)
+from oraclepack.tools.oracle_config import Surroundings
+from oraclepack.tools.oracle_failures import classify
+from oraclepack.tools.oracle_globs import base_of, choose
+from oraclepack.tools.oracle_question import Question
 
 _WRITTEN = frozenset({Role.OUTPUT, Role.SIDE_FILE})
 _READ_STDIN = frozenset({"codex", "gemini"})

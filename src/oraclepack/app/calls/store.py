@@ -10,13 +10,13 @@ from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.core.invocation import Shim
 from oraclepack.core.invocation_key import InvocationKey
-from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.errors import OraclePackError
 from oraclepack.intercept.truth import Proof, judge
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import Kind
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.oracle_sessions import SessionRecord
 
 _VERSION = regex(r"^🧿 oracle (\S+)", re.MULTILINE)
 

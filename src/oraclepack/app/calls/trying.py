@@ -7,21 +7,20 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.adapters.claims import Claim
-from oraclepack.adapters.oracle_home import oracle_home
-from oraclepack.adapters.oracle_sessions import OracleSessions, worker_is_alive
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.waiting import Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.flags import table_of
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.result import DETACHED, Wait, Waiting
 from oraclepack.intercept.adoption import matching, session_id
-from oraclepack.intercept.classify import Failure, FailureClass
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.truth import Proof, judge
 from oraclepack.system.clock import rfc3339
+from oraclepack.tools.argv import table_of
+from oraclepack.tools.oracle_config import oracle_home
+from oraclepack.tools.oracle_failures import Failure, FailureClass
+from oraclepack.tools.oracle_sessions import OracleSessions, SessionRecord, worker_is_alive
 
 _LOOK_AGAIN = 0.5
 

@@ -11,12 +11,12 @@ from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.naming import FOLDER as OUTPUTS
-from oraclepack.core.oracle_session import SessionRecord
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content
+from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.verify.outputs import is_blank
 from oraclepack.verify.suspicions import INCOMPLETE, suspicions
 

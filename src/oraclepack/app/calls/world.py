@@ -13,10 +13,10 @@ from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Ask, Journal
-from oraclepack.intercept.classify import Failure
 from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
+from oraclepack.tools.oracle_failures import Failure
 
 Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""

@@ -11,8 +11,8 @@ from oraclepack.app.run.opening import Found, mutates
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
 from oraclepack.core.runid import without_suffix
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.system import environment
+from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
     from oraclepack.app.run.command import RunRequest
@@ -48,7 +48,7 @@ def _oracle_version(request: RunRequest) -> str | None:
     called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
     if not called or ORACLE in request.options.answered:
         return None
-    from oraclepack.adapters.oracle_version import version_of_oracle  # noqa: PLC0415 - once a run
+    from oraclepack.tools.oracle_config import version_of_oracle  # noqa: PLC0415 - once a run
 
     return version_of_oracle(request.options.oracle_bin)
 

@@ -2,17 +2,17 @@
 
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.flag_tables import table_of
 from oraclepack.core.limit import Limit
 from oraclepack.core.pack import Pack
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, Settings
+from oraclepack.tools.flag_tables import table_of
+from oraclepack.tools.tool_names import ORACLE
 
 
 def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:

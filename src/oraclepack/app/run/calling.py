@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oraclepack.adapters.gateway import Gateway
 from oraclepack.app.run.session import Session
 from oraclepack.core.invocation import LiveCall, Shim
-from oraclepack.core.tool_names import ORACLE
+from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
     from oraclepack.app.calls.answer import Calls

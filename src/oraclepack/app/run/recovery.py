@@ -15,9 +15,9 @@ from oraclepack.core.process_record import Process
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.system import environment
+from oraclepack.tools.tool_names import ORACLE
 
 
 def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:

@@ -19,7 +19,6 @@ from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.tool_names import TOOLS
 from oraclepack.errors import InputError, UsageError
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
@@ -32,6 +31,7 @@ from oraclepack.system.files import HOME
 from oraclepack.system.path_jail import Allowed, jail
 from oraclepack.system.programs import named_program
 from oraclepack.system.secrets import Redactor
+from oraclepack.tools.tool_names import TOOLS
 
 if TYPE_CHECKING:
     from oraclepack.app.calls.options import CallOptions

@@ -7,11 +7,11 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions, manner_of
 from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
-from oraclepack.core.tool_names import ORACLE, SPELLINGS
 from oraclepack.run.missing_files import literal_attachments
 from oraclepack.run.planner import Checked, Seen, wanted
 from oraclepack.system.path_jail import hashes_of
 from oraclepack.system.programs import find_program, probe
+from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 
 
 def look(root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions) -> Seen:

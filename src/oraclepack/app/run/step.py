@@ -32,7 +32,7 @@ from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.core.verified import lack_of
 from oraclepack.errors import SIGNALLED, StepError
-from oraclepack.intercept.classify import last_words
+from oraclepack.tools.oracle_failures import last_words
 
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
 """What an attempt may come to that leaves the step to be done."""

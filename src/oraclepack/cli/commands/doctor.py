@@ -12,11 +12,11 @@ from oraclepack.core.envelope import Failure
 from oraclepack.core.health import Check, Health, Presence
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.skills import SkillState
-from oraclepack.core.tool_names import ORACLE
 from oraclepack.errors import ExitCode, LockedError, UsageError
 from oraclepack.settings.call_settings import ORACLE_BIN
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
+from oraclepack.tools.tool_names import ORACLE
 
 
 @command(

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from oraclepack.core.call import Attachment, AttachmentKind, ToolCall
 from oraclepack.core.facts import PathKind
 from oraclepack.core.finding import Severity
-from oraclepack.core.flags import Loss, LostValue
 from oraclepack.core.pack import Pack
 from oraclepack.core.source import Span
 from oraclepack.core.step import Step
@@ -14,6 +13,7 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.secret_names import looks_secret
 from oraclepack.lint.whereabouts import stays_put
 from oraclepack.system.path_jail import inside
+from oraclepack.tools.argv import Loss, LostValue
 
 MOST_FILES = 3
 """The reference and two neighbours."""

@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from oraclepack.core.call import FlagProblem, ToolCall
 from oraclepack.core.finding import Severity
-from oraclepack.core.flag_tables import table_of
 from oraclepack.core.questions import asking_calls
 from oraclepack.core.script import Command, Place
 from oraclepack.core.source import Span
-from oraclepack.core.tool_names import ORACLE, FlagFault
-from oraclepack.core.wrappers import PACKAGE_RUNNERS
 from oraclepack.lint.interactive import waiting
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.flag_tables import table_of
+from oraclepack.tools.tool_names import ORACLE, FlagFault
+from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
 _EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
 """Programs that stop reading before the end, and the flags that make them do so."""

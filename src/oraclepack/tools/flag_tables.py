@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from oraclepack.core.tool_names import TOOLS
 from oraclepack.system.files import shipped
+from oraclepack.tools.tool_names import TOOLS
 
 
 class Effect(StrEnum):
@@ -117,6 +117,6 @@ def table_of(tool: str) -> FlagTable:
     """The table of a tool we know (one of `call.TOOLS`)."""
     if tool not in TOOLS:
         raise KeyError(tool)
-    content = shipped("oraclepack.core", f"flag_data/{tool}.json")
+    content = shipped("oraclepack.tools", f"flag_data/{tool}.json")
     raw = msgspec.json.decode(content, type=_Table)
     return FlagTable(raw.tool, raw.package, raw.version, raw.grammar, _command(raw.root))

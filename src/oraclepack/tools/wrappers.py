@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.argv import ArgvWord, Begun
-from oraclepack.core.tool_names import SPELLINGS
+from oraclepack.tools.argv import ArgvWord, Begun
+from oraclepack.tools.tool_names import SPELLINGS
 
 
 class Unwrapped(msgspec.Struct, frozen=True):

@@ -9,9 +9,8 @@ from posixpath import basename, normpath
 
 import msgspec
 
-from oraclepack.core.attached import Listing
-from oraclepack.intercept.attachments import is_plain
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.oracle_attachments import Listing, is_plain
 
 IGNORED_DIRECTORIES = frozenset(
     ("node_modules", "dist", "coverage", ".git", ".turbo", ".next", "build", "tmp")

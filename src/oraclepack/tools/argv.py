@@ -1,18 +1,83 @@
-"""The grammars of argument lists: commander (oracle, task-master), clap (codex), yargs (gemini).
-
-They differ in what may be a value and in when a sub-command is noticed; `RULES` says how.
-"""
+"""An argument list as a tool reads it: its flags, operands, and what the tool would refuse."""
 
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.argv import ArgvProblem, ArgvWord, Begun, FlagUse, ParsedArgv
-from oraclepack.core.flag_tables import Command, FlagSpec
-from oraclepack.core.tool_names import FlagFault
 from oraclepack.errors import nearest
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.flag_tables import Command, Effect, FlagSpec, FlagTable, Role, table_of
+from oraclepack.tools.tool_names import ORACLE, FlagFault
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """A word of which only the beginning is known: `--file=$x` begins with `--file=`."""
+
+    text: str
+
+
+ArgvWord = str | Begun | None
+"""A word of an argument list. None: only the running shell knows it."""
+
+
+class FlagUse(msgspec.Struct, frozen=True):
+    """One flag of an argument list, with one value: a variadic flag is used once per value."""
+
+    spec: FlagSpec
+    spelled: str
+    at: int
+    """Which word holds the flag."""
+    value: str | None = None
+    """None: there is no value, or only the running shell knows it (then `value_at` is set)."""
+    value_at: int | None = None
+    """Which word holds the value; the same as `at` for `--x=y` and `-xy`."""
+    value_offset: int = 0
+    """Where in that word the value begins."""
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+
+class ArgvProblem(msgspec.Struct, frozen=True):
+    """A flag the tool would refuse."""
+
+    fault: FlagFault
+    spelled: str
+    at: int
+    allowed: tuple[str, ...] = ()
+    nearest: str | None = None
+    """For an unknown flag: the known one that looks most like it."""
+
+
+class ParsedArgv(msgspec.Struct, frozen=True):
+    """An argument list (without the tool's own name) as the tool reads it."""
+
+    flags: tuple[FlagUse, ...]
+    operands: tuple[int, ...]
+    problems: tuple[ArgvProblem, ...] = ()
+    excess: tuple[int, ...] = ()
+    """Operands beyond what the tool accepts."""
+    uncertain: frozenset[int] = frozenset()
+    """Operands that may be something else, because a word before them is hidden."""
+    hidden: bool = False
+    """Some words may become none or several, flags among them."""
+    subcommand: str | None = None
+    """Sub-commands in order, separated by a space: `status`, `bridge host`."""
+
+    def uses(self, name: str) -> tuple[FlagUse, ...]:
+        return tuple(use for use in self.flags if use.name == name)
+
+    def last(self, name: str) -> FlagUse | None:
+        """The use that counts when a single value is given several times."""
+        return next((use for use in reversed(self.flags) if use.name == name), None)
+
+    def with_role(self, role: Role) -> tuple[FlagUse, ...]:
+        return tuple(use for use in self.flags if use.spec.role is role)
+
 
 _NUMBER = regex(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NUMERIC = frozenset("0123456789.")
@@ -275,3 +340,136 @@ class Scan(msgspec.Struct):
         if choices and given is not None and given not in choices:
             problem = ArgvProblem(FlagFault.BAD_CHOICE, use.spelled, use.at, choices)
             self.problems.append(problem)
+
+
+__all__ = [
+    "ArgvProblem",
+    "ArgvWord",
+    "Begun",
+    "Effect",
+    "FlagSpec",
+    "FlagTable",
+    "FlagUse",
+    "Loss",
+    "LostValue",
+    "ParsedArgv",
+    "Role",
+    "lost_values",
+    "nearest_flag",
+    "parse_argv",
+    "split_list",
+    "table_of",
+]
+
+
+def parse_argv(
+    table: FlagTable, argv: Sequence[ArgvWord], splits: Collection[int] | None = None
+) -> ParsedArgv:
+    """Read an argument list as the tool would; total on every list.
+
+    None stands for a word that only the running shell knows, `Begun` for one that is known in part.
+    `splits` names those of them that may become no word or several (arrays, unquoted expansions);
+    without it, each of them may.
+    """
+    loose = frozenset(range(len(argv)) if splits is None else splits)
+    scan = Scan(table.root, RULES[table.grammar], loose)
+    scan.read([Token.of(at, word) for at, word in enumerate(argv)])
+    hidden = any(not isinstance(word, str) and at in loose for at, word in enumerate(argv))
+    return scan.result(hidden=hidden)
+
+
+def split_list(spec: FlagSpec, value: str) -> tuple[str, ...]:
+    """The values that the tool makes of one: cut at its mark, trimmed, empty ones dropped."""
+    if spec.split is None:
+        return (value,)
+    return tuple(piece for raw in value.split(spec.split) if (piece := raw.strip()))
+
+
+class Loss(StrEnum):
+    """How a value quietly becomes something else than its author meant."""
+
+    LIST_SPLIT = "list split"
+    """The tool cuts it into several values."""
+    BRACES_SPLIT = "braces split"
+    """The cut goes through the middle of `{a,b}`: no piece is what was meant."""
+    IGNORED_OPERAND = "ignored operand"
+    """A word without a flag is not read, since the prompt is given by a flag."""
+    SWALLOWED_PROMPT = "swallowed prompt"
+    """There is no prompt; the last word of a list of files is probably meant to be it."""
+
+
+class LostValue(msgspec.Struct, frozen=True):
+    """A word of a call that the tool reads in a way its author may not expect."""
+
+    loss: Loss
+    at: int
+    use: FlagUse | None = None
+    """The flag that took the word."""
+
+
+def lost_values(table: FlagTable, parsed: ParsedArgv) -> tuple[LostValue, ...]:
+    """What a call loses without a word of complaint from the tool, in the order of the words."""
+    lost = [*_cut_lists(parsed)]
+    if parsed.subcommand is None and table.root.max_operands == 1:
+        lost += [*_ignored_operands(parsed), *_swallowed_prompt(parsed)]
+    return tuple(sorted(lost, key=lambda value: (value.at, value.loss)))
+
+
+def _cut_lists(parsed: ParsedArgv) -> Iterator[LostValue]:
+    for use in parsed.with_role(Role.ATTACHMENT):
+        if use.value is None or use.value_at is None:
+            continue
+        pieces = split_list(use.spec, use.value)
+        if any(piece.count("{") != piece.count("}") for piece in pieces) and len(pieces) > 1:
+            yield LostValue(Loss.BRACES_SPLIT, use.value_at, use)
+        elif len(pieces) > 1:
+            yield LostValue(Loss.LIST_SPLIT, use.value_at, use)
+
+
+def _ignored_operands(parsed: ParsedArgv) -> Iterator[LostValue]:
+    """One operand beside a prompt flag is dropped; two are an error the tool reports itself."""
+    certain = [at for at in parsed.operands if at not in parsed.uncertain]
+    if parsed.with_role(Role.PROMPT):
+        for at in certain:
+            if at not in parsed.excess:
+                yield LostValue(Loss.IGNORED_OPERAND, at)
+
+
+def _swallowed_prompt(parsed: ParsedArgv) -> Iterator[LostValue]:
+    asks = not any(use.spec.effect is Effect.INSPECT for use in parsed.flags)
+    if parsed.with_role(Role.PROMPT) or parsed.operands or parsed.hidden or not asks:
+        return
+    files = [use for use in parsed.with_role(Role.ATTACHMENT) if use.spec.variadic]
+    last = files[-1] if files else None
+    # The first value of a list is what the flag was written for; only a later one strayed in.
+    if last is not None and any(use.at == last.at for use in files[:-1]):
+        assert last.value_at is not None
+        yield LostValue(Loss.SWALLOWED_PROMPT, last.value_at, last)
+
+
+def refused_flag(text: str, *, per_step: bool) -> str | None:
+    """The first flag in a text that a project may not set; with `per_step`, after `03,07:`.
+
+    The text is read as it is for the call. What cannot be read as flags is named as a whole.
+    """
+    flags = text.partition(":")[2] if per_step else text
+    try:
+        parsed = parse_argv(table_of(ORACLE), flag_words(flags))
+    except ValueError:
+        return repr(flags)
+    refused = next((use.spec.name for use in parsed.flags if not use.spec.project), None)
+    if refused is not None:
+        return refused
+    plain = parsed.flags and not (parsed.problems or parsed.operands or parsed.subcommand)
+    return None if plain else repr(flags)
+
+
+def flag_words(text: str) -> tuple[str, ...]:
+    """One flag, or several separated by spaces. After `--x=` everything is the value.
+
+    Raises ValueError where a quotation does not end.
+    """
+    head = text.strip().partition("=")[0]
+    if head.startswith("--") and " " not in head and "=" in text and " --" not in text:
+        return (text.strip(),)
+    return tuple(shlex.split(text))

@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.core.oracle_surroundings import Surroundings
-from oraclepack.intercept.question import Question
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.printable import readable
 from oraclepack.system.text_limits import regex
+from oraclepack.tools.oracle_config import Surroundings
+from oraclepack.tools.oracle_question import Question
 
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """Who stands behind the other tools, where there is only one."""

@@ -1,10 +1,45 @@
-"""What stands around a call of oracle and takes part in its answer: variables and config files."""
+"""Oracle's own files around a call: its home, its config files, the `.env` beside the call."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
+from oraclepack.system import files
+from oraclepack.system.programs import find_program, probe
 from oraclepack.system.text_limits import regex
+
+_PACKAGE = "@steipete/oracle"
+
+
+def version_of_oracle(program: str = "") -> str | None:
+    """The version of the oracle that would be called; None when it does not tell."""
+    found = program or find_program("oracle")
+    if found is None:
+        return None
+    return _from_package(Path(found)) or _asked(found)
+
+
+def _from_package(program: Path) -> str | None:
+    try:
+        place = program.resolve(strict=True)
+        for folder in place.parents:
+            manifest = folder / "package.json"
+            if manifest.is_file():
+                told = json.loads(manifest.read_text(encoding="utf-8"))
+                is_oracle = isinstance(told, dict) and told.get("name") == _PACKAGE
+                return str(told["version"]) if is_oracle and "version" in told else None
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _asked(program: str) -> str | None:
+    answer = probe([program, "--version"], timeout=5.0)
+    words = answer.answer.split() if answer.exit_code == 0 else []
+    return next((word for word in words if word[:1].isdigit()), None)
+
 
 VARIABLES = (
     "ANTHROPIC_BASE_URL",
@@ -112,3 +147,61 @@ def _steers(name: str) -> bool:
         return name not in _HARMLESS
     is_proxy = name.upper().endswith("_PROXY")
     return is_proxy or name in _HOSTS | _PROGRAMS or name.startswith(_PROGRAM_PREFIXES)
+
+
+_CONFIG = "config.json"
+_LARGEST = 1024 * 1024
+_PROJECT_CONFIG = Path(".oracle", _CONFIG)
+
+
+def oracle_home(env: Mapping[str, str]) -> Path:
+    """Where oracle keeps its config and sessions."""
+    named = env.get("ORACLE_HOME_DIR")
+    return Path(named) if named else _user_home(env) / ".oracle"
+
+
+def around_call(cwd: str, env: Mapping[str, str]) -> Surroundings:
+    """What takes part in the answer to a call made here. Raises InputError."""
+    places = (oracle_home(env) / _CONFIG, *_project_configs(Path(cwd), env))
+    texts = [
+        data.decode("utf-8", "replace") for place in places if (data := files.read(place, _LARGEST))
+    ]
+    return surroundings(env, _dotenv(Path(cwd)), texts)
+
+
+def steering_of(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables by which the `.env` beside a call would steer oracle. Raises InputError."""
+    data = files.read(Path(cwd) / ".env", _LARGEST) or b""
+    return steering_variables(data.decode("utf-8", "replace"), env)
+
+
+def _user_home(env: Mapping[str, str]) -> Path:
+    return Path(env["HOME"]) if env.get("HOME") else Path.home()
+
+
+def _project_configs(cwd: Path, env: Mapping[str, str]) -> list[Path]:
+    """From the working directory up to the user's home, the nearest last: it wins."""
+    usual = oracle_home(env) / _CONFIG
+    found = [folder / _PROJECT_CONFIG for folder in _upwards(cwd, _user_home(env))]
+    return [path for path in reversed(found) if path != usual and path.is_file()]
+
+
+def _upwards(cwd: Path, home: Path) -> Iterator[Path]:
+    for folder in (cwd, *cwd.parents):
+        if folder == home:
+            return
+        yield folder
+
+
+def _dotenv(cwd: Path) -> dict[str, str]:
+    data = files.read(cwd / ".env", _LARGEST)
+    if not data:
+        return {}
+    # Few projects have such a file; the others do not pay for the import.
+    from io import StringIO  # noqa: PLC0415
+
+    from dotenv import dotenv_values  # noqa: PLC0415
+
+    text = StringIO(data.decode("utf-8", "replace"))
+    read = dotenv_values(stream=text, interpolate=False)
+    return {name: value for name, value in read.items() if value is not None}

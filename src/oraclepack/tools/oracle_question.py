@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from oraclepack.core.flag_tables import Effect, Role
-from oraclepack.core.flags import FlagUse, ParsedArgv, split_list
+from oraclepack.tools.argv import FlagUse, ParsedArgv, split_list
+from oraclepack.tools.flag_tables import Effect, Role
 
 STDIN = "-"
 """A prompt of this text stands for what is read from stdin."""
