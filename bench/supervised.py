@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import Attempt, Grace, Watch
+from oraclepack.shell.attempt import Attempt, Grace, Watch
+from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import SystemClock
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.prelude import run_prelude
-from oraclepack.adapters.processes import all_processes, carries
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import Attempt, Grace, Outcome, Watch
+from oraclepack.shell.attempt import Attempt, Grace, Outcome, Watch
+from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.prelude_snapshot import run_prelude
+from oraclepack.shell.processes import all_processes, carries
+from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import SystemClock
 
 QUICK = Grace(interrupt=0.2, terminate=0.2, linger=0.05, orphan=0.2)

@@ -10,9 +10,8 @@ from typing import Any
 
 from oraclepack.adapters.gateway import Gateway
 from oraclepack.adapters.reception import Answer
-from oraclepack.core.attempt import Outcome, Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.core.process_record import Process
+from oraclepack.shell.attempt import Outcome, Process, Watch
 from oraclepack.system.environment import private_directory
 from tests.bashes import QUICK, Bench
 from tests.scripted import Scripted, scripted_tool

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Link, Signer, encode_line
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, OutputRetry, RollbackStatus, Status, Waiting
 from oraclepack.errors import StepError
+from oraclepack.shell.attempt import Process
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key
 from oraclepack.tools.usage import Usage

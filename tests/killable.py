@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.core.attempt import Watch
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
-from oraclepack.core.process_record import Process
+from oraclepack.shell.attempt import Process, Watch
 from tests.callers import stage
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import orphans, processes
-from oraclepack.adapters.shell import LONGEST_ARGUMENT
-from oraclepack.core.attempt import Ending, Started, StopLevel, Watch
 from oraclepack.errors import WorldError
+from oraclepack.shell import orphans, processes
+from oraclepack.shell.attempt import Ending, Started, StopLevel, Watch
+from oraclepack.shell.launch import LONGEST_ARGUMENT
 from tests.bashes import QUICK, Bench, alive
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from oraclepack.adapters.claims import Claim, claim, foreign_claims, take_over
 from oraclepack.core.journal import InvocationIntent
-from oraclepack.core.process_record import Process
 from oraclepack.errors import WorldError
+from oraclepack.shell.attempt import Process
 from oraclepack.system.digests import canonical_line
 
 KEY = "a" * 64

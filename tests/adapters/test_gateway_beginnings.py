@@ -9,9 +9,8 @@ from typing import NoReturn
 import pytest
 
 from oraclepack.adapters import tool_process
-from oraclepack.core.attempt import StopLevel
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
-from oraclepack.core.process_record import Process
+from oraclepack.shell.attempt import Process, StopLevel
 from tests.callers import Stage, stage
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import processes, reception
-from oraclepack.adapters.processes import look_at
-from oraclepack.core.attempt import StopLevel
+from oraclepack.adapters import reception
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
-from oraclepack.core.process_record import Process
 from oraclepack.errors import WorldError
+from oraclepack.shell import processes
+from oraclepack.shell.attempt import Process, StopLevel
+from oraclepack.shell.processes import look_at
 from tests.callers import Stage, call_through, nobody, stage
 from tests.scripted import scripted_tool
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.attempt import Ending, StopLevel, Watch
 from oraclepack.core.invocation import LiveCall, Shim
+from oraclepack.shell.attempt import Ending, StopLevel, Watch
 from tests.callers import Stage, call_through, stage
 
 BEGUN = "until [[ -s bin/oracle.calls.jsonl ]]; do sleep 0.02; done\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import processes
-from oraclepack.core.process_record import Process
 from oraclepack.errors import InputError
+from oraclepack.shell import processes
+from oraclepack.shell.attempt import Process
 from oraclepack.tools.oracle_config import around_call, oracle_home
 from oraclepack.tools.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 

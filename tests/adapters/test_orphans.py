@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.adapters import orphans, processes
-from oraclepack.adapters.orphans import end_leftovers, find_leftovers
-from oraclepack.adapters.processes import children_of_ours, look_at, start_time
-from oraclepack.core.attempt import Started, Watch
+from oraclepack.shell import orphans, processes
+from oraclepack.shell.attempt import Started, Watch
+from oraclepack.shell.orphans import end_leftovers, find_leftovers
+from oraclepack.shell.processes import children_of_ours, look_at, start_time
 from tests.bashes import QUICK, Bench, alive
 
 DEAF = "bash -c 'trap \"\" INT TERM; while :; do sleep 0.1; done' & sleep 0.2"
@@ -118,7 +118,7 @@ def test_children_of_other_parts_of_the_program_are_left_alone(bench: Bench) -> 
 RUNNER = """
 import sys
 from pathlib import Path
-from oraclepack.core.attempt import Watch
+from oraclepack.shell.attempt import Watch
 from tests.bashes import Bench
 
 def tell(started):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oraclepack.adapters.prelude import exit_trap
-from oraclepack.core.attempt import Ending
+from oraclepack.shell.attempt import Ending
+from oraclepack.shell.prelude_snapshot import exit_trap
 from tests.bashes import Bench
 
 SHOW = "declare -p x 2>&1"

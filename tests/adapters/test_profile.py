@@ -7,7 +7,7 @@ from select import select
 
 import pytest
 
-from oraclepack.adapters.profile import asked_ahead, keeps_bash_env
+from oraclepack.shell.launch import asked_ahead, keeps_bash_env
 from tests.bashes import Bench
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.silence import Silence
+from oraclepack.shell.bash import Silence
 from tests.clocks import SteppingClock
 
 

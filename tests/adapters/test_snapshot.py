@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.adapters.snapshot import BETWEEN, LAST_PART, take_snapshot
+from oraclepack.shell.prelude_snapshot import BETWEEN, LAST_PART, take_snapshot
 
 
 def stream(before: dict[str, str], after: dict[str, str]) -> bytes:

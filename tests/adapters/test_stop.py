@@ -4,8 +4,8 @@ import select
 
 import pytest
 
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import StopLevel
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import Stop
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Unknown
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import EMPTY, apply, fold
 from oraclepack.errors import StepError
+from oraclepack.shell.attempt import Process
 from oraclepack.tools.usage import Usage
 from tests import events as e
 

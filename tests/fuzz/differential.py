@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.adapters.bash_reader import complete
 from oraclepack.core.call import ToolCall
 from oraclepack.core.pack import Pack
 from oraclepack.core.script import Place, Word
 from oraclepack.core.step import Step
 from oraclepack.parse.pack import parse_pack
+from oraclepack.shell.checker import complete
 from tests.fuzz.scripts import Written
 from tests.fuzz.shell_stock import FILES
 from tests.fuzz.traced import Run, Traced, trace

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from oraclepack.adapters.snapshot import BETWEEN, take_snapshot
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import Damage, encode_line, read_lines
 from oraclepack.core.legacy import import_state
 from oraclepack.core.runstate import fold
 from oraclepack.errors import InputError
+from oraclepack.shell.prelude_snapshot import BETWEEN, take_snapshot
 from oraclepack.tools.oracle_sessions import read_record
 from tests.events import SIGNER, any_event, in_file, numbered
 from tests.fuzz import texts

@@ -8,16 +8,9 @@ import msgspec
 import pytest
 
 from oraclepack import errors
-from oraclepack.core import (
-    journal,
-    legacy,
-    manifest,
-    output_verdict,
-    process_record,
-    result,
-    step_entries,
-)
+from oraclepack.core import journal, legacy, manifest, output_verdict, result, step_entries
 from oraclepack.core.cache_entry import CacheEntry
+from oraclepack.shell import attempt
 from oraclepack.tools import usage
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
@@ -30,7 +23,7 @@ PARTS = {
     "a failure": output_verdict.OutputFailure,
     "a doubt": output_verdict.OutputDoubt,
     "usage": usage.Usage,
-    "a process": process_record.Process,
+    "a process": attempt.Process,
     "a move": result.Move,
 }
 

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.call import AttachmentKind
@@ -16,6 +15,7 @@ from oraclepack.lint.engine import lint
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule, Subject
 from oraclepack.parse.pack import parse_pack
+from oraclepack.shell.checker import complete
 from tests.packs import pack_text
 
 DOCS = [doc_of(rule) for rule in RULES]

@@ -7,7 +7,7 @@ from shlex import join
 
 import pytest
 
-from oraclepack.core.attempt import StopLevel
+from oraclepack.shell.attempt import StopLevel
 from tests.callers import Stage, stage
 from tests.killable import await_end, start_runner
 from tests.provider import Provider, answer_to

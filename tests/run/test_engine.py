@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from oraclepack.core.attempt import StopLevel
 from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.core.result import Status
 from oraclepack.core.step import StepId
 from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure, Progress
+from oraclepack.shell.attempt import StopLevel
 
 
 class Switch:

@@ -10,7 +10,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
-from oraclepack.adapters.processes import Process, all_processes, family
+from oraclepack.shell.processes import Process, all_processes, family
 from tests.e2e.run.project import Program
 from tests.torture.checker import alive, check, paid_twice
 from tests.torture.ground import Ground

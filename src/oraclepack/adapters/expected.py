@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import Attempt, StopLevel
+from oraclepack.shell.attempt import Attempt, StopLevel
+from oraclepack.shell.stop import Stop
 from oraclepack.system.environment import MARKER_VARIABLE
 
 

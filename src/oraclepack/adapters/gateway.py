@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 from oraclepack.adapters.expected import Attempts
 from oraclepack.adapters.shim_dir import ShimDir
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import Attempt, Grace
+from oraclepack.shell.attempt import Attempt, Grace
+from oraclepack.shell.stop import Stop
 
 if TYPE_CHECKING:
     from oraclepack.adapters.reception import Answer, Reception

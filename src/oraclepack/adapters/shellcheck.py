@@ -2,9 +2,9 @@
 
 import msgspec
 
-from oraclepack.adapters.checker import Checker, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence
+from oraclepack.shell.checker import Checker, Said
 from oraclepack.system.programs import find_tool
 
 NAME = "shellcheck"

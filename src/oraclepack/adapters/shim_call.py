@@ -12,12 +12,11 @@ import msgspec
 from oraclepack.adapters.caller import Caller
 from oraclepack.adapters.real_tool import Toolbox
 from oraclepack.adapters.spool import Spool, is_same, make_spool, nameless_file
-from oraclepack.adapters.stop import Stop
 from oraclepack.adapters.tool_process import Ended, Launch, run_process
-from oraclepack.core.attempt import Grace, StopLevel
 from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.process_record import Process
 from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.shell.attempt import Grace, Process, StopLevel
+from oraclepack.shell.stop import Stop
 
 _NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, int(ExitCode.INTERRUPTED)
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from oraclepack.adapters.bash_reader import PATIENCE, complaints, read_text, start_bash
-from oraclepack.adapters.checker import Checker, Said
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.core.pack import Fence, Pack
+from oraclepack.shell.checker import PATIENCE, Checker, Said, complaints, read_text, start_bash
 from oraclepack.system.programs import find_program
 
 NAME = "bash -n"

@@ -10,15 +10,14 @@ from contextlib import ExitStack, suppress
 
 import msgspec
 
-from oraclepack.adapters import orphans, processes
 from oraclepack.adapters.caller import Caller
-from oraclepack.adapters.exit_fd import exit_fd
 from oraclepack.adapters.gate import Gate
 from oraclepack.adapters.spool import Spool
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import Grace, Started, StopLevel
-from oraclepack.core.process_record import Process
 from oraclepack.errors import ExitCode
+from oraclepack.shell import orphans, processes
+from oraclepack.shell.attempt import Grace, Process, Started, StopLevel
+from oraclepack.shell.bash import exit_fd
+from oraclepack.shell.stop import Stop
 
 _FASTEST, _SLOWEST = 0.01, 0.2
 """How often we look whether a tool has said something: the less it does, the seldomer."""

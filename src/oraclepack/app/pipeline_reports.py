@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from oraclepack.adapters import step_summary
-from oraclepack.adapters.logs import last_lines
 from oraclepack.app.step_summary import VARIABLE, tell_github
 from oraclepack.app.validate import Checked
 from oraclepack.core.finding import Finding, Severity
@@ -14,6 +13,7 @@ from oraclepack.core.questions import title_of
 from oraclepack.core.source import Span
 from oraclepack.core.step import PRELUDE
 from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.shell.log_files import last_lines
 from oraclepack.system import environment as surroundings
 from oraclepack.system import files
 from oraclepack.system.environment import refuse_to_write_out

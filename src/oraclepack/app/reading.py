@@ -15,7 +15,7 @@ from oraclepack.system.path_jail import Refused, jail
 
 def _complete(text: str) -> bool:
     # Hardly a pack needs this, and it takes as long to load as the rest of reading.
-    from oraclepack.adapters.bash_reader import complete  # noqa: PLC0415
+    from oraclepack.shell.checker import complete  # noqa: PLC0415
 
     return complete(text)
 

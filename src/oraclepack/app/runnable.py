@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.checker import Checker
 from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import Facts
@@ -15,6 +14,7 @@ from oraclepack.lint.binding import BINDING
 from oraclepack.lint.engine import lint
 from oraclepack.lint.rule import Subject
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, Settings
+from oraclepack.shell.checker import Checker
 
 
 def errors_that_stop(

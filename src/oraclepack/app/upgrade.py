@@ -3,7 +3,6 @@
 import difflib
 from pathlib import Path
 
-from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import facts_for
 from oraclepack.adapters.packs import read_pack_text
 from oraclepack.core.facts import Facts
@@ -18,6 +17,7 @@ from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
 from oraclepack.settings.registry import CWD, Settings
+from oraclepack.shell.checker import complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
 from oraclepack.system.files import sweep, write_atomic
 

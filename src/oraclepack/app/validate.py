@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.bash_reader import complete
 from oraclepack.adapters.checks import Started, facts_for
 from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.core.facts import Facts
@@ -29,6 +28,7 @@ from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.parse.pack import parse_pack
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
+from oraclepack.shell.checker import complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
 
 _MOST_PASSES = 8

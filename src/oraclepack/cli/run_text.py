@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.logs import last_lines
 from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.columns import columns
 from oraclepack.cli.reply import Styled
 from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_report import RunTold, StepTold, ways_on
+from oraclepack.shell.log_files import last_lines
 
 _TAIL = 10
 _LONGEST = 300

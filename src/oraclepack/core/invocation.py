@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from oraclepack.core.process_record import Process
+from oraclepack.shell.attempt import Process
 
 TAIL_BYTES = 64_000
 """What is kept of a tool's words: enough to tell why it failed."""

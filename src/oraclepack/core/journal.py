@@ -11,12 +11,12 @@ import msgspec
 
 from oraclepack.core.event import Event as Event  # noqa: PLC0414 - part of the journal
 from oraclepack.core.output_verdict import Verification
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, Move, OutputRetry, RollbackStatus, Status, Waiting
 from oraclepack.core.tree_events import ChangeUndone as ChangeUndone  # noqa: PLC0414 - part of the journal
 from oraclepack.core.tree_events import TreeChanged as TreeChanged  # noqa: PLC0414
 from oraclepack.core.tree_events import TreeSeen as TreeSeen  # noqa: PLC0414
 from oraclepack.errors import StepError
+from oraclepack.shell.attempt import Process
 from oraclepack.tools.usage import Usage
 
 SCHEMA_VERSION = 1

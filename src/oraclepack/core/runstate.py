@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from oraclepack.core import journal as j
 from oraclepack.core.journal_line import AnyEvent, Unknown
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
 from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
 from oraclepack.errors import StepError
+from oraclepack.shell.attempt import Process
 from oraclepack.tools.usage import Usage
 
 FileEvent: TypeAlias = j.SetAside | j.OutputRecorded

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from oraclepack.core import journal as j
 from oraclepack.core.output_verdict import Verification
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Status
 from oraclepack.errors import StepError
+from oraclepack.shell.attempt import Process
 
 StepEvent: TypeAlias = (
     j.StepStarted

@@ -5,11 +5,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from msgspec.structs import replace
 
-from oraclepack.core.attempt import StopLevel, StopSwitch
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.result import Status
 from oraclepack.core.step import StepId
 from oraclepack.run.schedule import OnFailure, Progress, ready
+from oraclepack.shell.attempt import StopLevel, StopSwitch
 
 Work = Callable[[PlannedStep], Status]
 """Runs one step to its end and tells what became of it."""

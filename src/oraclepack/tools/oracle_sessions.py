@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters import processes
-from oraclepack.core.process_record import Process
+from oraclepack.shell import processes
+from oraclepack.shell.attempt import Process
 from oraclepack.system import files
 from oraclepack.tools.usage import Usage
 

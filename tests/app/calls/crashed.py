@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.adapters import processes
 from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.process_record import Process
+from oraclepack.shell import processes
+from oraclepack.shell.attempt import Process
 from tests.app.calls.office import OUT, Office, ScriptedShim, answering, saying
 
 DEAD = Process(pid=4_190_000, start_time="1")

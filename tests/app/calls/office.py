@@ -15,9 +15,9 @@ from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import Waiting
 from oraclepack.core.stepstate import Invocation
+from oraclepack.shell.attempt import Process
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor
 from tests.clocks import SteppingClock

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from oraclepack.core.journal import Quarantined
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import Move
 from oraclepack.intercept.adoption import OnUnknown
+from oraclepack.shell.attempt import Process
 from tests.app.calls.crashed import (
     DEAD,
     DyingShim,

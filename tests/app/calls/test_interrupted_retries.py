@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.process_record import Process
+from oraclepack.shell.attempt import Process
 from tests.app.calls.crashed import DEAD, KilledError
 from tests.app.calls.office import OUT, Act, Office, ScriptedShim, answering, saying
 from tests.packs import ANSWER_FORMAT

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.adapters.journal import load
-from oraclepack.adapters.processes import open_pidfd
 from oraclepack.core.journal_line import Reading
+from oraclepack.shell.processes import open_pidfd
 from tests.e2e.program import Ran
 from tests.packs import pack_text
 from tests.scripted import Scripted, scripted_tool

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.processes import has_proc
+from oraclepack.shell.processes import has_proc
 from tests.packs import pack_text
 
 SIZE = 200_000_000

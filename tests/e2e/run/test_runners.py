@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from oraclepack.adapters.processes import look_at
 from oraclepack.core import journal as j
 from oraclepack.core.journal import StepFinished, StepStarted
+from oraclepack.shell.processes import look_at
 from tests.bashes import alive
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking

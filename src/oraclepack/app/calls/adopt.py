@@ -15,10 +15,10 @@ from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import Shim
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import Cache, Wait
 from oraclepack.core.stepstate import Invocation
 from oraclepack.intercept.adoption import Adoption, Lives, OnUnknown, adoption
+from oraclepack.shell.attempt import Process
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_sessions import (
     OracleSessions,

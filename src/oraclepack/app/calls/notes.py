@@ -8,10 +8,10 @@ from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import CRASHED, Cache, OutputRetry
 from oraclepack.errors import StepError
 from oraclepack.intercept.overrides import shown_argv
+from oraclepack.shell.attempt import Process
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
 from oraclepack.tools.usage import Usage

@@ -11,8 +11,6 @@ import msgspec
 
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.adapters.signals import Caught, stopping_on_signals
-from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.beginning import begin, enter, path_in_project
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.app.run.options import RunOptions, manner_of
@@ -30,6 +28,7 @@ from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.selection import Selection
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
+from oraclepack.shell.stop import Caught, Stop, stopping_on_signals
 from oraclepack.system import environment, files
 from oraclepack.system.clock import Clock, SystemClock
 
@@ -281,7 +280,7 @@ def _carry_out(session: Session, planned: Plan) -> None:
     if planned.to_run:
         if session.options.makes_out_dir:
             files.make_directories(session.root / session.options.out_dir)
-        from oraclepack.adapters.profile import asked_ahead  # noqa: PLC0415 - only to run
+        from oraclepack.shell.launch import asked_ahead  # noqa: PLC0415 - only to run
 
         # It answers while the other half of the program is loaded.
         asked = asked_ahead(session.environment, str(session.root))

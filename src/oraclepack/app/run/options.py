@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.core.attempt import Grace
 from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.ports import Ask
+from oraclepack.shell.attempt import Grace
 from oraclepack.verify.pack import Manner
 
 if TYPE_CHECKING:

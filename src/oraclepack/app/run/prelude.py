@@ -1,18 +1,17 @@
 """The prelude as a part of a run: once per command, before the first step."""
 
-from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.logs import last_lines
 from oraclepack.adapters.rundir import attempt_name, log_names
-from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import Attempt, Ending, Outcome, Watch
 from oraclepack.core.pack import Prelude
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED
 from oraclepack.core.step import PRELUDE
 from oraclepack.errors import StepError
+from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Watch
+from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.stop import Stop
 
 
 def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
@@ -27,7 +26,7 @@ def prepare(session: Session) -> StepError | None:
     prelude = session.pack.prelude
     if not needs_running(prelude, login_once=session.options.login_once):
         return None
-    from oraclepack.adapters.prelude import run_prelude  # noqa: PLC0415 - not every pack has one
+    from oraclepack.shell.prelude_snapshot import run_prelude  # noqa: PLC0415 - not every pack has one
 
     number = session.record.state.prelude_attempts + 1
     while attempt_name(PRELUDE, number) in session.attempts_before:
@@ -67,7 +66,7 @@ def tidy_up(session: Session) -> None:
     """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
     if session.snapshot is None:
         return
-    from oraclepack.adapters.prelude import exit_trap  # noqa: PLC0415 - not every pack has one
+    from oraclepack.shell.prelude_snapshot import exit_trap  # noqa: PLC0415 - not every pack has one
 
     script = exit_trap(session.snapshot)
     if script is None:

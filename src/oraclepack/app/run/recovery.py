@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters.orphans import Patience, end_leftovers
-from oraclepack.adapters.processes import has_proc
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.rollback import roll_back
 from oraclepack.app.run.tree import recover_change
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import Started
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
 from oraclepack.core.stepstate import StepState
 from oraclepack.run.rollback import is_unfinished
+from oraclepack.shell.attempt import Process, Started
+from oraclepack.shell.orphans import Patience, end_leftovers
+from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
 from oraclepack.tools.tool_names import ORACLE
 

@@ -13,12 +13,12 @@ from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recovery import end_processes
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import StopLevel
 from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
 from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError
+from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
 from oraclepack.system.path_jail import REHEARSALS, content_at
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.adapters.stop import Stop
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core.pack import Pack
+from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock
 
 if TYPE_CHECKING:  # a command with nothing to run does without them

@@ -5,8 +5,6 @@ from signal import Signals
 
 import msgspec
 
-from oraclepack.adapters.bash import run_attempt
-from oraclepack.adapters.logs import last_lines, skip_line
 from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.outputs import (
@@ -23,15 +21,16 @@ from oraclepack.app.run.outputs import (
 )
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.attempt import Attempt, Ending, Outcome, Started, StopLevel, Watch
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.plan import PlannedStep
-from oraclepack.core.process_record import Process
 from oraclepack.core.result import INTERRUPTED, Status
 from oraclepack.core.step import Step
 from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.core.verified import lack_of
 from oraclepack.errors import SIGNALLED, StepError
+from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Started, StopLevel, Watch
+from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.log_files import last_lines, skip_line
 from oraclepack.tools.oracle_failures import last_words
 
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})

@@ -8,22 +8,89 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import orphans, processes, shell
-from oraclepack.adapters.exit_fd import exit_fd
-from oraclepack.adapters.nameless import Nameless
-from oraclepack.adapters.silence import Silence
-from oraclepack.adapters.stop import Stop
-from oraclepack.core.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
 from oraclepack.errors import SIGNALLED
+from oraclepack.shell import launch, orphans, processes
+from oraclepack.shell.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
+from oraclepack.shell.log_files import Nameless
+from oraclepack.shell.stop import Stop
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
 from oraclepack.system.programs import find_bash
+
+
+def exit_fd(process: subprocess.Popen[bytes], stack: ExitStack) -> int:
+    """For a child of ours; the stack closes it. Where the kernel can, the child stays unreaped."""
+    descriptor = processes.open_pidfd(process.pid)
+    if descriptor is None:
+        descriptor = _exit_pipe(process)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _exit_pipe(process: subprocess.Popen[bytes]) -> int:
+    """Where the kernel has no such descriptor: a thread waits and closes a pipe."""
+    readable, held = os.pipe()
+
+    def wait() -> None:
+        process.wait()
+        os.close(held)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return readable
+
+
+class Silence:
+    """Watches the sizes of log files, without ever reading them."""
+
+    def __init__(self, logs: Iterable[str], limit: float | None, clock: Clock) -> None:
+        self._logs = tuple(logs)
+        self._limit = limit
+        self._clock = clock
+        self._sizes = self._look() if limit else ()
+        self._since = clock.monotonic_ns()
+        self._told = False
+
+    def rest(self) -> float | None:
+        """Seconds until it is worth looking again, None for never."""
+        if not self._limit:
+            return None
+        if self._told:
+            return self._limit
+        return max(0.0, self._limit - self._lasted())
+
+    def notice(self) -> float | None:
+        """How long the silence has lasted, once, when it becomes too long."""
+        if not self._limit:
+            return None
+        sizes = self._look()
+        if sizes != self._sizes:
+            self._sizes, self._since, self._told = sizes, self._clock.monotonic_ns(), False
+        if self._told or self._lasted() < self._limit:
+            return None
+        self._told = True
+        return self._lasted()
+
+    def _lasted(self) -> float:
+        return (self._clock.monotonic_ns() - self._since) / 1e9
+
+    def _look(self) -> tuple[int, ...]:
+        return tuple(_size(log) for log in self._logs)
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return -1
+
 
 _KILL_PATIENCE = 10.0
 """A killed shell is gone at once, unless the kernel is stuck in a dead file system."""
@@ -69,14 +136,14 @@ def run_attempt(
 
 
 def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Running:
-    shell.ask_profile(attempt, records)  # first, so that no other step waits for a slow profile
+    launch.ask_profile(attempt, records)  # first, so that no other step waits for a slow profile
     # One after the other: steps that got ready together would all start as late as the last.
     with (
         orphans.starting(),
         _log(attempt.stdout_log) as stdout,
         _log(attempt.stderr_log) as stderr,
     ):
-        call = shell.prepare(attempt, stack, records)
+        call = launch.prepare(attempt, stack, records)
         orphans.become_subreaper()
         # A session of its own: the terminal's Ctrl-C does not reach it past us, a program that
         # asks /dev/tty fails instead of hanging, and one signal reaches the whole group.

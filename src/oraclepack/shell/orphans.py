@@ -18,9 +18,9 @@ from threading import Lock
 
 import msgspec
 
-from oraclepack.adapters import processes
-from oraclepack.adapters.processes import Process
-from oraclepack.core.attempt import Orphan, Started
+from oraclepack.shell import processes
+from oraclepack.shell.attempt import Orphan, Started
+from oraclepack.shell.processes import Process
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ORDER = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL, signal.SIGKILL)

@@ -8,6 +8,16 @@ from typing import Protocol
 import msgspec
 
 
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A process in such words that it cannot be mistaken for a later one with its number."""
+
+    pid: int
+    pgid: int | None = None
+    start_time: str | None = None
+    token: str | None = None
+    """The mark in its environment by which its descendants are known."""
+
+
 class Grace(msgspec.Struct, frozen=True):
     """How long a process may take to obey each signal, in seconds, before the next one follows."""
 
