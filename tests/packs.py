@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable
 
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding
-from oraclepack.core.pack import Pack
-from oraclepack.core.step import CATEGORIES
 from oraclepack.lint.engine import lint
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import CATEGORIES, Pack
+from oraclepack.pack.parse.read_pack import parse_pack
 
 OUT_DIR = "docs/oracle-answers"
 

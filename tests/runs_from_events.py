@@ -4,8 +4,8 @@ from pathlib import Path
 
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
-from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
+from oraclepack.pack.model import Pack
 from tests.events import a_step, created, session, write_journal
 
 RUN_ID = "2026-03-01__abc1234__55555555"

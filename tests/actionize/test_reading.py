@@ -10,7 +10,7 @@ from oraclepack.actionize.intent import (
 from oraclepack.actionize.markdown import LONGEST_INLINE, clean, read_blocks
 from oraclepack.actionize.sections import read_sections
 from oraclepack.actionize.sentences import cut, sentences, title_of
-from oraclepack.core.sections import Section
+from oraclepack.pack.answer_sections import Section
 
 REQUESTS = [
     "Add a lock.", "Please add a lock", "Then run `make`", "In `a.py:3`, rename x", "Fix: it",

@@ -7,8 +7,8 @@ from oraclepack.actionize.engine import actionize
 from oraclepack.actionize.normalize import MOST_NUMBERS, MOST_TASKS, normalize
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, Priority, Question, WorkStatus
 from oraclepack.core.evidence import AskedFile
-from oraclepack.core.sections import Section
-from oraclepack.core.step import CATEGORIES
+from oraclepack.pack.answer_sections import Section
+from oraclepack.pack.model import CATEGORIES
 from tests.actionize.answers import PACK_HASH, a_pack, a_step, direct, records_of
 
 ID = re.compile(rf"OP3-{PACK_HASH[:8]}-\d\d-\d\d")

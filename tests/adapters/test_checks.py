@@ -10,7 +10,7 @@ from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import CheckStatus, PathFact, PathKind
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.shell.checker import Checker
 from tests.packs import a_pack, a_strict_pack, some_steps
 

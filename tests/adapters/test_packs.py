@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.packs import LONGEST_NAME, check_name
 from oraclepack.errors import InputError
+from oraclepack.pack.pack_files import LONGEST_NAME, check_name
 
 
 @pytest.mark.parametrize(

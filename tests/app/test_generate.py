@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.call import AttachmentKind
-from oraclepack.core.pack import Pack
-from oraclepack.core.step import CATEGORIES
 from oraclepack.errors import InputError, UsageError
 from oraclepack.generate.filing import worth_reading
+from oraclepack.pack.model import CATEGORIES, Pack
+from oraclepack.pack.tool_call import AttachmentKind
 from tests.generate import repositories as repos
 from tests.generate.making import made, strict_findings
 

@@ -11,7 +11,7 @@ from oraclepack.app import skills
 from oraclepack.core.skills import SkillState
 from oraclepack.errors import UsageError
 from oraclepack.generate.skill import AGENTS, render
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from tests.cli.answers import answer
 from tests.faults import failing
 from tests.packs import findings_of

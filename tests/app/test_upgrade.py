@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.app.upgrade import upgrade_pack
-from oraclepack.core.step import CATEGORIES
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import CATEGORIES
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.generate.making import strict_findings

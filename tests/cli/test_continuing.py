@@ -9,7 +9,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 from tests.events import a_step, created, numbered, session
 
 IDS = ("01", "02", "03", "04", "05")

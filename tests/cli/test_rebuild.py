@@ -11,7 +11,7 @@ from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.schemas import schema_of
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.asked import PHRASINGS, Asked, asked_for
-from oraclepack.core.sections import ALL_SECTIONS, Section
+from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
+from oraclepack.pack.contract import PHRASINGS, Asked, asked_for
 
 DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
 

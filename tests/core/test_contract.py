@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.core.contract import (
+from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
+from oraclepack.pack.contract import (
     MARKERS,
     ChunkMode,
     ContractKind,
@@ -13,7 +14,6 @@ from oraclepack.core.contract import (
     contradiction,
     infer,
 )
-from oraclepack.core.sections import ALL_SECTIONS, Section
 
 DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
 NONE, ALL, SINGLE, SUFFIX = ContractKind

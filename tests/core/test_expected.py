@@ -2,8 +2,7 @@
 
 import pytest
 
-from oraclepack.core.contract import ContractKind
-from oraclepack.core.expected import contracts_of
+from oraclepack.pack.contract import ContractKind, contracts_of
 from tests.packs import BLOCK_LINE, a_pack
 
 FORMAT = "Answer format:"

@@ -18,11 +18,10 @@ from oraclepack.core.manifest import (
     run_manifest,
     steps_manifest,
 )
-from oraclepack.core.pack import Pack
 from oraclepack.core.result import Cache, Status
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.source import Span
-from oraclepack.core.step import Attribute, Header, PromptMeta, Step, StepId
+from oraclepack.pack.model import Attribute, Header, Pack, PromptMeta, Step, StepId
+from oraclepack.pack.script import Span
 from oraclepack.system.digests import canonical_file, sha256_text
 from oraclepack.tools.usage import Usage
 from tests import events as e

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.naming import LONGEST_SLUG, output_names, slug
+from oraclepack.pack.output_names import LONGEST_SLUG, output_names, slug
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.questions import Counts, count, question_groups, questions_of
+from oraclepack.pack.questions import Counts, count, question_groups, questions_of
 from tests.packs import a_pack, a_strict_pack
 
 CHUNKS = "\n".join(

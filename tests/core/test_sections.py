@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.sections import (
+from oraclepack.pack.answer_sections import (
     ALL_SECTIONS,
     SPELLINGS,
     Section,

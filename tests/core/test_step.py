@@ -5,9 +5,9 @@ import pytest
 from oraclepack.app.actionize.asked import question_of
 from oraclepack.core.listing import listing
 from oraclepack.core.manifest import steps_manifest
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import title_of
 from oraclepack.core.runstate import RunState
+from oraclepack.pack.model import Pack
+from oraclepack.pack.questions import title_of
 from tests.packs import a_pack
 
 META = "[oraclepack-meta]\nCategory: permissions\nReference: src/meta.py\n[/oraclepack-meta]\n"

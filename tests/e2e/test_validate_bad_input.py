@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.packs import LARGEST, MOST_LINES
+from oraclepack.pack.pack_files import LARGEST, MOST_LINES
 from tests.e2e.program import oraclepack, tree
 from tests.packs import pack_text, some_steps
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.rehearsal import NOTICE
-from oraclepack.core.sections import Section
+from oraclepack.pack.answer_sections import NOTICE, Section
 from tests.e2e.program import Ran, oraclepack, tree
 from tests.packs import ANSWER_FORMAT, pack_text
 from tests.scripted import scripted_tool

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from oraclepack.actionize.engine import actionize
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
-from oraclepack.core.contract import ChunkMode, ContractMode, Declared, infer
-from oraclepack.core.sections import Section
+from oraclepack.pack.answer_sections import Section
+from oraclepack.pack.contract import ChunkMode, ContractMode, Declared, infer
 from oraclepack.system.files import Content
 from oraclepack.tools.oracle_failures import classify
 from oraclepack.verify.outputs import check_output, is_blank

@@ -5,7 +5,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from tests.fuzz.target import Target
 
 _LINES = (

@@ -7,11 +7,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.core.call import ToolCall
-from oraclepack.core.pack import Pack
-from oraclepack.core.script import Place, Word
-from oraclepack.core.step import Step
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.script import Place, Word
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.shell.checker import complete
 from tests.fuzz.scripts import Written
 from tests.fuzz.shell_stock import FILES

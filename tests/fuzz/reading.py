@@ -4,14 +4,13 @@ import msgspec
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from oraclepack.core.pack import Pack, plain_text
-from oraclepack.parse.bash import read_script
-from oraclepack.parse.fences import read_markdown
-from oraclepack.parse.front_matter import read_front_matter
-from oraclepack.parse.locate import Locator
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack, plain_text
+from oraclepack.pack.parse.bash_script import read_script
+from oraclepack.pack.parse.locate import Locator
+from oraclepack.pack.parse.markdown import read_front_matter, read_markdown
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.parse.variables import Variables
 from oraclepack.parse.ticket import parse_ticket
-from oraclepack.parse.variables import Variables
 from tests.fuzz import texts
 from tests.fuzz.differential import check as check_calls
 from tests.fuzz.mutate import mutate

@@ -15,9 +15,9 @@ from oraclepack.actionize.engine import actionize
 from oraclepack.core.journal_line import read_lines
 from oraclepack.core.legacy import import_state
 from oraclepack.core.runstate import fold
-from oraclepack.core.sections import sections_present
 from oraclepack.errors import InputError
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.answer_sections import sections_present
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket
 from oraclepack.settings.loading import PROJECT_FILE, project_tables
 from oraclepack.settings.registry import flatten

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import InputError
-from oraclepack.parse.grammar import MOST_OPENERS
+from oraclepack.pack.parse.grammar import MOST_OPENERS
 from tests.actionize.answers import records_of
 from tests.fuzz.sizes import READERS, Reader, growth
 from tests.packs import pack_text
@@ -83,7 +83,7 @@ def test_a_large_answer_is_missing_with_a_reason() -> None:
 
 
 def test_the_limit_of_openings_is_far_from_honest_bash() -> None:
-    from oraclepack.parse.grammar import syntax_tree  # noqa: PLC0415 - loads the grammar
+    from oraclepack.pack.parse.grammar import syntax_tree  # noqa: PLC0415 - loads the grammar
 
     honest = b"printf '%s' \"$(cat a | sort)\" > b\n" * 500
 

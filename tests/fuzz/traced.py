@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.core.pack import Pack
+from oraclepack.pack.model import Pack
 from oraclepack.tools.tool_names import SPELLINGS
 
 SHIM = """#!/bin/sh

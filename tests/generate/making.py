@@ -8,11 +8,11 @@ from oraclepack.adapters.syntax import check_syntax
 from oraclepack.app.generate import Outcome, Wish, generate
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.pack import Pack
 from oraclepack.lint.engine import lint
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack
 
 
 def made(root: Path, **wishes: object) -> tuple[Outcome, Pack]:

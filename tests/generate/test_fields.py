@@ -1,8 +1,8 @@
 import pytest
 
-from oraclepack.core.step import Step
 from oraclepack.generate.fields import fill
 from oraclepack.generate.upgrade import upgrade
+from oraclepack.pack.model import Step
 from tests.packs import a_pack, strict_step
 
 

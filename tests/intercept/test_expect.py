@@ -2,10 +2,10 @@
 
 import pytest
 
-from oraclepack.core.contract import ContractKind
-from oraclepack.core.sections import ALL_SECTIONS, Section
-from oraclepack.core.step import Step
 from oraclepack.intercept.expect import contract_of_call
+from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
+from oraclepack.pack.contract import ContractKind
+from oraclepack.pack.model import Step
 from tests.packs import a_pack
 
 FORMAT = "Why?\nAnswer format: four sections"

@@ -2,8 +2,6 @@
 
 import pytest
 
-from oraclepack.core.rehearsal import NOTICE
-from oraclepack.core.sections import ALL_SECTIONS, Section, missing_sections, sections_present
 from oraclepack.intercept.rehearse import (
     AttachedText,
     Refusal,
@@ -13,6 +11,13 @@ from oraclepack.intercept.rehearse import (
     refused_files,
     rehearsed_answer,
     tokens,
+)
+from oraclepack.pack.answer_sections import (
+    ALL_SECTIONS,
+    NOTICE,
+    Section,
+    missing_sections,
+    sections_present,
 )
 from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_failures import FailureClass, classify

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from markdown_it.token import Token
 
-from oraclepack.core.asked import PHRASINGS, asked_for
-from oraclepack.core.contract import MARKERS
-from oraclepack.core.sections import Section, mentions, normalise
 from oraclepack.intercept.overrides import read_overrides
+from oraclepack.pack.answer_sections import Section, mentions, normalise
+from oraclepack.pack.contract import MARKERS, PHRASINGS, asked_for
 from oraclepack.settings.declaration import Source
 from oraclepack.settings.registry import Layer, flatten, from_variables, resolve
 from oraclepack.tools.flag_tables import table_of

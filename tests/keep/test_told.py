@@ -19,10 +19,10 @@ import pytest
 import oraclepack
 from oraclepack.core.event import Event
 from oraclepack.core.schemas import SCHEMAS
-from oraclepack.core.sections import SPELLINGS
-from oraclepack.core.step import DIRECTIVES
 from oraclepack.errors import ExitCode
 from oraclepack.lint.rule import Rule
+from oraclepack.pack.answer_sections import SPELLINGS
+from oraclepack.pack.model import DIRECTIVES
 from oraclepack.settings.declaration import Setting
 
 ROOT = Path(__file__).parent.parent.parent

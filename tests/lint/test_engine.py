@@ -6,10 +6,10 @@ import pytest
 
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
-from oraclepack.core.source import Span
 from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.script import Span
 from tests.packs import a_pack, places, some_steps
 
 SUBJECT = Subject(a_pack("set -e\n" + some_steps(["true", "true"])), Facts())

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.core.finding import Edit, Finding, Fix, Severity
-from oraclepack.core.source import Span
 from oraclepack.lint.fix import LINE_ENDS, apply_fixes
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.script import Span
 from tests.lint.fixing import fixed
 from tests.packs import findings_of, pack_text, strict_text
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oraclepack.lint.prompt_texts import MEANT, MEANT_GIT
 from oraclepack.lint.rules.prompts import command_in_prompt
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from tests.fuzz.traced import trace
 from tests.lint.fixing import fixed
 from tests.packs import BLOCK_LINE, findings_of, pack_text

@@ -3,11 +3,11 @@
 import pytest
 
 from oraclepack.core.facts import Facts
-from oraclepack.core.step import CATEGORIES
 from oraclepack.lint.engine import lint
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rules.questions import RULES
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import CATEGORIES
+from oraclepack.pack.parse.read_pack import parse_pack
 from tests.lint.judging import findings, only
 from tests.packs import COVERAGE, a_strict_pack, header, some_steps, strict_text, twenty_steps
 

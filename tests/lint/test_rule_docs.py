@@ -6,15 +6,15 @@ import pytest
 
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax
-from oraclepack.core.call import AttachmentKind
 from oraclepack.core.explained import ExampleKind, RuleDoc
 from oraclepack.core.facts import Facts, PathFact, PathKind
-from oraclepack.core.pack import Pack
 from oraclepack.lint.doc import FAMILIES, doc_of, doc_text, rules_page
 from oraclepack.lint.engine import lint
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule, Subject
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.shell.checker import complete
 from tests.packs import pack_text
 

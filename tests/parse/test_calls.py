@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.core.call import ToolCall
-from oraclepack.core.script import Place
+from oraclepack.pack.script import Place
+from oraclepack.pack.tool_call import ToolCall
 from tests.packs import BLOCK_LINE, a_pack
 
 

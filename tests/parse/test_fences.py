@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.parse.fences import read_markdown
+from oraclepack.pack.parse.markdown import read_markdown
 
 
 @pytest.mark.parametrize(

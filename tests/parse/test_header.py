@@ -1,8 +1,7 @@
 import pytest
 
-from oraclepack.core.script import Comment
-from oraclepack.core.source import Span
-from oraclepack.parse.header import read_directives, read_header
+from oraclepack.pack.parse.step_boundaries import read_directives, read_header
+from oraclepack.pack.script import Comment, Span
 from tests.packs import BLOCK_LINE, a_pack
 
 

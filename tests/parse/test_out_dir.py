@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.pack import Pack
-from oraclepack.parse.pack import parse_pack, uses_out_dir, with_out_dir
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack, uses_out_dir, with_out_dir
 from tests.packs import pack_text
 
 STEPS = """\

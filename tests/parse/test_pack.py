@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oraclepack.core.source import Span
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.script import Span
 from oraclepack.system.digests import sha256_text
 from tests.packs import BLOCK_LINE, a_pack, pack_text, strict_text
 

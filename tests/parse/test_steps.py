@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from tests.packs import a_pack, pack_text
 
 

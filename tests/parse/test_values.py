@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oraclepack.core.script import Command
-from oraclepack.parse.bash import read_script
-from oraclepack.parse.locate import Locator
-from oraclepack.parse.variables import Variables
+from oraclepack.pack.parse.bash_script import read_script
+from oraclepack.pack.parse.locate import Locator
+from oraclepack.pack.parse.variables import Variables
+from oraclepack.pack.script import Command
 
 
 def commands_of(text: str) -> tuple[Command, ...]:

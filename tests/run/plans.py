@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from oraclepack.core.plan import Decision, Plan, PlannedStep
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 from oraclepack.run.schedule import Progress
 
 

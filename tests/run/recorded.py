@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import msgspec
 
 from oraclepack.core import journal as j
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan, command_hash
 from oraclepack.core.runstate import EMPTY, RunState, fold
+from oraclepack.pack.model import Pack
 from oraclepack.run.planner import Seen, plan
 from oraclepack.run.selection import Selection
 from tests.events import created, finished, numbered, output, session, started

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 from oraclepack.run.edges import edges_of, is_barrier
 from tests.packs import a_pack, a_strict_pack, some_steps
 

@@ -6,7 +6,7 @@ import pytest
 
 from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.core.result import Status
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure, Progress
 from oraclepack.shell.attempt import StopLevel

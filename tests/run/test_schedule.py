@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.core.plan import Decision, Plan, Refusal
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 from oraclepack.run.schedule import OnFailure, Progress, on_failure, ready
 from tests.run.plans import a_plan, ids, planned, progress
 

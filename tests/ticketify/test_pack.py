@@ -8,12 +8,12 @@ import pytest
 from oraclepack.adapters.checks import facts_for
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import Facts
-from oraclepack.core.pack import Pack
 from oraclepack.core.ticket import Mode, TicketOptions
 from oraclepack.lint.engine import lint
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.ticketify.pack import pack_text
 from tests.ticketify.tickets import OPTIONS
 

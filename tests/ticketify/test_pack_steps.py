@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.core.pack import Pack
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.ticketify.pack import pack_text
 from tests.ticketify import agents
 from tests.ticketify.tickets import OPTIONS, TWO, put

@@ -11,9 +11,9 @@ import msgspec
 from oraclepack.core.journal_line import AnyEvent, read_lines
 from oraclepack.core.legacy import legacy_report, legacy_state
 from oraclepack.core.manifest import RunManifest, StepsManifest, run_manifest, steps_manifest
-from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import fold
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system.digests import canonical_file
 from tests.e2e.run.project import asking
 from tests.torture.checker import left

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.core.contract import Declared, OutputContract, infer
+from oraclepack.pack.contract import Declared, OutputContract, infer
 
 CORPUS = Path(__file__).with_name("corpus")
 PROMPT = (CORPUS / "prompt.txt").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 
 from oraclepack.actionize.markdown import read_blocks
 from oraclepack.actionize.sections import read_sections
-from oraclepack.core.sections import Section, sections_present
+from oraclepack.pack.answer_sections import Section, sections_present
 
 ANSWERS = Path(__file__).parents[3] / "shared" / "answers"
 

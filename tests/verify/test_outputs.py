@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.contract import Declared, OutputContract, infer
+from oraclepack.pack.contract import Declared, OutputContract, infer
 from oraclepack.system.files import Content
 from oraclepack.verify.outputs import check_output
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.verified import Totals, Verified
+from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.system.files import Content
 from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
 from tests.packs import ANSWER_FORMAT, a_pack

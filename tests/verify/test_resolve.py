@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.step import Step
+from oraclepack.pack.model import Step
 from oraclepack.verify.resolve import named_outputs
 from tests.packs import a_pack
 

@@ -15,7 +15,7 @@ from oraclepack.actionize.compare import Relation, relate
 from oraclepack.actionize.normalize import Claim, Normalized, Proposal
 from oraclepack.actionize.statement import Statement
 from oraclepack.core.backlog import WorkStatus
-from oraclepack.core.sections import normalise
+from oraclepack.pack.answer_sections import normalise
 
 MOST_PAIRS = 900
 """Pairs of statements about one piece of evidence that are compared between two answers."""

@@ -16,7 +16,7 @@ from oraclepack.actionize.sentences import cut, title_of
 from oraclepack.actionize.statement import Statement, statement_of
 from oraclepack.core.backlog import AnsweredStep, Question, WorkStatus
 from oraclepack.core.evidence import NO_EVIDENCE, AskedFile, CitationState, Evidence, united
-from oraclepack.core.sections import Section
+from oraclepack.pack.answer_sections import Section
 from oraclepack.system.markdown_text import in_backquotes
 from oraclepack.system.text_limits import ANSWER
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from oraclepack.core.backlog import Priority, Question
 from oraclepack.core.evidence import CitationState, Evidence
-from oraclepack.core.sections import normalise
-from oraclepack.core.step import CATEGORIES
+from oraclepack.pack.answer_sections import normalise
+from oraclepack.pack.model import CATEGORIES
 
 LAST_RESORT = "failure modes"
 """The category of what none of the words below fits."""

@@ -19,7 +19,7 @@ from oraclepack.core.backlog import (
     WorkStatus,
 )
 from oraclepack.core.evidence import CitationState, Evidence, united
-from oraclepack.core.sections import normalise
+from oraclepack.pack.answer_sections import normalise
 from oraclepack.system.markdown_text import in_backquotes
 
 _MOST_NOTES = 24

@@ -12,7 +12,7 @@ from oraclepack.actionize.prose import (
     origin,
 )
 from oraclepack.core.backlog import PackAnswers, Priority, Record, WorkStatus
-from oraclepack.core.step import CATEGORIES
+from oraclepack.pack.model import CATEGORIES
 from oraclepack.system import kept_text as keeping
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.markdown_text import code_span, escape_keeping_code

@@ -8,13 +8,7 @@ from msgspec.structs import replace
 
 from oraclepack.actionize.evidence import commands_in
 from oraclepack.actionize.markdown import Block, Kind
-from oraclepack.core.sections import (
-    Section,
-    begins_section,
-    mentions,
-    normalise,
-    opening_of,
-)
+from oraclepack.pack.answer_sections import Section, begins_section, mentions, normalise, opening_of
 from oraclepack.system.markdown_text import in_backquotes
 
 _NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")

@@ -6,7 +6,7 @@ from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.shellcheck import Shellcheck
 from oraclepack.adapters.syntax import check_syntax, start_reading
 from oraclepack.core.facts import CheckStatus, Facts
-from oraclepack.core.pack import Fence, Pack
+from oraclepack.pack.model import Fence, Pack
 from oraclepack.shell.checker import complete
 
 __all__ = ["Started", "complete", "facts_for"]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
+from oraclepack.pack.model import Pack
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor

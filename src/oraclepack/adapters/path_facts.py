@@ -6,9 +6,9 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from oraclepack.core.call import AttachmentKind
 from oraclepack.core.facts import PathFact, PathKind
-from oraclepack.core.pack import Pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.system.path_jail import inside
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
-from oraclepack.core.pack import Fence
+from oraclepack.pack.model import Fence
 from oraclepack.shell.checker import Checker, Said
 from oraclepack.system.programs import find_tool
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.quarantine import failed_folder
-from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import Found, Wish, find_run, opened
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
@@ -14,14 +13,14 @@ from oraclepack.app.run.revise import RunFiles, accepted_in, checked, finish, re
 from oraclepack.app.verify import manner_of
 from oraclepack.core import journal as j
 from oraclepack.core.acceptance import AcceptedStep
-from oraclepack.core.pack import Pack
-from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.core.verified import Accepted, Failed
 from oraclepack.errors import InputError, UsageError
+from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.planner import is_complete
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.settings.registry import Settings

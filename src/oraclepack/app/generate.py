@@ -15,7 +15,6 @@ from oraclepack.core.carried import Carried
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Generated, GeneratedStep
-from oraclepack.core.naming import slug
 from oraclepack.core.repository import Repository
 from oraclepack.errors import UsageError
 from oraclepack.generate.choose import MOST_FILES, choose
@@ -27,7 +26,8 @@ from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rules.attachments import LARGEST
 from oraclepack.lint.secret_names import looks_secret
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.output_names import slug
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system import files
 from oraclepack.system.environment import environment
 from oraclepack.system.text_limits import regex

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.app.reading import read_pack
 from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
 from oraclepack.app.run.recorder import Observer
 from oraclepack.app.run.request import Picked, request_for
@@ -13,7 +12,6 @@ from oraclepack.app.run.told import told as run_told
 from oraclepack.app.validate import Checked, check_pack
 from oraclepack.app.verify import manner_of
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
-from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import (
     PipelineTold,
     PolicyTold,
@@ -25,13 +23,14 @@ from oraclepack.core.pipeline_report import (
 )
 from oraclepack.core.plan import Decision
 from oraclepack.core.ports import Ask
-from oraclepack.core.rehearsal import refuse_export
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.run_report import RunTold
 from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Verified
 from oraclepack.errors import SIGNALLED, OraclePackError
+from oraclepack.pack.answer_sections import refuse_export
+from oraclepack.pack.model import PRELUDE, Pack
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings

@@ -7,12 +7,11 @@ from oraclepack.adapters import step_summary
 from oraclepack.app.step_summary import VARIABLE, tell_github
 from oraclepack.app.validate import Checked
 from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.pack import Pack
 from oraclepack.core.pipeline_report import PipelineTold
-from oraclepack.core.questions import title_of
-from oraclepack.core.source import Span
-from oraclepack.core.step import PRELUDE
 from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.pack.model import PRELUDE, Pack
+from oraclepack.pack.questions import title_of
+from oraclepack.pack.script import Span
 from oraclepack.shell.log_files import last_lines
 from oraclepack.system import environment as surroundings
 from oraclepack.system import files

@@ -9,7 +9,6 @@ from oraclepack.adapters.quarantine import FOLDER, Kept, failed_folder, listed, 
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import Looked, look_at
 from oraclepack.core import journal as j
-from oraclepack.core.pack import Pack
 from oraclepack.core.quarantined import (
     ROLLED_BACK,
     KeptFile,
@@ -19,6 +18,7 @@ from oraclepack.core.quarantined import (
 from oraclepack.core.result import Move
 from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError, LockedError, UsageError
+from oraclepack.pack.model import Pack
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.ownership import ForeignError, tracked_files

@@ -9,10 +9,10 @@ from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.syntax import check_syntax
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, Severity, in_order
-from oraclepack.core.pack import Pack
 from oraclepack.lint.binding import BINDING
 from oraclepack.lint.engine import lint
 from oraclepack.lint.rule import Subject
+from oraclepack.pack.model import Pack
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, Settings
 from oraclepack.shell.checker import Checker
 

@@ -7,10 +7,8 @@ import msgspec
 
 from oraclepack.adapters import rundir
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import mutates
 from oraclepack.core.journal_line import Reading
-from oraclepack.core.pack import Pack
 from oraclepack.core.past_run import (
     RunListed,
     RunShown,
@@ -23,6 +21,8 @@ from oraclepack.core.past_run import (
 from oraclepack.core.runid import choose_run, hash_in
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.system import environment, git, locks
 from oraclepack.system.ownership import Foreign
 

@@ -4,18 +4,18 @@ import difflib
 from pathlib import Path
 
 from oraclepack.adapters.checks import facts_for
-from oraclepack.adapters.packs import read_pack_text
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Proof, Upgraded
-from oraclepack.core.pack import Pack
 from oraclepack.generate.proof import prove
 from oraclepack.generate.upgrade import upgrade
 from oraclepack.lint.engine import lint
 from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import read_pack_text
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings.registry import CWD, Settings
 from oraclepack.shell.checker import complete
 from oraclepack.system.environment import project_root, refuse_to_write_out

@@ -6,13 +6,8 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.checks import Started, facts_for
-from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Finding, has_errors
-from oraclepack.core.ordering import roi_disorder
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import count
-from oraclepack.core.step import HEADER_FIELDS
 from oraclepack.core.validation import (
     Fields,
     Ordering,
@@ -26,7 +21,10 @@ from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import HEADER_FIELDS, Pack
+from oraclepack.pack.pack_files import find_packs, read_pack_text
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.questions import count, roi_disorder
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.shell.checker import complete
 from oraclepack.system.environment import project_root, refuse_to_write_out

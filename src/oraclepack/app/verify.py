@@ -11,17 +11,16 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.adapters import rundir
-from oraclepack.adapters.packs import find_packs, read_pack_text
 from oraclepack.adapters.rundir import RunDir
-from oraclepack.app.reading import directed
-from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.manifest import RunManifest
-from oraclepack.core.pack import Fence, Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import fold
 from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.errors import InputError, UsageError
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.contract import ChunkMode, ContractMode
+from oraclepack.pack.model import Fence, Pack
+from oraclepack.pack.pack_files import directed, find_packs, read_pack_text
+from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import CWD, STRICT, Settings
 from oraclepack.system import files

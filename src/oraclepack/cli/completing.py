@@ -51,8 +51,8 @@ def run_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[Co
 
 def _steps(ctx: click.Context) -> list[tuple[str, str]]:
     """The steps of the pack, with their titles; none where there is no readable pack."""
-    from oraclepack.app.reading import read_pack  # noqa: PLC0415 - only for a shell
-    from oraclepack.core.questions import title_of  # noqa: PLC0415
+    from oraclepack.pack.pack_files import read_pack  # noqa: PLC0415 - only for a shell
+    from oraclepack.pack.questions import title_of  # noqa: PLC0415
 
     pack = _pack(ctx)
     try:

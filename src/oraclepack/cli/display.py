@@ -91,7 +91,7 @@ class Table:
 
     def expect(self, request: RunRequest) -> None:
         from oraclepack.cli.live.frame import Planned  # noqa: PLC0415 - only on a terminal
-        from oraclepack.core.questions import title_of  # noqa: PLC0415
+        from oraclepack.pack.questions import title_of  # noqa: PLC0415
 
         found, plan = look_up(request)
         titles = {step.id: title_of(step) for step in request.pack.steps}

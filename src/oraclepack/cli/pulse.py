@@ -11,7 +11,7 @@ from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
 from oraclepack.core.result import WAITS, Waiting
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step import PRELUDE
+from oraclepack.pack.model import PRELUDE
 from oraclepack.system.clock import Clock
 
 HEARTBEAT = 60.0

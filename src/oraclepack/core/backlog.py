@@ -7,7 +7,7 @@ import msgspec
 from oraclepack.core.carried import Carried
 from oraclepack.core.evidence import AskedFile, Evidence
 from oraclepack.core.policy import YieldPolicy
-from oraclepack.core.sections import Section
+from oraclepack.pack.answer_sections import Section
 
 RECORD_VERSION = 1
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.source import Span
+from oraclepack.pack.script import Span
 
 
 class Severity(StrEnum):

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.expected import contracts_of
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import questions_of, title_of
-from oraclepack.core.step import HEADER_FIELDS, Step
+from oraclepack.pack.contract import contracts_of
+from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
+from oraclepack.pack.questions import questions_of, title_of
 
 
 class ListedOutput(msgspec.Struct, frozen=True):

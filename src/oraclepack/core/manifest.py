@@ -7,10 +7,8 @@ import msgspec
 
 from oraclepack.core import journal as j
 from oraclepack.core.output_verdict import Verification
-from oraclepack.core.pack import Pack
 from oraclepack.core.result import PASSING, RollbackStatus, Status
 from oraclepack.core.runstate import RunState, Session
-from oraclepack.core.step import PRELUDE, Step
 from oraclepack.core.step_entries import (
     AcceptedEntry,
     ChangeEntry,
@@ -23,6 +21,7 @@ from oraclepack.core.step_entries import (
 )
 from oraclepack.core.stepstate import StepState
 from oraclepack.errors import StepError
+from oraclepack.pack.model import PRELUDE, Pack, Step
 from oraclepack.system.digests import sha256_value
 from oraclepack.tools.usage import Usage
 

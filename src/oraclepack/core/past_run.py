@@ -6,10 +6,10 @@ from itertools import zip_longest
 import msgspec
 
 from oraclepack.core.manifest import RunManifest, StepEntry, run_manifest, steps_manifest
-from oraclepack.core.pack import Pack
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, Session
+from oraclepack.pack.model import Pack
 from oraclepack.system.ownership import Foreign
 from oraclepack.system.path_jail import REHEARSALS
 

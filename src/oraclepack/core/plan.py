@@ -5,9 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.pack import Pack
-from oraclepack.core.step import Step, StepId
 from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.pack.model import Pack, Step, StepId
 from oraclepack.system.digests import sha256_value
 
 

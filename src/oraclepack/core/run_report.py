@@ -6,8 +6,8 @@ import msgspec
 
 from oraclepack.core.policy import completion_shortfall
 from oraclepack.core.result import UNMET
-from oraclepack.core.step import PRELUDE
 from oraclepack.core.verified import Failed
+from oraclepack.pack.model import PRELUDE
 
 
 class StepTold(msgspec.Struct, frozen=True, kw_only=True):

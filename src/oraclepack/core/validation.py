@@ -6,8 +6,7 @@ import msgspec
 
 from oraclepack.core.facts import Check, CheckStatus
 from oraclepack.core.finding import Finding, Fix, Severity
-from oraclepack.core.ordering import Disorder
-from oraclepack.core.questions import Counts
+from oraclepack.pack.questions import Counts, Disorder
 
 
 class Ordering(msgspec.Struct, frozen=True):

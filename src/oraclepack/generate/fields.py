@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oraclepack.core.call import AttachmentKind
-from oraclepack.core.step import CATEGORIES, HEADER_FIELDS, Step
+from oraclepack.pack.model import CATEGORIES, HEADER_FIELDS, Step
+from oraclepack.pack.tool_call import AttachmentKind
 
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "contracts/interfaces": ("api", "interface", "contract", "endpoint", "caller", "integration"),

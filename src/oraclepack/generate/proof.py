@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from oraclepack.core.generation import Proof
-from oraclepack.core.pack import Pack
-from oraclepack.core.script import Script
-from oraclepack.core.source import Span
+from oraclepack.pack.model import Pack
+from oraclepack.pack.script import Script, Span
 from oraclepack.system.digests import sha256_text
 
 

@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import question_groups, questions_of
-from oraclepack.core.step import Step
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.questions import question_groups, questions_of
 
 _LEAVES_MARKS = frozenset(
     {"cd", "pushd", "popd", "exit", "set", "shopt", "trap", "exec", "return", "unset", "export"}

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from oraclepack.core.call import AttachmentKind
-from oraclepack.core.pack import Pack
-from oraclepack.core.step import CATEGORIES, Step
 from oraclepack.generate.fields import Filled, fill
 from oraclepack.generate.regroup import Part, regroup
+from oraclepack.pack.model import CATEGORIES, Pack, Step
+from oraclepack.pack.tool_call import AttachmentKind
 
 STEPS = 20
 _REORDERED = "the steps would have to be reordered, but"

@@ -1,9 +1,9 @@
 """A choice to the words of its prompt."""
 
-from oraclepack.core.sections import Section
 from oraclepack.generate.choose import Choice
 from oraclepack.generate.signs import Trait
 from oraclepack.generate.survey import Survey
+from oraclepack.pack.answer_sections import Section
 
 PARTS = {
     Section.DIRECT_ANSWER: "Direct answer (1-8 bullets, each citing path:line of an attached file)",

@@ -1,7 +1,7 @@
 """What the answer to one call must hold, now that its prompt and its path are known."""
 
-from oraclepack.core.contract import ChunkMode, ContractMode, Declared, OutputContract, infer
-from oraclepack.core.step import CONTRACT, Step
+from oraclepack.pack.contract import ChunkMode, ContractMode, Declared, OutputContract, infer
+from oraclepack.pack.model import CONTRACT, Step
 
 
 def contract_of_call(

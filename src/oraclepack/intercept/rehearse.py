@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.rehearsal import NOTICE
-from oraclepack.core.sections import Section
+from oraclepack.pack.answer_sections import NOTICE, Section
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.text_limits import regex
 from oraclepack.tools.argv import ArgvProblem, ParsedArgv

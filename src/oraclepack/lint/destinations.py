@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import destinations
-from oraclepack.core.script import Word
-from oraclepack.core.step import Step
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.questions import destinations
+from oraclepack.pack.script import Word
 
 
 def known_outputs(pack: Pack) -> Iterator[tuple[Step, Word]]:

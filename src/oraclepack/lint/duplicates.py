@@ -8,9 +8,9 @@ from itertools import islice
 
 import msgspec
 
-from oraclepack.core.call import Prompt, ToolCall
-from oraclepack.core.source import Span
-from oraclepack.core.step import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
+from oraclepack.pack.model import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
+from oraclepack.pack.script import Span
+from oraclepack.pack.tool_call import Prompt, ToolCall
 from oraclepack.system.text_limits import regex
 
 SIMILAR = 0.9

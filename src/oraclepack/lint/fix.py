@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from oraclepack.core.finding import Edit, Finding, Fix
-from oraclepack.core.source import Span
+from oraclepack.pack.script import Span
 from oraclepack.system.text_limits import regex
 
 BOM = "\ufeff"

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from oraclepack.core.call import ToolCall
-from oraclepack.core.questions import asks
-from oraclepack.core.script import Command, Place
-from oraclepack.core.source import Span
-from oraclepack.core.step import Step
 from oraclepack.lint.lost import losses
+from oraclepack.pack.model import Step
+from oraclepack.pack.questions import asks
+from oraclepack.pack.script import Command, Place, Span
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.argv import Loss
 
 EDITORS = frozenset({"vi", "vim", "nvim", "nano", "pico", "emacs", "less", "more"})

@@ -1,7 +1,7 @@
 """Words of an oracle call that oracle drops, or reads as something else."""
 
-from oraclepack.core.call import ToolCall
-from oraclepack.core.script import Word
+from oraclepack.pack.script import Word
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.argv import LostValue, lost_values, parse_argv, table_of
 from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.tool_names import ORACLE

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from oraclepack.core.finding import Edit, Fix
-from oraclepack.core.pack import Pack
-from oraclepack.core.script import Comment
-from oraclepack.core.source import Span
+from oraclepack.pack.model import Pack
+from oraclepack.pack.script import Comment, Span
 from oraclepack.system.text_limits import regex
 
 _DIGITS = regex(r"#\s*(\d+)")

@@ -5,14 +5,14 @@ from functools import cached_property
 
 import msgspec
 
-from oraclepack.core.call import ToolCall
 from oraclepack.core.facts import Facts
 from oraclepack.core.finding import Fix, Severity
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import question_groups
-from oraclepack.core.source import Span
 from oraclepack.lint.prompt_texts import Prompts
 from oraclepack.lint.wrapped import Stretch, stretches
+from oraclepack.pack.model import Pack
+from oraclepack.pack.questions import question_groups
+from oraclepack.pack.script import Span
+from oraclepack.pack.tool_call import ToolCall
 
 
 class Subject(msgspec.Struct, frozen=True, dict=True):

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.pack import Pack
-from oraclepack.core.source import Span
-from oraclepack.core.step import ALLOW, Directive, Step
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.model import ALLOW, Directive, Pack, Step
+from oraclepack.pack.script import Span
 from oraclepack.system.text_limits import regex
 
 _TARGET = regex(r"[A-Za-z][A-Za-z0-9-]*")

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from oraclepack.core.pack import Pack
-from oraclepack.core.script import Command
-from oraclepack.core.step import Step
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.script import Command
 
 _MOVERS = frozenset({"cd", "pushd", "popd"})
 

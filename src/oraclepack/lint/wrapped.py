@@ -7,11 +7,10 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.call import ToolCall
 from oraclepack.core.finding import Edit, Fix
-from oraclepack.core.pack import Pack
-from oraclepack.core.script import Command, Comment, Script
-from oraclepack.core.source import Span
+from oraclepack.pack.model import Pack
+from oraclepack.pack.script import Command, Comment, Script, Span
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.system.text_limits import regex
 from oraclepack.tools.tool_names import SPELLINGS
 

@@ -7,8 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from oraclepack.core.ticket import ActionKind, Item, Mention, Ticket
-from oraclepack.parse.fences import block_parser
-from oraclepack.parse.front_matter import FrontMatter, read_front_matter
+from oraclepack.pack.parse.markdown import FrontMatter, block_parser, read_front_matter
 from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.step import Step, StepId
+from oraclepack.pack.model import Step, StepId
 from oraclepack.system.text_limits import regex
 from oraclepack.tools.tool_names import ORACLE
 

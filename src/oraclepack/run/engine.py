@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.result import Status
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 from oraclepack.run.schedule import OnFailure, Progress, ready
 from oraclepack.shell.attempt import StopLevel, StopSwitch
 

@@ -5,11 +5,10 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.call import AttachmentKind, ToolCall
-from oraclepack.core.pack import Pack
-from oraclepack.core.questions import asking_calls
-from oraclepack.core.script import Command, Place, Script
-from oraclepack.core.step import Step
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.questions import asking_calls
+from oraclepack.pack.script import Command, Place, Script
+from oraclepack.pack.tool_call import AttachmentKind, ToolCall
 from oraclepack.tools.tool_names import ORACLE
 
 _TELLING = frozenset(

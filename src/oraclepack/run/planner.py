@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
 from oraclepack.core.result import Status
 from oraclepack.core.runstate import RunState
-from oraclepack.core.script import Place
-from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError, WorldError
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.script import Place
 from oraclepack.run.edges import Edges, edges_of, is_barrier
 from oraclepack.run.missing_files import missing_files
 from oraclepack.run.selection import Chosen, Rerun, Selection, choose
@@ -49,7 +48,7 @@ class Seen(msgspec.Struct, frozen=True):
     """Outputs where the pack asked for them, by path relative to the project root."""
     attached: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     missing_tools: frozenset[str] = frozenset()
-    """Tools that cannot be called here, by the names of `core/call.py`. Oracle is not one of
+    """Tools that cannot be called here, by the names of `pack/tool_call.py`. Oracle is not one of
     them while oraclepack itself answers for it."""
     checked: Mapping[str, Checked] = msgspec.field(default_factory=dict)
     """By step: those whose answer missed its contract."""

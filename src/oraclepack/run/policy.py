@@ -8,9 +8,9 @@ from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.policy import falls_short, weigh
 from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step import PRELUDE, StepId
 from oraclepack.core.verified import Failed
 from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.pack.model import PRELUDE, StepId
 
 
 class Completion(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
-from oraclepack.core.step import StepId
+from oraclepack.pack.model import StepId
 
 
 class OnFailure(StrEnum):

@@ -8,8 +8,8 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.core.plan import Refusal, listed
-from oraclepack.core.step import Step
 from oraclepack.errors import did_you_mean
+from oraclepack.pack.model import Step
 from oraclepack.system.text_limits import regex
 
 _NUMBER = regex(r"\d{1,2}", re.ASCII)

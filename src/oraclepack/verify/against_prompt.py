@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.sections import normalise
+from oraclepack.pack.answer_sections import normalise
 from oraclepack.verify.outline import Part
 from oraclepack.verify.suspicion import Suspicion
 

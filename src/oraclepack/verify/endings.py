@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from oraclepack.core.sections import FENCE, numbered
+from oraclepack.pack.answer_sections import FENCE, numbered
 from oraclepack.system.text_limits import regex
 from oraclepack.verify.suspicion import Suspicion
 

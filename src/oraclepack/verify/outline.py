@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.sections import (
+from oraclepack.pack.answer_sections import (
     Section,
     is_bare_heading,
     normalise,

@@ -1,9 +1,8 @@
 """One output against its contract."""
 
-from oraclepack.core.contract import OutputContract
 from oraclepack.core.output_verdict import OutputFailure
-from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.sections import missing_sections
+from oraclepack.pack.answer_sections import is_rehearsed, missing_sections
+from oraclepack.pack.contract import OutputContract
 from oraclepack.system.files import Content
 from oraclepack.system.text_limits import ANSWER
 

@@ -4,14 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from oraclepack.core.contract import ChunkMode, ContractMode, OutputContract
-from oraclepack.core.expected import contracts_of
 from oraclepack.core.journal import OutputRevised
 from oraclepack.core.output_verdict import OutputDoubt, OutputFailure, Verification
-from oraclepack.core.pack import Pack
-from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.step import Output, Step
 from oraclepack.core.verified import Accepted, Doubt, Failed, Totals, Unresolved, Verified
+from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.contract import ChunkMode, ContractMode, OutputContract, contracts_of
+from oraclepack.pack.model import Output, Pack, Step
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
 from oraclepack.verify.outputs import check_output, is_blank

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from oraclepack.core.step import Output, Step
+from oraclepack.pack.model import Output, Step
 from oraclepack.system.text_limits import regex
 
 _EXPANSION = regex(r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL)

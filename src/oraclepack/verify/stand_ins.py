@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from oraclepack.core.sections import normalise
+from oraclepack.pack.answer_sections import normalise
 from oraclepack.system.text_limits import regex
 from oraclepack.verify.outline import Part
 from oraclepack.verify.suspicion import Suspicion

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.core.journal import Quarantined
-from oraclepack.core.rehearsal import NOTICE
 from oraclepack.core.result import Move
+from oraclepack.pack.answer_sections import NOTICE
 from oraclepack.shell.attempt import Process
 from tests.app.calls.crashed import DEAD, DyingShim, KilledError, living
 from tests.app.calls.office import OUT, Office, ScriptedShim, answering

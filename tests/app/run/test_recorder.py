@@ -3,9 +3,9 @@
 import threading
 from pathlib import Path
 
-from oraclepack.app.reading import read_pack
 from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.core import journal as j
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.system.clock import SystemClock
 from tests.events import created
 from tests.packs import pack_text

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from oraclepack.adapters import project_copy
-from oraclepack.core.rehearsal import NOTICE
 from oraclepack.errors import InputError
+from oraclepack.pack.answer_sections import NOTICE
 from tests.e2e.calls.office import ask, step, until
 from tests.e2e.run.project import GIT, Project, Zygote, a_project
 

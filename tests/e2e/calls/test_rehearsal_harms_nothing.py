@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.packs import read_pack_text
-from oraclepack.core.call import AttachmentKind
-from oraclepack.core.pack import Pack
-from oraclepack.parse.pack import parse_pack
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import read_pack_text
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.tool_call import AttachmentKind
 from tests.e2e.program import oraclepack
 from tests.e2e.run.project import GIT, Zygote, a_project
 from tests.trap_tools import trap_tools

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.rehearsal import NOTICE, is_rehearsed
+from oraclepack.pack.answer_sections import NOTICE, is_rehearsed
 from tests.e2e.calls.office import ask, step
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project

@@ -19,8 +19,8 @@ from oraclepack.core.backlog import (
     WrittenArtifact,
 )
 from oraclepack.core.carried import Carried
-from oraclepack.core.rehearsal import refuse_export
 from oraclepack.errors import LockedError, UsageError
+from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import sha256_bytes

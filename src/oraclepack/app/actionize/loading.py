@@ -10,9 +10,7 @@ from oraclepack.adapters import journal as journal_file
 from oraclepack.adapters import rundir
 from oraclepack.adapters.answers import WORDS, find_answers, read_answer
 from oraclepack.app.actionize.asked import Asked, question_from, question_of
-from oraclepack.app.reading import read_pack
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
-from oraclepack.core.contract import by_suffix
 from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import (
     RunManifest,
@@ -22,14 +20,15 @@ from oraclepack.core.manifest import (
     steps_manifest,
     with_words_of,
 )
-from oraclepack.core.pack import Pack
-from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import Status
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.sections import Section
 from oraclepack.core.step_entries import OutputEntry
 from oraclepack.errors import InputError
+from oraclepack.pack.answer_sections import Section, is_rehearsed
+from oraclepack.pack.contract import by_suffix
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.system import files
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import refuse_link_out, stays_inside

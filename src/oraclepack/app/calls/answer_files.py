@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.contract import OutputContract
 from oraclepack.core.invocation import LiveCall
-from oraclepack.core.sections import Section, missing_sections
+from oraclepack.pack.answer_sections import Section, missing_sections
+from oraclepack.pack.contract import OutputContract
 from oraclepack.system import file_moves, files
 from oraclepack.system.path_jail import Allowed
 from oraclepack.system.text_limits import ANSWER

@@ -12,11 +12,11 @@ from oraclepack.app.calls.store import is_true, missing_in
 from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.stepstate import Invocation
 from oraclepack.errors import OraclePackError
 from oraclepack.intercept.adoption import answer_in_log, matching
 from oraclepack.intercept.truth import COMPLETED
+from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes

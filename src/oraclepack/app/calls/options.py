@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.limit import Limit
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import Overrides
 from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.pack.contract import ChunkMode, ContractMode
 
 
 class CallOptions(msgspec.Struct, frozen=True):

@@ -20,13 +20,13 @@ from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.contract import by_suffix
 from oraclepack.core.journal_line import AnyEvent
-from oraclepack.core.naming import output_names
-from oraclepack.core.questions import title_of
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.errors import InputError
+from oraclepack.pack.contract import by_suffix
+from oraclepack.pack.output_names import output_names
+from oraclepack.pack.questions import title_of
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import Allowed, jail, read_content, stays_inside

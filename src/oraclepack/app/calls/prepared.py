@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.contract import OutputContract
 from oraclepack.core.invocation import LiveCall, Shim, ToolRun
 from oraclepack.core.invocation_key import InvocationKey, NoKey
 from oraclepack.errors import InputError
 from oraclepack.intercept.expect import contract_of_call
 from oraclepack.intercept.key import key_of, unkeyed
+from oraclepack.pack.contract import OutputContract
 from oraclepack.system.path_jail import Allowed, Refused, jail
 from oraclepack.tools.argv import ParsedArgv
 from oraclepack.tools.oracle_attachments import (

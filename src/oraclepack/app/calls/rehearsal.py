@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from oraclepack.app.calls import answer_files, notes
 from oraclepack.app.calls.prepared import Prepared, prepare, remember
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.expected import contracts_of
 from oraclepack.core.invocation import LiveCall, Shim
 from oraclepack.core.invocation_key import NoKey
-from oraclepack.core.rehearsal import is_rehearsed
-from oraclepack.core.sections import Section
 from oraclepack.errors import InputError, StepError
 from oraclepack.intercept.key import key_of
 from oraclepack.intercept.rehearse import (
@@ -24,6 +21,8 @@ from oraclepack.intercept.rehearse import (
     rehearsed_words,
     tokens,
 )
+from oraclepack.pack.answer_sections import Section, is_rehearsed
+from oraclepack.pack.contract import contracts_of
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.path_jail import Allowed, Refused

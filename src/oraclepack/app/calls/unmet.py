@@ -10,10 +10,10 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core import journal as j
-from oraclepack.core.naming import FOLDER as OUTPUTS
-from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.result import CRASHED, UNMET, OutputRetry
 from oraclepack.core.stepstate import Invocation, StepState
+from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.output_names import FOLDER as OUTPUTS
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content
 from oraclepack.tools.oracle_sessions import SessionRecord

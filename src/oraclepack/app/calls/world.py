@@ -11,9 +11,9 @@ from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.pack import Pack
 from oraclepack.core.ports import Ask, Journal
 from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
+from oraclepack.pack.model import Pack
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.oracle_failures import Failure

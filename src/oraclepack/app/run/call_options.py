@@ -1,13 +1,13 @@
 """How calls are to be made, from the settings."""
 
 from oraclepack.app.calls.options import CallOptions
-from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.limit import Limit
-from oraclepack.core.pack import Pack
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.pack.contract import ChunkMode, ContractMode
+from oraclepack.pack.model import Pack
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, Settings

@@ -19,10 +19,10 @@ from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.runstate import RunState
+from oraclepack.pack.model import Pack
 from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply

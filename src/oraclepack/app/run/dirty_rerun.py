@@ -14,12 +14,11 @@ from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError
+from oraclepack.pack.model import Pack, Step
 from oraclepack.system import environment, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import plain_file

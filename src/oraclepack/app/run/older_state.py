@@ -12,9 +12,9 @@ from oraclepack.core import journal as j
 from oraclepack.core import legacy
 from oraclepack.core.plan import command_hash
 from oraclepack.core.result import Status
-from oraclepack.core.step import Step
 from oraclepack.core.verified import lack_of
 from oraclepack.errors import InputError
+from oraclepack.pack.model import Step
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import came_with_repository

@@ -7,11 +7,9 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters import journal, rundir
-from oraclepack.adapters.packs import check_name
 from oraclepack.adapters.quarantine import failed_folder
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
-from oraclepack.core.pack import Pack
 from oraclepack.core.runid import (
     Choice,
     choose_run,
@@ -20,8 +18,10 @@ from oraclepack.core.runid import (
     pack_id,
 )
 from oraclepack.core.runstate import EMPTY, RunState, fold
-from oraclepack.core.script import Command
 from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import check_name
+from oraclepack.pack.script import Command
 from oraclepack.system import environment, git, locks
 from oraclepack.system import git as head
 from oraclepack.system.clock import Clock, rfc3339

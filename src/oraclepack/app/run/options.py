@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.core.contract import ChunkMode, ContractMode
 from oraclepack.core.ports import Ask
+from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.shell.attempt import Grace
 from oraclepack.verify.pack import Manner
 

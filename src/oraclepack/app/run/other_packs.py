@@ -9,11 +9,11 @@ from oraclepack.adapters import rundir
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.beginning import path_in_project
 from oraclepack.app.runs import look_at
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Decision, Plan, Refusal
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError
+from oraclepack.pack.model import Pack
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import Allowed, jail, read_content
 

@@ -13,14 +13,13 @@ from oraclepack.adapters.rundir import attempt_name
 from oraclepack.app.run.options import manner_of
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.contract import OutputContract, by_suffix
-from oraclepack.core.expected import contracts_of
-from oraclepack.core.naming import output_names
 from oraclepack.core.output_verdict import Verification
-from oraclepack.core.questions import title_of
 from oraclepack.core.result import CRASHED, UNMET, Cache, Status
-from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
+from oraclepack.pack.contract import OutputContract, by_suffix, contracts_of
+from oraclepack.pack.model import Step
+from oraclepack.pack.output_names import output_names
+from oraclepack.pack.questions import title_of
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import Refused, content_at, hashes_of, jail, read_content

@@ -4,10 +4,9 @@ from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.pack import Prelude
 from oraclepack.core.result import INTERRUPTED
-from oraclepack.core.step import PRELUDE
 from oraclepack.errors import StepError
+from oraclepack.pack.model import PRELUDE, Prelude
 from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Watch
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines

@@ -10,9 +10,9 @@ from oraclepack.adapters.manifest_files import refresh_manifests, write_manifest
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.core import journal as j
 from oraclepack.core.journal import KnownEvent
-from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
 from oraclepack.errors import OraclePackError
+from oraclepack.pack.model import Pack
 
 Observer = Callable[[KnownEvent, RunState], None]
 """Someone who is told of every event: a screen, a log. It must not raise."""

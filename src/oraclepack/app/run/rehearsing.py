@@ -13,11 +13,11 @@ from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recovery import end_processes
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Plan
-from oraclepack.core.rehearsal import is_rehearsed
 from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError
+from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.model import Pack
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
 from oraclepack.system.path_jail import REHEARSALS, content_at

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.app.reading import Directed, directed
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.opening import IN_PLACE, Wish
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
-from oraclepack.core.contract import ChunkMode, ContractMode
-from oraclepack.core.pack import Pack
 from oraclepack.core.plan import Refusal
 from oraclepack.core.ports import Ask
 from oraclepack.core.runid import is_rehearsal
 from oraclepack.errors import InputError, UsageError
+from oraclepack.pack.contract import ChunkMode, ContractMode
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import Directed, directed
 from oraclepack.run.schedule import OnFailure, on_failure
 from oraclepack.run.selection import RoiMode, Selection
 from oraclepack.settings import call_settings as cs

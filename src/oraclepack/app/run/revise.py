@@ -10,14 +10,14 @@ from oraclepack.adapters.quarantine import put_aside
 from oraclepack.adapters.rundir import RunDir, attempt_name
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.core import journal as j
-from oraclepack.core.contract import by_suffix
-from oraclepack.core.naming import output_names
 from oraclepack.core.output_verdict import Verification
-from oraclepack.core.questions import title_of
 from oraclepack.core.result import Move, Status
-from oraclepack.core.step import Step
 from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError
+from oraclepack.pack.contract import by_suffix
+from oraclepack.pack.model import Step
+from oraclepack.pack.output_names import output_names
+from oraclepack.pack.questions import title_of
 from oraclepack.run.planner import Checked
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes

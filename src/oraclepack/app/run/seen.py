@@ -5,8 +5,8 @@ from pathlib import Path
 
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions, manner_of
-from oraclepack.core.pack import Pack
 from oraclepack.core.runstate import RunState
+from oraclepack.pack.model import Pack
 from oraclepack.run.missing_files import literal_attachments
 from oraclepack.run.planner import Checked, Seen, wanted
 from oraclepack.system.path_jail import hashes_of

@@ -11,7 +11,7 @@ import msgspec
 from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.core.pack import Pack
+from oraclepack.pack.model import Pack
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock
 

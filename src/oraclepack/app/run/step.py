@@ -24,10 +24,10 @@ from oraclepack.core import journal as j
 from oraclepack.core.output_verdict import Verification
 from oraclepack.core.plan import PlannedStep
 from oraclepack.core.result import INTERRUPTED, Status
-from oraclepack.core.step import Step
-from oraclepack.core.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.core.verified import lack_of
 from oraclepack.errors import SIGNALLED, StepError
+from oraclepack.pack.model import Step
+from oraclepack.pack.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Started, StopLevel, Watch
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines, skip_line

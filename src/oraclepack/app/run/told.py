@@ -6,7 +6,7 @@ from oraclepack.app.run.opening import Found
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
 from oraclepack.core.runstate import RunState
-from oraclepack.core.step import PRELUDE
+from oraclepack.pack.model import PRELUDE
 from oraclepack.run.policy import Completion, RunReply, completion, reply
 
 

@@ -13,8 +13,8 @@ from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
 from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
-from oraclepack.core.step import Step
-from oraclepack.core.tree_policy import TreePolicy, Watched, strangers
+from oraclepack.pack.model import Step
+from oraclepack.pack.tree_policy import TreePolicy, Watched, strangers
 from oraclepack.system import files, git
 from oraclepack.system.digests import sha256_bytes
 

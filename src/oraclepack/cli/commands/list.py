@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.reading import read_pack
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.listing import ListedStep, Listing, listing
-from oraclepack.core.pack import Pack
 from oraclepack.errors import InputError
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
 

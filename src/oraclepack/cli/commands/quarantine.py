@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 
 from oraclepack.app.quarantine import list_quarantine, restore_files
-from oraclepack.app.reading import read_pack
 from oraclepack.cli.amounts import size
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.quarantined import ROLLED_BACK, KeptFile
 from oraclepack.errors import ExitCode
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.reading import read_pack
 from oraclepack.app.run.command import look_up, run_pack
 from oraclepack.app.run.request import request_for
 from oraclepack.cli.display import asking, display
@@ -14,6 +13,7 @@ from oraclepack.cli.picking import asked, picking
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_reply import plan_reply, run_reply
 from oraclepack.errors import ExitCode
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import STRICT, Settings

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from oraclepack.core.call import Attachment, AttachmentKind, ToolCall
 from oraclepack.core.facts import PathKind
 from oraclepack.core.finding import Severity
-from oraclepack.core.pack import Pack
-from oraclepack.core.source import Span
-from oraclepack.core.step import Step
 from oraclepack.lint.lost import losses
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.secret_names import looks_secret
 from oraclepack.lint.whereabouts import stays_put
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.script import Span
+from oraclepack.pack.tool_call import Attachment, AttachmentKind, ToolCall
 from oraclepack.system.path_jail import inside
 from oraclepack.tools.argv import Loss, LostValue
 

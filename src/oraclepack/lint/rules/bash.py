@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from oraclepack.core.facts import CheckStatus
 from oraclepack.core.finding import Severity
-from oraclepack.core.source import Span
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.script import Span
 
 _SAID_BETTER = frozenset({"SC2215"})
 """What shellcheck says of orphaned flags; OP201 says it with a fix."""

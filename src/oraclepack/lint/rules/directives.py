@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.step import ALLOW, DIRECTIVES, POLICY, Directive
-from oraclepack.core.tree_policy import TreePolicy
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.model import ALLOW, DIRECTIVES, POLICY, Directive
+from oraclepack.pack.tree_policy import TreePolicy
 
 
 def unheard_directive(subject: Subject) -> Iterator[Problem]:

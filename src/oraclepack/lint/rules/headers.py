@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.ordering import roi_disorder
-from oraclepack.core.source import Span
-from oraclepack.core.step import CATEGORIES, HEADER_FIELDS, META_OPENS, Attribute, Step
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.model import CATEGORIES, HEADER_FIELDS, META_OPENS, Attribute, Step
+from oraclepack.pack.questions import roi_disorder
+from oraclepack.pack.script import Span
 
 NUMBERS = ("ROI", "impact", "confidence", "effort")
 _EXACT = 1e-9

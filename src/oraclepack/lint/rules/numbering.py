@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.source import Span
 from oraclepack.lint.numbering import MOST_STEPS, Numbered, merged_headers, numbered, renumbering
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.script import Span
 
 STRICT_STEPS = 20
 

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.script import Substitution
-from oraclepack.core.source import Span
 from oraclepack.lint.rule import Problem, Rule, Subject, text_between
 from oraclepack.lint.wrapped import Stretch
+from oraclepack.pack.script import Span, Substitution
 from oraclepack.system.text_limits import regex
 
 _QUOTE = regex(r"['\"`]")

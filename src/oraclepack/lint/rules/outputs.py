@@ -5,19 +5,17 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.asked import asked_for
-from oraclepack.core.call import ToolCall
-from oraclepack.core.contract import MARKERS, contradiction
 from oraclepack.core.facts import PathKind
 from oraclepack.core.finding import Severity
-from oraclepack.core.questions import asking_calls, destinations
-from oraclepack.core.script import Place, Word
-from oraclepack.core.source import Span
-from oraclepack.core.step import CONTRACT, Step
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.destinations import known_outputs
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.whereabouts import stays_put
+from oraclepack.pack.contract import MARKERS, asked_for, contradiction
+from oraclepack.pack.model import CONTRACT, Step
+from oraclepack.pack.questions import asking_calls, destinations
+from oraclepack.pack.script import Place, Span, Word
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.system.path_jail import fault_of, guarded_place, inside
 
 _STDOUT_NAME = "-"

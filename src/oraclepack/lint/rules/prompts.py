@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Edit, Fix, Severity
-from oraclepack.core.script import Expansion, ExpansionKind
 from oraclepack.lint.prompt_texts import MEANT, PromptText, escapes
 from oraclepack.lint.rule import Problem, Rule, Subject, text_between
+from oraclepack.pack.script import Expansion, ExpansionKind
 
 _LONGEST = 40
 ABOUT_PROMPTS = frozenset({"OP203", "OP210", "OP211", "OP212"})

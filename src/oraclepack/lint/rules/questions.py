@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.pack import Coverage, CoverageLine
-from oraclepack.core.step import CATEGORIES, Step
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.duplicates import duplicates
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules import headers
+from oraclepack.pack.model import CATEGORIES, Coverage, CoverageLine, Step
 from oraclepack.system.text_limits import regex
 
 _VERDICT = regex(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)

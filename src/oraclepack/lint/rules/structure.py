@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from oraclepack.core.finding import Severity
-from oraclepack.core.pack import Fence
-from oraclepack.core.source import Span
 from oraclepack.lint.fix import LINE_ENDS
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.model import Fence
+from oraclepack.pack.script import Span
 
 _SHELLS = frozenset({"sh", "shell", "zsh", "console", "shell-session", "bash-session", ""})
 

@@ -5,13 +5,12 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from oraclepack.core.call import FlagProblem, ToolCall
 from oraclepack.core.finding import Severity
-from oraclepack.core.questions import asking_calls
-from oraclepack.core.script import Command, Place
-from oraclepack.core.source import Span
 from oraclepack.lint.interactive import waiting
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.questions import asking_calls
+from oraclepack.pack.script import Command, Place, Span
+from oraclepack.pack.tool_call import FlagProblem, ToolCall
 from oraclepack.system.text_limits import regex
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault

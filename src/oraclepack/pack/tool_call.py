@@ -4,8 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.script import Expansion, Heredoc, Place, Redirect, Word
-from oraclepack.core.source import Span
+from oraclepack.pack.script import Expansion, Heredoc, Place, Redirect, Span, Word
 from oraclepack.tools.tool_names import FlagFault
 
 

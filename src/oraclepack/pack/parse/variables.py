@@ -5,9 +5,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.pack import OutDirSite
-from oraclepack.core.script import Expansion
-from oraclepack.core.source import Span
+from oraclepack.pack.model import OutDirSite
+from oraclepack.pack.script import Expansion, Span
 
 LONGEST_VALUE = 100_000
 """Characters. `a=$a$a` in a few lines would fill the memory; nobody writes longer prompts."""

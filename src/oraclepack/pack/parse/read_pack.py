@@ -8,34 +8,40 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from oraclepack.core.pack import (
+from oraclepack.errors import InputError
+from oraclepack.pack.model import (
     OUT_DIR,
     Coverage,
     CoverageLine,
+    Directive,
     Fence,
     OutDirSite,
     Pack,
     Prelude,
+    Step,
     plain_text,
 )
-from oraclepack.core.script import Script
-from oraclepack.core.source import Span
-from oraclepack.core.step import Directive, Step
-from oraclepack.errors import InputError
-from oraclepack.parse.bash import read_script
-from oraclepack.parse.calls import Scope, calls_in
-from oraclepack.parse.effects import outputs_of, reads_of, writes_of
-from oraclepack.parse.fences import Markdown, read_markdown
-from oraclepack.parse.header import read_directives, read_header, with_old_fields
-from oraclepack.parse.heredocs import readable
-from oraclepack.parse.locate import Locator
-from oraclepack.parse.prompt import meta_of
-from oraclepack.parse.steps import Boundaries, Complete, find_boundaries
-from oraclepack.parse.variables import Value, Variables
+from oraclepack.pack.parse.bash_script import read_script
+from oraclepack.pack.parse.effects import outputs_of, reads_of, writes_of
+from oraclepack.pack.parse.heredocs import readable
+from oraclepack.pack.parse.locate import Locator
+from oraclepack.pack.parse.markdown import Markdown, read_markdown
+from oraclepack.pack.parse.step_boundaries import (
+    Boundaries,
+    Complete,
+    find_boundaries,
+    read_directives,
+    read_header,
+    with_old_fields,
+)
+from oraclepack.pack.parse.tool_calls import Scope, calls_in, meta_of
+from oraclepack.pack.parse.variables import Value, Variables
+from oraclepack.pack.script import Script, Span
 from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
+
 
 _MENTIONS_OUT_DIR = regex(r"\$(?:\{[!#]?)?out_dir\b")
 _OWN_DEFAULT = regex(r'"?\$\{out_dir:?[-=][^$`{}"]*\}"?')

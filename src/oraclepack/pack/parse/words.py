@@ -4,20 +4,51 @@ It drops a lone `-` and escaped blanks, and makes two words of one that is conti
 line or has a backslash behind its quotes.
 """
 
+from typing import TYPE_CHECKING
+
+from oraclepack.pack.parse.grammar import text_of
+from oraclepack.pack.parse.locate import Locator
+from oraclepack.pack.parse.variables import Variables
+from oraclepack.pack.parse.word_values import word_of
+from oraclepack.pack.script import Redirect, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.script import Word
-from oraclepack.parse.locate import Locator
-from oraclepack.parse.values import joined, word_of
-from oraclepack.parse.variables import Variables
+from oraclepack.pack.parse.word_values import joined
 from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+def file_redirect(
+    node: "Node", variables: Variables, place: Locator, extra: list[Word]
+) -> list[Redirect]:
+    """The redirection; words that belong to the command behind it are added to `extra`."""
+    descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
+    operator = next((text_of(c) for c in node.children if not c.is_named), ">")
+    # The tree hands words that follow a redirection to the redirection: `> out.md -p x`.
+    targets = node.children_by_field_name("destination")
+    extra.extend(word_of(target, variables, place) for target in targets[1:])
+    number = text_of(descriptor) if descriptor is not None else ""
+    span = place.span(node.start_point, node.end_point)
+    return [
+        Redirect(
+            operator,
+            int(number) if number.isdecimal() else None,
+            word_of(target, variables, place),
+            span,
+        )
+        for target in targets[:1]
+    ]
+
 
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
 _GLUE = regex(rb"(?:\\[\n \t])*")

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import msgspec
 
-from oraclepack.core.pack import Fence
-from oraclepack.core.source import Span
+from oraclepack.pack.model import Fence
+from oraclepack.pack.script import Span
 
 _LONG = 1000
 """Lines of so many bytes are counted once, not for each place in them."""

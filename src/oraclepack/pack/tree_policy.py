@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from oraclepack.core.call import ToolCall
-from oraclepack.core.step import POLICY, Step
+from oraclepack.pack.model import POLICY, Step
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.tool_names import ORACLE
 
 _EDITING = frozenset({"auto_edit", "yolo"})

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.parse.expansions import without_prose
-from oraclepack.parse.grammar import everywhere, syntax_tree, text_of
-from oraclepack.parse.locate import Locator
-from oraclepack.parse.prefixes import without_prefixes
-from oraclepack.parse.values import is_quoted
+from oraclepack.pack.parse.bash_script import without_prefixes
+from oraclepack.pack.parse.effects import without_prose
+from oraclepack.pack.parse.grammar import everywhere, syntax_tree, text_of
+from oraclepack.pack.parse.locate import Locator
+from oraclepack.pack.parse.word_values import is_quoted
 from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 _OPENING = regex(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
 

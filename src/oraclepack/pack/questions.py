@@ -2,17 +2,61 @@
 
 import functools
 import re
+from collections.abc import Iterable
 
 import msgspec
 
-from oraclepack.core.call import ToolCall
-from oraclepack.core.contract import by_suffix
-from oraclepack.core.pack import Pack
-from oraclepack.core.script import Word
-from oraclepack.core.step import META_BLOCK, META_OPENS, Step
+from oraclepack.pack.contract import by_suffix
+from oraclepack.pack.model import META_BLOCK, META_OPENS, Pack, Step
+from oraclepack.pack.script import Word
+from oraclepack.pack.tool_call import ToolCall
 from oraclepack.system.text_limits import regex
 from oraclepack.tools.flag_tables import Effect, Role, table_of
 from oraclepack.tools.tool_names import ORACLE
+
+
+class Disorder(msgspec.Struct, frozen=True):
+    """A step that should stand before the one above it."""
+
+    step_id: str
+    line: int
+    message: str
+
+
+def roi_disorder(steps: Iterable[Step]) -> tuple[Disorder, ...]:
+    """Each step that scores higher than the scored step before it.
+
+    Steps without a number in ROI are passed over: another rule asks for the number.
+    """
+    found: list[Disorder] = []
+    before: Step | None = None
+    for step in steps:
+        if step.number("ROI") is None:
+            continue
+        message = _wrong(before, step) if before is not None else None
+        if message is not None:
+            found.append(Disorder(step.id, step.header.span.line, message))
+        before = step
+    return tuple(found)
+
+
+def _wrong(before: Step, step: Step) -> str | None:
+    above, own = before.number("ROI"), step.number("ROI")
+    assert above is not None
+    assert own is not None
+    if own > above:
+        return (
+            f"step {step.id} has ROI {step.attribute('ROI')} but follows step {before.id} "
+            f"with ROI {before.attribute('ROI')}"
+        )
+    first, second = before.number("effort"), step.number("effort")
+    if own == above and first is not None and second is not None and second < first:
+        return (
+            f"steps {before.id} and {step.id} have the same ROI, but step {step.id} "
+            f"takes less effort ({step.attribute('effort')} against {before.attribute('effort')})"
+        )
+    return None
+
 
 _ARGUMENT = regex(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""
