@@ -8,10 +8,10 @@ from typing import cast
 import msgspec
 from hypothesis import strategies as st
 
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import Link, Signer, encode_line
-from oraclepack.core.result import Cache, OutputRetry, RollbackStatus, Status, Waiting
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.line_format import Link, Signer, encode_line
+from oraclepack.journal.statuses import Cache, OutputRetry, RollbackStatus, Status, Waiting
 from oraclepack.shell.attempt import Process
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.rundir import RunDir
-from oraclepack.core import journal as j
-from oraclepack.core.result import Status
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
 from tests.events import a_step, created, session, write_journal
 

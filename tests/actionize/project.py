@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from oraclepack.app.actionize.command import Done, Request, actionize_request
-from oraclepack.core import journal as j
 from oraclepack.core.backlog import Export, Record
+from oraclepack.journal import events as j
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system.digests import sha256_text
 from tests.actionize.answers import direct

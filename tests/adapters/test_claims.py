@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.adapters.claims import Claim, claim, foreign_claims, take_over
-from oraclepack.core.journal import InvocationIntent
 from oraclepack.errors import WorldError
+from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import Process
 from oraclepack.system.digests import canonical_line
 

@@ -11,11 +11,11 @@ from threading import Thread
 import msgspec
 import pytest
 
-from oraclepack.adapters.journal import NAME, JournalFile, load
-from oraclepack.core import journal as j
-from oraclepack.core.result import Move, Status
-from oraclepack.core.runstate import fold
 from oraclepack.errors import InputError, WorldError
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import NAME, JournalFile, load
+from oraclepack.journal.run_state import fold
+from oraclepack.journal.statuses import Move, Status
 from oraclepack.system.secrets import BLOT, Redactor
 from oraclepack.system.trust_key import make_key
 from tests import events as e
@@ -207,8 +207,8 @@ import sys
 from pathlib import Path
 from tests.clocks import SteppingClock
 from tests.faults import die_at
-from oraclepack.adapters.journal import JournalFile
-from oraclepack.core.journal import Warned
+from oraclepack.journal.journal_file import JournalFile
+from oraclepack.journal.events import Warned
 die_at(int(sys.argv[2]), torn=int(sys.argv[3]))
 journal = JournalFile(Path(sys.argv[1]), SteppingClock())
 for number in range(1, 6):

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.journal import load
-from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.journal import StepFinished
+from oraclepack.journal.events import StepFinished
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.system.trust_key import make_key
 from tests.adapters.scripted_run import RUN_ID, STEPS, run
 from tests.faults import killed_at, watched

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.manifest_files import write_manifests
-from oraclepack.adapters.rundir import RunDir, log_names, run_ids, summaries
-from oraclepack.core import journal as j
-from oraclepack.core.runid import RunSummary, choose_run
-from oraclepack.core.runstate import fold
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import JournalFile
+from oraclepack.journal.run_dir import RunDir, RunSummary, choose_run, log_names, run_ids, summaries
+from oraclepack.journal.run_state import fold
 from tests import events as e
 from tests.clocks import SteppingClock
 

@@ -11,7 +11,7 @@ import pytest
 
 from oraclepack.app.actionize.command import Done, Request, actionize_request
 from oraclepack.core.backlog import Actionized, Export
-from oraclepack.core.result import RollbackStatus
+from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.system import disk
 from tests.actionize.golden import FOLDER
 from tests.faults import failing

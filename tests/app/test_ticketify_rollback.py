@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import OraclePackError
+from oraclepack.journal.statuses import RollbackStatus
 from tests.faults import failing, failing_once
 from tests.ticketify.tickets import TWO, everything_but_tickets, put
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.journal import JournalFile
-from oraclepack.core import journal as j
 from oraclepack.core.cache_entry import CacheEntry
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import JournalFile
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import CACHE
 from tests.cli.answers import answer

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from oraclepack.cli.continuing import continuing, ranges
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, Plan, PlannedStep
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import RunState, fold
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
 from tests.events import a_step, created, numbered, session
 

@@ -7,10 +7,10 @@ import pytest
 from oraclepack.cli.amounts import clock, seconds, size
 from oraclepack.cli.events import JsonLog, Lines, line_of
 from oraclepack.cli.pulse import Activity, Running, beat
-from oraclepack.core import journal as j
-from oraclepack.core.result import Cache, Move, RollbackStatus, Status, Wait, Waiting
-from oraclepack.core.runstate import fold
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import fold
+from oraclepack.journal.statuses import Cache, Move, RollbackStatus, Status, Wait, Waiting
 from oraclepack.shell.attempt import Process
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started

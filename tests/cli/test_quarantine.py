@@ -3,11 +3,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.adapters import journal
-from oraclepack.adapters.rundir import RunDir
-from oraclepack.core import journal as j
-from oraclepack.core.result import Move, Status
 from oraclepack.core.schemas import schema_of
+from oraclepack.journal import events as j
+from oraclepack.journal import journal_file
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.statuses import Move, Status
 from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
@@ -50,7 +50,7 @@ def ask(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
 
 
 def events_of(run: RunDir) -> tuple[object, ...]:
-    return journal.load(run.journal).events
+    return journal_file.load(run.journal).events
 
 
 def test_nothing_in_quarantine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.adapters import journal
 from oraclepack.adapters.manifest_files import write_manifests
-from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import fold
 from oraclepack.core.schemas import schema_of
+from oraclepack.journal import journal_file
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import fold
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system import locks
 from tests.cli.answers import answer
@@ -40,7 +40,7 @@ def a_finished_run(root: Path) -> tuple[RunDir, dict[str, bytes]]:
     (root / "pack.md").write_text(TEXT)
     pack = parse_pack(TEXT, "pack.md")
     run = a_run_of(root, pack, ("01", Status.OK), ("02", Status.FAILED))
-    state = fold(journal.load(run.journal).events)
+    state = fold(journal_file.load(run.journal).events)
     write_manifests(run, pack, state, legacy=True)
     return run, tree(root)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.adapters import rundir
-from oraclepack.adapters.journal import load
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.trust_records import find_candidate, trust_run
-from oraclepack.core import journal as j
 from oraclepack.core.schemas import schema_of
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.system.ownership import Kind
 from oraclepack.system.trust_key import make_key
 from tests.cli.answers import answer
@@ -44,7 +44,7 @@ def trust(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
 
 
 def foreign(run: RunDir) -> Kind | None:
-    found = rundir.examine(run).foreign
+    found = run_dir.examine(run).foreign
     return found.kind if found else None
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import Link, Signer, Unknown, encode_line, read_lines
-from oraclepack.core.result import Status
+from oraclepack.journal import events as j
+from oraclepack.journal.line_format import Link, Signer, Unknown, encode_line, read_lines
+from oraclepack.journal.statuses import Status
 from oraclepack.system.digests import canonical_line
 from tests import events as e
 

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import Unknown
 from oraclepack.core.legacy import LegacyReport, LegacyState, legacy_report, legacy_state
 from oraclepack.core.manifest import (
     RunManifest,
@@ -18,8 +16,10 @@ from oraclepack.core.manifest import (
     run_manifest,
     steps_manifest,
 )
-from oraclepack.core.result import Cache, Status
-from oraclepack.core.runstate import RunState, fold
+from oraclepack.journal import events as j
+from oraclepack.journal.line_format import Unknown
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.statuses import Cache, Status
 from oraclepack.pack.model import Attribute, Header, Pack, PromptMeta, Step, StepId
 from oraclepack.pack.script import Span
 from oraclepack.system.digests import canonical_file, sha256_text

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.core import journal as j
 from oraclepack.core.past_run import worked_ms
-from oraclepack.core.runstate import fold
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import fold
 from tests import events as e
 
 

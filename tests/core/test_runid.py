@@ -3,7 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.core.runid import RunSummary, choose_run, free_run_id, hash_in, is_run_id, pack_id
+from oraclepack.journal.run_dir import (
+    RunSummary,
+    choose_run,
+    free_run_id,
+    hash_in,
+    is_run_id,
+    pack_id,
+)
 
 HASH = "0123456789abcdef" * 4
 HERE, THERE, FAR = "a" * 40, "b" * 40, "c" * 40

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import Unknown
-from oraclepack.core.result import RollbackStatus, Status
-from oraclepack.core.runstate import EMPTY, apply, fold
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.line_format import Unknown
+from oraclepack.journal.run_state import EMPTY, apply, fold
+from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.shell.attempt import Process
 from oraclepack.tools.usage import Usage
 from tests import events as e

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from oraclepack.system.secrets import BLOT, MOST_LINES, NOTHING_SECRET, Redactor, is_secret_name
 from tests import events as e
 

@@ -5,7 +5,7 @@ import pytest
 from oraclepack.app.actionize.asked import question_of
 from oraclepack.core.listing import listing
 from oraclepack.core.manifest import steps_manifest
-from oraclepack.core.runstate import RunState
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import title_of
 from tests.packs import a_pack

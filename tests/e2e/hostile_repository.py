@@ -11,9 +11,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from oraclepack.adapters.journal import load
-from oraclepack.core import journal as j
-from oraclepack.core.result import Move, Status
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.statuses import Move, Status
 from oraclepack.system.digests import canonical_file, canonical_line, sha256_bytes
 from tests.e2e.program import oraclepack
 from tests.e2e.run.project import asking

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.core import journal as j
-from oraclepack.core.result import Move, Status
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import Move, Status
 from oraclepack.system.digests import canonical_file, canonical_line, sha256_text
 from tests.e2e.program import Ran, oraclepack
 from tests.packs import pack_text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.journal import load
+from oraclepack.journal.journal_file import load
 from tests.e2e.changing import EDITS, STEP, a_project, contents, run
 
 NAME = os.fsdecode(b"\xff\xfe.md")

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.actionize.engine import actionize
-from oraclepack.core.journal_line import read_lines
 from oraclepack.core.legacy import import_state
-from oraclepack.core.runstate import fold
 from oraclepack.errors import InputError
+from oraclepack.journal.line_format import read_lines
+from oraclepack.journal.run_state import fold
 from oraclepack.pack.answer_sections import sections_present
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket

@@ -8,23 +8,24 @@ import msgspec
 import pytest
 
 from oraclepack import errors
-from oraclepack.core import journal, legacy, manifest, output_verdict, result, step_entries
+from oraclepack.core import legacy, manifest, step_entries
 from oraclepack.core.cache_entry import CacheEntry
+from oraclepack.journal import events, statuses
 from oraclepack.shell import attempt
 from oraclepack.tools import usage
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
-EVENTS = {event.__struct_config__.tag: event for event in get_args(journal.KnownEvent)}
+EVENTS = {event.__struct_config__.tag: event for event in get_args(events.KnownEvent)}
 COMMON = {"seq", "at"}
 
 PARTS = {
     "an error": errors.StepError,
-    "a verification": output_verdict.Verification,
-    "a failure": output_verdict.OutputFailure,
-    "a doubt": output_verdict.OutputDoubt,
+    "a verification": statuses.Verification,
+    "a failure": statuses.OutputFailure,
+    "a doubt": statuses.OutputDoubt,
     "usage": usage.Usage,
     "a process": attempt.Process,
-    "a move": result.Move,
+    "a move": statuses.Move,
 }
 
 SECTIONS: dict[str, list[type[msgspec.Struct]]] = {

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from oraclepack import __version__
-from oraclepack.adapters.journal import load
+from oraclepack.journal.journal_file import load
 from tests.e2e.run.project import Project, Zygote
 from tests.generate.repositories import a_repository
 from tests.keep.past_runs import HOST, KEPT, PACK, SHAPES

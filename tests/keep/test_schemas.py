@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from oraclepack.core import backlog, cache_entry, envelope, journal, legacy, manifest
+from oraclepack.core import backlog, cache_entry, envelope, legacy, manifest
 from oraclepack.core.schemas import SCHEMAS
+from oraclepack.journal import events
 from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published
 
 CARRIED = {
@@ -15,7 +16,7 @@ CARRIED = {
     "steps": manifest.SCHEMA_VERSION,
     "state": legacy.SCHEMA_VERSION,
     "report": legacy.SCHEMA_VERSION,
-    "journal": journal.SCHEMA_VERSION,
+    "journal": events.SCHEMA_VERSION,
     "record": backlog.RECORD_VERSION,
     "cache-entry": cache_entry.SCHEMA_VERSION,
     "envelope": envelope.SCHEMA_VERSION,

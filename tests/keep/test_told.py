@@ -17,9 +17,9 @@ import msgspec
 import pytest
 
 import oraclepack
-from oraclepack.core.event import Event
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.errors import ExitCode
+from oraclepack.journal.events import Event
 from oraclepack.lint.rule import Rule
 from oraclepack.pack.answer_sections import SPELLINGS
 from oraclepack.pack.model import DIRECTIVES

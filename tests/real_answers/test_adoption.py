@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from tests.e2e.calls.office import events, outcomes, until, warnings
 from tests.e2e.run.project import Project
 from tests.killable import await_end

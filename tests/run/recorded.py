@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Plan, command_hash
-from oraclepack.core.runstate import EMPTY, RunState, fold
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.run.planner import Seen, plan
 from oraclepack.run.selection import Selection

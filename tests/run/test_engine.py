@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from oraclepack.core.plan import Decision, Plan, PlannedStep
-from oraclepack.core.result import Status
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
 from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure, Progress

@@ -3,11 +3,11 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, command_hash
-from oraclepack.core.result import Status
-from oraclepack.core.stepstate import StepState
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
 from oraclepack.run.planner import Checked, is_complete
 from oraclepack.run.selection import Selection
 from tests.events import a_step, finished, output

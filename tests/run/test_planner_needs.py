@@ -1,11 +1,11 @@
 import msgspec
 import pytest
 
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Refusal
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import EMPTY, RunState
 from oraclepack.errors import WorldError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import EMPTY, RunState
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
 from oraclepack.run.planner import Seen, Wanted, plan, wanted
 from oraclepack.run.selection import Selection

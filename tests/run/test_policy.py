@@ -1,10 +1,10 @@
 import pytest
 
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, Plan
-from oraclepack.core.result import RollbackStatus, Status
-from oraclepack.core.runstate import RunState, fold
 from oraclepack.errors import ExitCode, StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.run.policy import (
     Completion,
     RunReply,

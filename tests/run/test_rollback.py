@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core import journal as j
-from oraclepack.core.result import RollbackStatus
-from oraclepack.core.runstate import RunState, fold
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.rollback import (
     Kept,
     Undo,

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.journal import load
+from oraclepack.journal.journal_file import load
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project
 from tests.torture.ground import MARK, Ground

@@ -8,7 +8,7 @@ import msgspec
 
 from oraclepack.adapters.cache import GOOD, AnswerCache
 from oraclepack.adapters.claims import claim
-from oraclepack.core.journal import InvocationIntent
+from oraclepack.journal.events import InvocationIntent
 from oraclepack.system.digests import canonical_line
 from tests.e2e.program import Ran
 from tests.torture.checker import left, paid_twice, unverified

@@ -8,10 +8,10 @@ from itertools import accumulate
 
 import msgspec
 
-from oraclepack.core.journal_line import AnyEvent, read_lines
 from oraclepack.core.legacy import legacy_report, legacy_state
 from oraclepack.core.manifest import RunManifest, StepsManifest, run_manifest, steps_manifest
-from oraclepack.core.runstate import fold
+from oraclepack.journal.line_format import AnyEvent, read_lines
+from oraclepack.journal.run_state import fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system.digests import canonical_file

@@ -7,9 +7,9 @@ from statistics import fmean
 
 import msgspec
 
-from oraclepack.adapters.journal import load
-from oraclepack.core.journal import StepFinished, StepStarted
-from oraclepack.core.result import Status
+from oraclepack.journal.events import StepFinished, StepStarted
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.statuses import Status
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Program
 from tests.packs import pack_text

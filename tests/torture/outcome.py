@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from oraclepack.core.journal import StepFinished, StepStarted
-from oraclepack.core.result import Status
+from oraclepack.journal.events import StepFinished, StepStarted
+from oraclepack.journal.statuses import Status
 from tests.torture.ground import Ground
 
 _TIMES = frozenset({"created_at", "started_at", "finished_at", "duration_ms", "waited_ms"})

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from time import sleep
 
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from tests.torture.checker import alive, corrupt, paid_twice, place_of
 from tests.torture.ground import Ground
 from tests.torture.kills import Site, clear, is_step_again, last_words, named, noted, placed

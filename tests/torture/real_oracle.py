@@ -10,9 +10,9 @@ from threading import Event, Thread
 from time import monotonic, sleep
 from typing import NamedTuple
 
-from oraclepack.adapters.journal import load
-from oraclepack.core.journal import InvocationIntent, Warned
-from oraclepack.core.result import Wait
+from oraclepack.journal.events import InvocationIntent, Warned
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.statuses import Wait
 from tests.e2e.program import Ran
 from tests.provider import Rule
 from tests.real.install import NotToBeHadError

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.core import journal as j
-from oraclepack.core.result import RollbackStatus
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import RollbackStatus
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture.checker import corrupt, left, paid_twice

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from tests.adapters.trees import bash
 from tests.e2e.program import Ran
 from tests.torture.checker import corrupt, left

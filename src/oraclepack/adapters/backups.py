@@ -3,8 +3,8 @@
 import stat
 from pathlib import Path
 
-from oraclepack.adapters.rundir import BACKUPS, attempt_name
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import BACKUPS, attempt_name
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 

@@ -14,8 +14,8 @@ from typing import cast
 import msgspec
 
 from oraclepack.core.cache_entry import SCHEMA_VERSION, CacheEntry, signature
-from oraclepack.core.runid import is_run_id
 from oraclepack.errors import InputError, OraclePackError
+from oraclepack.journal.run_dir import is_run_id
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_file, same_digest, sha256_bytes
 from oraclepack.system.locks import turn

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.core.journal import InvocationIntent
+from oraclepack.journal.events import InvocationIntent
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_line, keyed_digest, same_digest
 from oraclepack.system.locks import hold

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters.rundir import RunDir
-from oraclepack.core.runstate import RunState
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file

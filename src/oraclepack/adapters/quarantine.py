@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.core.result import Move
 from oraclepack.errors import WorldError
+from oraclepack.journal.statuses import Move
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.path_jail import Refused, inside, jail, stays_inside

@@ -4,8 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters.rundir import OWN_NAMES, RunDir
-from oraclepack.core.runid import is_run_id
+from oraclepack.journal.run_dir import OWN_NAMES, RunDir, is_run_id
 from oraclepack.system import disk, files, trust_key
 from oraclepack.system.digests import keyed_digest, same_digest
 from oraclepack.system.ownership import foreign_folder, tracked

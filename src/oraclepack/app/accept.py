@@ -11,13 +11,13 @@ from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.revise import RunFiles, accepted_in, checked, finish, revise
 from oraclepack.app.verify import manner_of
-from oraclepack.core import journal as j
 from oraclepack.core.acceptance import AcceptedStep
-from oraclepack.core.result import Status
-from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.stepstate import StepState
 from oraclepack.core.verified import Accepted, Failed
 from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack

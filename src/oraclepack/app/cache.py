@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import list_runs, look_at, named_run
 from oraclepack.core.cache_entry import (
     CacheEntry,
@@ -18,10 +17,11 @@ from oraclepack.core.cache_entry import (
     row_of,
     to_prune,
 )
-from oraclepack.core.journal import InvocationOutcome
-from oraclepack.core.result import Cache
-from oraclepack.core.stepstate import Invocation, StepState
 from oraclepack.errors import UsageError
+from oraclepack.journal.events import InvocationOutcome
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.statuses import Cache
+from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError

@@ -22,12 +22,12 @@ from oraclepack.core.pipeline_report import (
     verdict,
 )
 from oraclepack.core.plan import Decision
-from oraclepack.core.ports import Ask
-from oraclepack.core.result import RollbackStatus, Status
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.runid import is_rehearsal
 from oraclepack.core.verified import Verified
 from oraclepack.errors import SIGNALLED, OraclePackError
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.run_state import Ask
+from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack

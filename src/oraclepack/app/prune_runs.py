@@ -6,13 +6,10 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from oraclepack.adapters import rundir
 from oraclepack.adapters.cache import GOOD, AnswerCache
 from oraclepack.adapters.run_removal import finish_removals, remove_run, size_of, strange_names
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.quarantine import find as find_quarantined
 from oraclepack.app.runs import Looked, listing_of, look_at
-from oraclepack.core.result import RollbackStatus
 from oraclepack.core.run_pruning import (
     RunFacts,
     RunKept,
@@ -24,6 +21,9 @@ from oraclepack.core.run_pruning import (
     unpaid_again,
 )
 from oraclepack.errors import InputError, WorldError
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import sha256_bytes
@@ -54,7 +54,7 @@ class _Pruning:
         self._root = root
         self._clock = clock
         self._dry_run = dry_run
-        self._looked = {run.name: look_at(run) for run in rundir.every_run(root)}
+        self._looked = {run.name: look_at(run) for run in run_dir.every_run(root)}
         self._cached = _cached_hashes(root)
         self._copies: set[str] = set()
         """What stays: the SHA-256 of answers in runs that are kept."""

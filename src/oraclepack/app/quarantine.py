@@ -4,20 +4,20 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.quarantine import FOLDER, Kept, failed_folder, listed, restore
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import Looked, look_at
-from oraclepack.core import journal as j
 from oraclepack.core.quarantined import (
     ROLLED_BACK,
     KeptFile,
     QuarantineListed,
     QuarantineRestored,
 )
-from oraclepack.core.result import Move
-from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError, LockedError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Move
 from oraclepack.pack.model import Pack
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock, rfc3339
@@ -28,7 +28,7 @@ from oraclepack.system.secrets import Redactor
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
     """Everything in quarantine, or what belongs to the runs of one pack."""
-    runs = [look_at(RunDir(root, run_id)) for run_id in rundir.run_ids(root)]
+    runs = [look_at(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     reasons = {
         move.target: event.reason
         for looked in runs
@@ -43,7 +43,7 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
 
 def find(root: Path, pack: Pack | None = None) -> tuple[Kept, ...]:
     """The files in quarantine; the journals tell in which directories they are."""
-    runs = [look_at(RunDir(root, run_id)) for run_id in rundir.run_ids(root)]
+    runs = [look_at(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     foreign = {looked.run.run_id for looked in runs if looked.foreign is not None}
     runs = [looked for looked in runs if looked.foreign is None]
     own = [looked for looked in runs if pack is None or _is_of(looked, pack, root)]
@@ -83,7 +83,7 @@ def _restore_of_run(
     root: Path, run_id: str, chosen: Sequence[Kept], *, force: bool
 ) -> tuple[list[Move], str]:
     run = RunDir(root, run_id)
-    if run_id not in rundir.run_ids(root):
+    if run_id not in run_dir.run_ids(root):
         return [move for kept in chosen for move in _back(root, kept, force=force)], ""
     clock = SystemClock()
     holder = locks.Holder(
@@ -106,7 +106,7 @@ def _told_to_journal(
     root: Path, run: RunDir, chosen: Sequence[Kept], clock: SystemClock, *, force: bool
 ) -> tuple[list[Move], str]:
     try:
-        file = journal.JournalFile(run.journal, clock, Redactor.of(environment.environment()))
+        file = journal_file.JournalFile(run.journal, clock, Redactor.of(environment.environment()))
     except InputError as trouble:
         moves = [move for kept in chosen for move in _back(root, kept, force=force)]
         return moves, f"restored, but not written down: {trouble.message}"

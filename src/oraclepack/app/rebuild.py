@@ -5,16 +5,16 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.legacy_files import names_for
 from oraclepack.adapters.manifest_files import write_manifests
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.runs import look_at, named_run, pack_of
-from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import StepsManifest, steps_manifest, with_words_of
 from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
-from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.line_format import Reading
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import canonical_file
@@ -24,7 +24,7 @@ from oraclepack.system.secrets import Redactor
 
 def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
     """Rebuild one run, or all; of a damaged one nothing is touched."""
-    every = [RunDir(root, one) for one in rundir.run_ids(root)]
+    every = [RunDir(root, one) for one in run_dir.run_ids(root)]
     chosen = every if run_id is None else [named_run(root, run_id)]
     return Rebuilt(runs=tuple(_rebuild(root, run) for run in chosen))
 
@@ -44,7 +44,7 @@ def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
         return _told(run, Rebuilding.LOCKED, problem=f"in use by {held}")
     with held:
         try:
-            reading = journal.load(run.journal)
+            reading = journal_file.load(run.journal)
         except InputError as trouble:
             return _told(run, Rebuilding.DAMAGED, problem=trouble.message)
         if reading.damage is not None:
@@ -98,7 +98,7 @@ def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
 def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
     """The state file in the project root belongs to the run of the pack that was last at work."""
     assert state.created is not None
-    for run_id in rundir.run_ids(root):
+    for run_id in run_dir.run_ids(root):
         looked = look_at(RunDir(root, run_id))
         other = looked.state if looked.foreign is None else EMPTY
         same = other.created is not None and other.created.pack_path == state.created.pack_path

@@ -5,10 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import rundir
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.opening import mutates
-from oraclepack.core.journal_line import Reading
 from oraclepack.core.past_run import (
     RunListed,
     RunShown,
@@ -18,9 +15,11 @@ from oraclepack.core.past_run import (
     shown,
     step_word,
 )
-from oraclepack.core.runid import choose_run, hash_in
-from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.journal import run_dir
+from oraclepack.journal.line_format import Reading
+from oraclepack.journal.run_dir import RunDir, choose_run, hash_in
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.system import environment, git, locks
@@ -40,7 +39,7 @@ class Looked(msgspec.Struct, frozen=True):
 def look_at(run: RunDir) -> Looked:
     """Read a run; whatever is wrong with it is told, not raised."""
     try:
-        examined = rundir.examine(run)
+        examined = run_dir.examine(run)
     except InputError as trouble:
         return Looked(run, damage=trouble.message)
     reading = examined.reading
@@ -55,7 +54,7 @@ def _damage(reading: Reading) -> str | None:
 
 def list_runs(root: Path) -> RunsListed:
     """Every run and rehearsal of the project, the newest first."""
-    found = [listing_of(look_at(run)) for run in rundir.every_run(root)]
+    found = [listing_of(look_at(run)) for run in run_dir.every_run(root)]
     return RunsListed(runs=tuple(sorted(found, key=age, reverse=True)))
 
 
@@ -72,7 +71,7 @@ def named_run(root: Path, name: str) -> RunDir:
 
     A rehearsal is `rehearsals/ID`, or just its id where no real run has that.
     """
-    known = rundir.every_run(root)
+    known = run_dir.every_run(root)
     for fitting in (
         [run for run in known if run.name == name],
         [run for run in known if name and run.name.startswith(name)],
@@ -104,11 +103,11 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
 
     Asks git only when a run of this pack exists and the files alone do not tell the commit.
     """
-    ids = [one for one in rundir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
+    ids = [one for one in run_dir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
     if not ids:
         return None, {}
     sha = git.peek(root) or git.look(root, environment.environment()).sha
-    runs = (run for run in rundir.summaries(root, pack.pack_hash) if run.foreign is None)
+    runs = (run for run in run_dir.summaries(root, pack.pack_hash) if run.foreign is None)
     # A rehearsal settles nothing: what was only rehearsed has not been answered.
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:

@@ -8,8 +8,8 @@ import msgspec
 
 from oraclepack.adapters.quarantine import FOLDER
 from oraclepack.core.carried import Carried
-from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.system import file_moves, files, trust_key
 from oraclepack.system.digests import (
     canonical_file,

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.claims import foreign_claims, take_over
 from oraclepack.adapters.reversal import seal
-from oraclepack.adapters.rundir import STEPS, RunDir
 from oraclepack.app.run.dirty_rerun import recorded_patches
 from oraclepack.app.runs import named_run
-from oraclepack.core import journal as j
-from oraclepack.core.runstate import RunState, fold
 from oraclepack.errors import LockedError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.run_dir import STEPS, RunDir
+from oraclepack.journal.run_state import RunState, fold
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.ownership import Foreign, ForeignError, Trusted, folder_tracks, foreign_run
@@ -36,9 +36,9 @@ class Candidate(msgspec.Struct, frozen=True):
 def find_candidate(root: Path, name: str) -> Candidate:
     """The foreign run of this name. Changes nothing."""
     run = named_run(root, name)
-    examined = rundir.examine(run)
+    examined = run_dir.examine(run)
     if examined.reading.damage is not None:
-        raise journal.damaged(run.journal, examined.reading)
+        raise journal_file.damaged(run.journal, examined.reading)
     if examined.foreign is None:
         raise UsageError(f"run {run.run_id} is yours already", hint="there is nothing to do")
     if not examined.foreign.may_be_ours:
@@ -103,7 +103,7 @@ def trust_run(candidate: Candidate) -> Trusted:
     if isinstance(held, locks.Holder):
         raise LockedError(f"run {run.run_id} is in use by {held}", hint="wait for it to end")
     redactor = Redactor.of(environment.environment())
-    with held, journal.JournalFile(run.journal, clock, redactor, take_over=True) as file:
+    with held, journal_file.JournalFile(run.journal, clock, redactor, take_over=True) as file:
         if file.state != candidate.state:
             raise ForeignError(f"run {run.run_id} has changed meanwhile", hint="look at it again")
         # The journal last: until it is signed, all of it stays foreign.

@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.app.run.dirty_rerun import leftover, patch_of, recorded_patches, work_tree
 from oraclepack.app.run.opening import Wish, find_run, opened
-from oraclepack.core import journal as j
-from oraclepack.core.stepstate import StepState
 from oraclepack.core.undone import Undone
 from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.settings.registry import CWD, Settings

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters import rundir
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.core.manifest import RunManifest
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import fold
 from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import run_dir as rundir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import fold
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Fence, Pack
 from oraclepack.pack.pack_files import directed, find_packs, read_pack_text

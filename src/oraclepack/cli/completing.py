@@ -39,7 +39,7 @@ def step_id(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[Co
 
 def run_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
     """The runs of the project, the newest name first."""
-    from oraclepack.adapters.rundir import run_ids as all_ids  # noqa: PLC0415
+    from oraclepack.journal.run_dir import run_ids as all_ids  # noqa: PLC0415
     from oraclepack.system.environment import project_root  # noqa: PLC0415 - only for a shell
 
     try:

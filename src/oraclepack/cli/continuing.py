@@ -5,7 +5,7 @@ from itertools import pairwise
 from shlex import join
 
 from oraclepack.core.plan import Plan
-from oraclepack.core.runstate import RunState
+from oraclepack.journal.run_state import RunState
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})
 """They would begin another run, or say what is so anyway."""

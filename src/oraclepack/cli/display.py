@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from oraclepack.app.run.command import RunRequest, look_up
 from oraclepack.app.run.recorder import Observer
 from oraclepack.cli.events import JsonLog, Lines
-from oraclepack.core.ports import Ask
+from oraclepack.journal.run_state import Ask
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import COLOR, OUTPUT, Settings
 from oraclepack.system.terminal import ask, can_ask, is_terminal

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.pulse import HEARTBEAT, Pulse, wait_text
-from oraclepack.core import journal as j
-from oraclepack.core.journal import KnownEvent
-from oraclepack.core.result import Cache, Status
-from oraclepack.core.runstate import RunState
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Cache, Status
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.printable import screen_json, visible

@@ -3,8 +3,8 @@
 from oraclepack.cli.reply import Reply
 from oraclepack.core.carried import Carried
 from oraclepack.core.envelope import Failure
-from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import ExitCode
+from oraclepack.journal.statuses import RollbackStatus
 
 _TOLD = {
     RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",

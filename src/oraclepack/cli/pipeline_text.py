@@ -15,8 +15,8 @@ from oraclepack.core.pipeline_report import (
     StageStatus,
     StageTold,
 )
-from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.journal.statuses import RollbackStatus
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 

@@ -7,10 +7,10 @@ from itertools import starmap
 import msgspec
 
 from oraclepack.cli.amounts import clock as clock_of
-from oraclepack.core import journal as j
-from oraclepack.core.journal import KnownEvent
-from oraclepack.core.result import WAITS, Waiting
-from oraclepack.core.runstate import RunState
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import WAITS, Waiting
 from oraclepack.pack.model import PRELUDE
 from oraclepack.system.clock import Clock
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.result import RollbackStatus
+from oraclepack.journal.statuses import RollbackStatus
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True):

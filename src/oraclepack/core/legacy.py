@@ -10,10 +10,9 @@ from pathlib import PurePosixPath
 import msgspec
 
 from oraclepack.core.manifest import StepEntry, StepsManifest
-from oraclepack.core.output_verdict import Verification
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError, StepError
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status, Verification
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.text_limits import regex
 

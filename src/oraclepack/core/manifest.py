@@ -5,10 +5,6 @@ from typing import TypeAlias, TypedDict
 
 import msgspec
 
-from oraclepack.core import journal as j
-from oraclepack.core.output_verdict import Verification
-from oraclepack.core.result import PASSING, RollbackStatus, Status
-from oraclepack.core.runstate import RunState, Session
 from oraclepack.core.step_entries import (
     AcceptedEntry,
     ChangeEntry,
@@ -19,8 +15,11 @@ from oraclepack.core.step_entries import (
     invocation_entry,
     output_entry,
 )
-from oraclepack.core.stepstate import StepState
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import RunState, Session
+from oraclepack.journal.statuses import PASSING, RollbackStatus, Status, Verification
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import PRELUDE, Pack, Step
 from oraclepack.system.digests import sha256_value
 from oraclepack.tools.usage import Usage

@@ -6,9 +6,9 @@ from itertools import zip_longest
 import msgspec
 
 from oraclepack.core.manifest import RunManifest, StepEntry, run_manifest, steps_manifest
-from oraclepack.core.result import Status
-from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.runstate import RunState, Session
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.run_state import RunState, Session
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
 from oraclepack.system.ownership import Foreign
 from oraclepack.system.path_jail import REHEARSALS

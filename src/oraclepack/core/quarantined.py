@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.result import Move
+from oraclepack.journal.statuses import Move
 
 ROLLED_BACK = "rolled_back"
 """The reason of a file whose step was ok and was taken back with its command."""

@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from oraclepack.core import journal as j
-from oraclepack.core.runstate import RunState
-from oraclepack.core.stepstate import StepState
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.step_state import StepState
 from oraclepack.tools.tool_names import ORACLE
 
 FINISHED = "ok"

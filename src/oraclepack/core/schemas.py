@@ -20,7 +20,7 @@ SCHEMAS = {
     "steps": ("oraclepack.core.manifest:StepsManifest", 1),
     "state": ("oraclepack.core.legacy:LegacyState", 1),
     "report": ("oraclepack.core.legacy:LegacyReport", 1),
-    "journal": ("oraclepack.core.journal:KnownEvent", 1),
+    "journal": ("oraclepack.journal.events:KnownEvent", 1),
     "generated": ("oraclepack.core.generation:Generated", 1),
     "new-pack": ("oraclepack.core.generation:NewPack", 1),
     "upgraded": ("oraclepack.core.generation:Upgraded", 1),

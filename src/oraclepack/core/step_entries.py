@@ -2,8 +2,8 @@
 
 import msgspec
 
-from oraclepack.core import journal as j
-from oraclepack.core.stepstate import Invocation
+from oraclepack.journal import events as j
+from oraclepack.journal.step_state import Invocation
 from oraclepack.tools.usage import Usage
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.core.result import DETACHED
+from oraclepack.journal.statuses import DETACHED
 from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
 from oraclepack.tools.oracle_sessions import SessionRecord

@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from msgspec.structs import replace
 
 from oraclepack.core.plan import Plan, PlannedStep
-from oraclepack.core.result import Status
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
 from oraclepack.run.schedule import OnFailure, Progress, ready
 from oraclepack.shell.attempt import StopLevel, StopSwitch

@@ -10,10 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import RunState
-from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError, WorldError
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.script import Place
 from oraclepack.run.edges import Edges, edges_of, is_barrier

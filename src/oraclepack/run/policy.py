@@ -6,10 +6,10 @@ import msgspec
 
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.policy import falls_short, weigh
-from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
-from oraclepack.core.runstate import RunState
 from oraclepack.core.verified import Failed
 from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
 from oraclepack.pack.model import PRELUDE, StepId
 
 

@@ -13,10 +13,10 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
-from oraclepack.core.result import RollbackStatus
-from oraclepack.core.runstate import FileEvent, RunState, path_of
+from oraclepack.journal import events as j
+from oraclepack.journal.run_state import FileEvent, RunState, path_of
+from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS
 from oraclepack.system.text_limits import regex
 

@@ -1,6 +1,6 @@
 """One output against its contract."""
 
-from oraclepack.core.output_verdict import OutputFailure
+from oraclepack.journal.statuses import OutputFailure
 from oraclepack.pack.answer_sections import is_rehearsed, missing_sections
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system.files import Content

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from oraclepack.core.journal import OutputRevised
-from oraclepack.core.output_verdict import OutputDoubt, OutputFailure, Verification
 from oraclepack.core.verified import Accepted, Doubt, Failed, Totals, Unresolved, Verified
+from oraclepack.journal.events import OutputRevised
+from oraclepack.journal.statuses import OutputDoubt, OutputFailure, Verification
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.contract import ChunkMode, ContractMode, OutputContract, contracts_of
 from oraclepack.pack.model import Output, Pack, Step

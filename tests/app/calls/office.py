@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.journal import JournalFile, load
 from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.answer import Calls
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
-from oraclepack.core.result import Waiting
-from oraclepack.core.stepstate import Invocation
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import JournalFile, load
+from oraclepack.journal.statuses import Waiting
+from oraclepack.journal.step_state import Invocation
 from oraclepack.shell.attempt import Process
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor

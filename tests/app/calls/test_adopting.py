@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.core.journal import Quarantined
-from oraclepack.core.result import Move
 from oraclepack.intercept.adoption import OnUnknown
+from oraclepack.journal.events import Quarantined
+from oraclepack.journal.statuses import Move
 from oraclepack.shell.attempt import Process
 from tests.app.calls.crashed import (
     DEAD,

@@ -7,9 +7,9 @@ import pytest
 
 from oraclepack.core.invocation import ToolEnd, ToolRun
 from oraclepack.core.limit import Limit
-from oraclepack.core.result import Cache, Waiting
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.journal.statuses import Cache, Waiting
 from oraclepack.tools.argv import table_of
 from tests.app.calls.office import (
     ANSWER,

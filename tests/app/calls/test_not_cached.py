@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from oraclepack.system.digests import sha256_bytes
 from tests.app.calls.crashed import session
 from tests.app.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering

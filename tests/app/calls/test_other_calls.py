@@ -7,7 +7,7 @@ import pytest
 
 from oraclepack.core.invocation import ToolEnd
 from oraclepack.core.limit import Limit
-from oraclepack.core.result import Cache
+from oraclepack.journal.statuses import Cache
 from oraclepack.pack.answer_sections import ALL_SECTIONS, NOTICE, missing_sections
 from tests.app.calls.office import ANSWER, ASK, Office, ScriptedShim, answering, failing, saying
 from tests.packs import ANSWER_FORMAT

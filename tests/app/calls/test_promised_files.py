@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.journal import Quarantined
-from oraclepack.core.result import Move
+from oraclepack.journal.events import Quarantined
+from oraclepack.journal.statuses import Move
 from oraclepack.pack.answer_sections import NOTICE
 from oraclepack.shell.attempt import Process
 from tests.app.calls.crashed import DEAD, DyingShim, KilledError, living

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.result import Cache
+from oraclepack.journal.statuses import Cache
 from tests.app.calls.office import (
     ANSWER,
     ASK,

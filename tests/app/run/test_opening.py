@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
-from oraclepack.core.runstate import EMPTY
 from oraclepack.errors import InputError, LockedError
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import EMPTY
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.git import WorkTree

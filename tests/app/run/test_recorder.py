@@ -4,7 +4,7 @@ import threading
 from pathlib import Path
 
 from oraclepack.app.run.opening import Wish, find_run, opened
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.system.clock import SystemClock
 from tests.events import created

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.journal import load
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import AnyEvent
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.line_format import AnyEvent
 from tests.e2e.run.project import Project
 
 

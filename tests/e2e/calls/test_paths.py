@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core import journal as j
+from oraclepack.journal import events as j
 from tests.e2e.calls.office import outcomes, step
 from tests.e2e.program import tree
 from tests.e2e.run.project import Project, Zygote, a_project

@@ -5,8 +5,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from oraclepack.core.journal import StepFinished, StepStarted
-from oraclepack.core.result import Status
+from oraclepack.journal.events import StepFinished, StepStarted
+from oraclepack.journal.statuses import Status
 from tests.e2e.run.project import Project
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.journal import load
-from oraclepack.core.journal_line import Reading
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.line_format import Reading
 from oraclepack.shell.processes import open_pidfd
 from tests.e2e.program import Ran
 from tests.packs import pack_text

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.journal import load
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import AnyEvent
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import load
+from oraclepack.journal.line_format import AnyEvent
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project
 from tests.packs import ANSWER_FORMAT

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from oraclepack.core import journal as j
-from oraclepack.core.journal import StepFinished, StepStarted
+from oraclepack.journal import events as j
+from oraclepack.journal.events import StepFinished, StepStarted
 from oraclepack.shell.processes import look_at
 from tests.bashes import alive
 from tests.e2e.run.meeting import Meeting

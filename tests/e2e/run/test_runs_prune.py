@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import rundir
 from oraclepack.adapters.run_removal import finish_removals, remove_run
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.errors import WorldError
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_dir import RunDir
 from tests.e2e.program import Ran, tree
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking
@@ -209,8 +209,8 @@ def test_a_removal_that_is_cut_off_is_finished_later(project: Project, at: int) 
 
     with pytest.raises(WorldError), failing(at):
         remove_run(run)
-    is_whole = run.run_id in rundir.run_ids(project.root) and tree(run.path) == before
-    is_gone = run.run_id not in rundir.run_ids(project.root)
+    is_whole = run.run_id in run_dir.run_ids(project.root) and tree(run.path) == before
+    is_gone = run.run_id not in run_dir.run_ids(project.root)
     finish_removals(project.root)
 
     assert is_whole or is_gone

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.journal import StepStarted
+from oraclepack.journal.events import StepStarted
 from tests.bashes import alive
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Program, Project, Zygote, a_project, asking, twenty

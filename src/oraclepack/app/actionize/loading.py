@@ -6,12 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
-from oraclepack.adapters import journal as journal_file
-from oraclepack.adapters import rundir
 from oraclepack.adapters.answers import WORDS, find_answers, read_answer
 from oraclepack.app.actionize.asked import Asked, question_from, question_of
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
-from oraclepack.core.journal_line import Reading
 from oraclepack.core.manifest import (
     RunManifest,
     StepEntry,
@@ -20,11 +17,13 @@ from oraclepack.core.manifest import (
     steps_manifest,
     with_words_of,
 )
-from oraclepack.core.result import Status
-from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.runstate import RunState, fold
 from oraclepack.core.step_entries import OutputEntry
 from oraclepack.errors import InputError
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.line_format import Reading
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.answer_sections import Section, is_rehearsed
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Pack
@@ -122,7 +121,7 @@ def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepE
 
 def refuse_foreign(directory: Path) -> Reading:
     """What the journal of a run says, if it is ours."""
-    examined = rundir.examine_at(directory)
+    examined = run_dir.examine_at(directory)
     if examined.foreign is not None:
         other = "--answers DIR --pack PACK reads answers of any origin"
         raise foreign_run(directory.name, examined.foreign, other)

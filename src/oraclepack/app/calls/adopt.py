@@ -13,11 +13,11 @@ from oraclepack.app.calls.trying import stay_with, still_running
 from oraclepack.app.calls.unmet import PaidAnswer
 from oraclepack.app.calls.waiting import Patience, telling_pause
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import Cache, Wait
-from oraclepack.core.stepstate import Invocation
 from oraclepack.intercept.adoption import Adoption, Lives, OnUnknown, adoption
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import Cache, Wait
+from oraclepack.journal.step_state import Invocation
 from oraclepack.shell.attempt import Process
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_sessions import (

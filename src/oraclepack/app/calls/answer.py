@@ -30,11 +30,11 @@ from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.core.invocation_key import NoKey
-from oraclepack.core.result import Cache, OutputRetry
 from oraclepack.errors import InputError, StepError
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.truth import TIMED_OUT
+from oraclepack.journal.statuses import Cache, OutputRetry
 from oraclepack.system.path_jail import Allowed, Refused, leads_out
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor

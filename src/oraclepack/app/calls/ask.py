@@ -13,11 +13,19 @@ from oraclepack.app.calls.unmet import next_retry
 from oraclepack.app.calls.waiting import telling_pause
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.invocation import Shim
-from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Cache, OutputRetry, Wait, Waiting
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.intercept.adoption import answer_in_log
 from oraclepack.intercept.retry import RetryAfter, cause, waiting_note
 from oraclepack.intercept.truth import COMPLETED, redirected_to
+from oraclepack.journal.statuses import (
+    DETACHED,
+    INTERRUPTED,
+    UNMET,
+    Cache,
+    OutputRetry,
+    Wait,
+    Waiting,
+)
 from oraclepack.system import files
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass

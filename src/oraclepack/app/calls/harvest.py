@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from oraclepack.adapters.rundir import BACKUPS
 from oraclepack.app.calls import answer_files
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import is_true, missing_in
 from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
-from oraclepack.core.stepstate import Invocation
 from oraclepack.errors import OraclePackError
 from oraclepack.intercept.adoption import answer_in_log, matching
 from oraclepack.intercept.truth import COMPLETED
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import BACKUPS
+from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.system import files
 from oraclepack.system.clock import rfc3339

@@ -5,12 +5,12 @@ from typing import TypedDict
 from oraclepack.adapters.claims import Claim
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
 from oraclepack.core.invocation import LiveCall
 from oraclepack.core.invocation_key import InvocationKey
-from oraclepack.core.result import CRASHED, Cache, OutputRetry
 from oraclepack.errors import StepError
 from oraclepack.intercept.overrides import shown_argv
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry
 from oraclepack.shell.attempt import Process
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of

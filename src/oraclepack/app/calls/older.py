@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from oraclepack.adapters.backups import keep_copy
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.invocation import LiveCall
-from oraclepack.core.runstate import path_of
+from oraclepack.journal.run_state import path_of
 from oraclepack.system.path_jail import Allowed, jail
 
 

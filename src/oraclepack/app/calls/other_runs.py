@@ -12,18 +12,17 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters import rundir
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.calls.answer_files import ASIDE
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import AnyEvent
-from oraclepack.core.result import CRASHED, UNMET, OutputRetry
-from oraclepack.core.runid import is_rehearsal
 from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
+from oraclepack.journal.line_format import AnyEvent
+from oraclepack.journal.run_dir import RunDir, is_rehearsal
+from oraclepack.journal.statuses import CRASHED, UNMET, OutputRetry
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
@@ -136,7 +135,7 @@ def _edited(world: CallWorld, prepared: Prepared, held: _Held) -> bytes | None:
 
 def _later_writers(world: CallWorld, held: _Held) -> Iterator[str]:
     """The runs that have written to the path of an answer after it was given."""
-    for run_id in rundir.run_ids(world.root):
+    for run_id in run_dir.run_ids(world.root):
         for event in _events(RunDir(world.root, run_id)):
             written = None
             if isinstance(event, j.InvocationOutcome) and (event.sha256 or event.unmet_sha256):
@@ -206,7 +205,7 @@ def _forget(
 def _events(run: RunDir) -> tuple[AnyEvent, ...]:
     """The events of a real run of ours; a foreign run tells nothing."""
     try:
-        examined = rundir.examine(run)
+        examined = run_dir.examine(run)
     except InputError:
         return ()
     events = examined.reading.events

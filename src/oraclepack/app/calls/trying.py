@@ -12,10 +12,10 @@ from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.waiting import Patience, telling_pause, wait_for_slot
 from oraclepack.app.calls.world import CallWorld
 from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.core.result import DETACHED, Wait, Waiting
 from oraclepack.intercept.adoption import matching, session_id
 from oraclepack.intercept.overrides import effective_argv
 from oraclepack.intercept.truth import Proof, judge
+from oraclepack.journal.statuses import DETACHED, Wait, Waiting
 from oraclepack.system.clock import rfc3339
 from oraclepack.tools.argv import table_of
 from oraclepack.tools.oracle_config import oracle_home

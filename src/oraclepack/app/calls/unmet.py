@@ -9,9 +9,9 @@ from oraclepack.app.calls.answer_files import ASIDE
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import missing_in
 from oraclepack.app.calls.world import CallWorld
-from oraclepack.core import journal as j
-from oraclepack.core.result import CRASHED, UNMET, OutputRetry
-from oraclepack.core.stepstate import Invocation, StepState
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import CRASHED, UNMET, OutputRetry
+from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.output_names import FOLDER as OUTPUTS
 from oraclepack.system.digests import sha256_bytes

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from oraclepack.adapters.cache import AnswerCache
 from oraclepack.adapters.limits import Limits
 from oraclepack.app.calls.options import CallOptions
-from oraclepack.core.journal import KnownEvent
-from oraclepack.core.ports import Ask, Journal
 from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.model import Pack
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor

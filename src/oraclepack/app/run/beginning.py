@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oraclepack import __version__
-from oraclepack.adapters.rundir import summaries
 from oraclepack.app.run.opening import Found, mutates
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.core import journal as j
-from oraclepack.core.runid import without_suffix
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import summaries, without_suffix
 from oraclepack.system import environment
 from oraclepack.tools.tool_names import ORACLE
 

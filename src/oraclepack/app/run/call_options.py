@@ -2,10 +2,10 @@
 
 from oraclepack.app.calls.options import CallOptions
 from oraclepack.core.limit import Limit
-from oraclepack.core.runid import is_rehearsal
 from oraclepack.intercept.adoption import OnUnknown
 from oraclepack.intercept.overrides import read_overrides
 from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.settings import call_settings as cs

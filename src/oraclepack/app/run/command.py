@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.adapters.quarantine import failed_folder
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.beginning import begin, enter, path_in_project
 from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.app.run.options import RunOptions, manner_of
@@ -18,10 +17,11 @@ from oraclepack.app.run.other_packs import refusal_of, taken_outputs, warnings_o
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.seen import look
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Decision, Plan, PlannedStep, Refusal
-from oraclepack.core.result import RollbackStatus, Status
-from oraclepack.core.runstate import RunState
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.model import Pack
 from oraclepack.run.planner import Seen
 from oraclepack.run.planner import plan as make_plan

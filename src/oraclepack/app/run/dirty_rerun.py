@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.reversal import is_begun, remove_left_over
-from oraclepack.adapters.rundir import STEPS, RunDir
 from oraclepack.adapters.worktree import Worktree
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
 from oraclepack.core.plan import Plan
-from oraclepack.core.runstate import RunState
-from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import STEPS, RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
 from oraclepack.system import environment, files
 from oraclepack.system.digests import sha256_bytes

@@ -7,8 +7,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
-from oraclepack.core.result import Wait
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import Wait
 from oraclepack.shell.attempt import Attempt, StopLevel
 
 _GOES_ON = "a question it asked goes on without it; the run ends after the answer"

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import journal, rundir
 from oraclepack.adapters.quarantine import failed_folder
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Observer, Recorder
-from oraclepack.core.runid import (
+from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.run_dir import (
     Choice,
+    RunDir,
     choose_run,
     free_run_id,
     is_rehearsal,
     pack_id,
 )
-from oraclepack.core.runstate import EMPTY, RunState, fold
-from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
 from oraclepack.pack.script import Command
@@ -82,7 +82,7 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
         notice, reason = choice.notice, choice.reason
     else:
         notice, reason = "", "--new-run was given"
-    run = RunDir(root, free_run_id(name, rundir.run_ids(root)))
+    run = RunDir(root, free_run_id(name, run_dir.run_ids(root)))
     _refuse_foreign_place(run)
     return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
 
@@ -93,7 +93,7 @@ def _choice(root: Path, pack: Pack, head: str | None, wish: Wish) -> Choice:
     A foreign one in its place that may be the user's own is not passed over: its answers may be
     paid for. Any other is left alone.
     """
-    runs, mutating = tuple(rundir.summaries(root, pack.pack_hash)), mutates(pack)
+    runs, mutating = tuple(run_dir.summaries(root, pack.pack_hash)), mutates(pack)
 
     def choose(*, foreign: bool) -> Choice:
         some = (run for run in runs if (run.foreign is not None) == foreign)
@@ -124,7 +124,7 @@ def _rehearsal(root: Path, wish: Wish, tree: git.WorkTree, name: str) -> Found:
             "--run-id: a rehearsal always starts over, and continues no run",
             hint="leave --run-id out, or drop --engine rehearsal",
         )
-    known = rundir.run_ids(root, REHEARSALS)
+    known = run_dir.run_ids(root, REHEARSALS)
     taken = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
     run = RunDir(root, free_run_id(name, taken), REHEARSALS)
     _refuse_foreign_place(run)
@@ -134,7 +134,7 @@ def _rehearsal(root: Path, wish: Wish, tree: git.WorkTree, name: str) -> Found:
 def _stays(rehearsal: RunDir) -> bool:
     """Whether a rehearsal is not to be replaced: it is not ours, or it changed the project."""
     try:
-        examined = rundir.examine(rehearsal)
+        examined = run_dir.examine(rehearsal)
     except InputError:
         return True
     created = fold(examined.reading.events).created
@@ -195,7 +195,7 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
             was_killed = found.state.is_open or not found.state.sessions
             found.run.sweep(*(_written_to(found.run, pack) if was_killed else ()))
         redactor = Redactor.of(environment.environment())
-        file = journal.JournalFile(found.run.journal, clock, redactor)
+        file = journal_file.JournalFile(found.run.journal, clock, redactor)
         if wish.new_run and found.is_new and file.state.created is not None:
             file.close()
             raise LockedError(
@@ -243,7 +243,7 @@ def _moves_head(command: Command) -> bool:
 
 
 def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
-    known, run_id = rundir.every_run(root), wish.run_id or ""
+    known, run_id = run_dir.every_run(root), wish.run_id or ""
     run = next((one for one in known if one.name == run_id), None)
     if run is None:
         raise UsageError(
@@ -272,12 +272,12 @@ def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
 
 
 def _state(run: RunDir) -> RunState:
-    examined = rundir.examine(run)
+    examined = run_dir.examine(run)
     reading = examined.reading
     if examined.foreign is not None:
         raise foreign_run(run.run_id, examined.foreign)
     if reading.damage is not None:
-        raise journal.damaged(run.journal, reading)
+        raise journal_file.damaged(run.journal, reading)
     if not reading.events and run.has_outputs:
         raise InputError(
             f"{run.journal} is empty or gone, although the run has answers",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.core.ports import Ask
+from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.shell.attempt import Grace
 from oraclepack.verify.pack import Manner

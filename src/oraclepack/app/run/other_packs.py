@@ -5,14 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters import rundir
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.beginning import path_in_project
 from oraclepack.app.runs import look_at
 from oraclepack.core.plan import Decision, Plan, Refusal
-from oraclepack.core.runid import is_rehearsal
-from oraclepack.core.runstate import RunState
 from oraclepack.errors import InputError
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_dir import RunDir, is_rehearsal
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import Allowed, jail, read_content
@@ -48,7 +47,7 @@ def taken_outputs(
         return ()
     mine = path_in_project(pack.path, root)
     taken: dict[str, TakenOutput] = {}
-    for run_id in rundir.run_ids(root):
+    for run_id in run_dir.run_ids(root):
         looked = look_at(RunDir(root, run_id))
         created = looked.state.created
         if created is None or looked.foreign is not None or is_rehearsal(created.engine):

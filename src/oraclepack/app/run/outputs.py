@@ -9,13 +9,12 @@ import msgspec
 
 from oraclepack.adapters.backups import keep_copy
 from oraclepack.adapters.quarantine import put_aside
-from oraclepack.adapters.rundir import attempt_name
 from oraclepack.app.run.options import manner_of
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
-from oraclepack.core.output_verdict import Verification
-from oraclepack.core.result import CRASHED, UNMET, Cache, Status
-from oraclepack.core.stepstate import StepState
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import attempt_name
+from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Status, Verification
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import OutputContract, by_suffix, contracts_of
 from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names

@@ -1,11 +1,11 @@
 """The prelude as a part of a run: once per command, before the first step."""
 
-from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
-from oraclepack.core.result import INTERRUPTED
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import attempt_name, log_names
+from oraclepack.journal.statuses import INTERRUPTED
 from oraclepack.pack.model import PRELUDE, Prelude
 from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Watch
 from oraclepack.shell.bash import run_attempt

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Self
 
-from oraclepack.adapters.journal import JournalFile
 from oraclepack.adapters.manifest_files import refresh_manifests, write_manifests
-from oraclepack.adapters.rundir import RunDir
-from oraclepack.core import journal as j
-from oraclepack.core.journal import KnownEvent
-from oraclepack.core.runstate import RunState
 from oraclepack.errors import OraclePackError
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.journal_file import JournalFile
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 
 Observer = Callable[[KnownEvent, RunState], None]

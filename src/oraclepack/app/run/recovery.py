@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.rollback import roll_back
 from oraclepack.app.run.tree import recover_change
-from oraclepack.core import journal as j
-from oraclepack.core.result import Status
-from oraclepack.core.runstate import RunState
-from oraclepack.core.stepstate import StepState
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.shell.attempt import Process, Started
 from oraclepack.shell.orphans import Patience, end_leftovers

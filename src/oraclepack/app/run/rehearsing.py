@@ -5,17 +5,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.adapters import rundir
 from oraclepack.adapters.project_copy import CopyPlan, environment_in, make_copy, plan_copy
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.command import RunRequest
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recovery import end_processes
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Plan
-from oraclepack.core.runstate import EMPTY, RunState, fold
 from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack
 from oraclepack.shell.attempt import StopLevel
@@ -67,7 +67,7 @@ def enter_workplace(session: Session, plan: CopyPlan | None) -> None:
 
 def start_over(run: RunDir) -> None:
     """Remove an earlier rehearsal and what killed ones left. Needs the lock of the run."""
-    for other in rundir.run_ids(run.root, REHEARSALS):
+    for other in run_dir.run_ids(run.root, REHEARSALS):
         if other != run.run_id:
             _tidy(RunDir(run.root, other, REHEARSALS))
     _end_leftovers(_state(run))
@@ -92,7 +92,7 @@ def _end_leftovers(state: RunState) -> None:
 def _state(run: RunDir) -> RunState:
     """What is known of a rehearsal of ours; of a damaged one what stands before the damage."""
     try:
-        examined = rundir.examine(run)
+        examined = run_dir.examine(run)
     except InputError:
         return EMPTY
     return fold(examined.reading.events) if examined.foreign is None else EMPTY

@@ -14,9 +14,9 @@ from oraclepack.app.run.opening import IN_PLACE, Wish
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Observer
 from oraclepack.core.plan import Refusal
-from oraclepack.core.ports import Ask
-from oraclepack.core.runid import is_rehearsal
 from oraclepack.errors import InputError, UsageError
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import Directed, directed

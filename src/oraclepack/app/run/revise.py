@@ -7,13 +7,12 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.quarantine import put_aside
-from oraclepack.adapters.rundir import RunDir, attempt_name
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.core import journal as j
-from oraclepack.core.output_verdict import Verification
-from oraclepack.core.result import Move, Status
-from oraclepack.core.stepstate import StepState
 from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir, attempt_name
+from oraclepack.journal.statuses import Move, Status, Verification
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names

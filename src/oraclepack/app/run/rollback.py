@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from oraclepack.adapters.quarantine import put_aside
-from oraclepack.adapters.rundir import BACKUPS, RunDir
 from oraclepack.app.run.recorder import Recorder
-from oraclepack.core import journal as j
-from oraclepack.core.result import RollbackStatus
 from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import BACKUPS, RunDir
+from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.rollback import (
     Undo,
     has_failed,

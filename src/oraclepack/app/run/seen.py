@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions, manner_of
-from oraclepack.core.runstate import RunState
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.run.missing_files import literal_attachments
 from oraclepack.run.planner import Checked, Seen, wanted

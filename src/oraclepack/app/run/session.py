@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.app.run.options import RunOptions
 from oraclepack.app.run.recorder import Recorder
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.pack.model import Pack
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock

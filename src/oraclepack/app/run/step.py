@@ -5,7 +5,6 @@ from signal import Signals
 
 import msgspec
 
-from oraclepack.adapters.rundir import attempt_name, log_names
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.outputs import (
     attached_hashes,
@@ -20,12 +19,12 @@ from oraclepack.app.run.outputs import (
     verify_outputs,
 )
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
-from oraclepack.core.output_verdict import Verification
 from oraclepack.core.plan import PlannedStep
-from oraclepack.core.result import INTERRUPTED, Status
 from oraclepack.core.verified import lack_of
 from oraclepack.errors import SIGNALLED, StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import attempt_name, log_names
+from oraclepack.journal.statuses import INTERRUPTED, Status, Verification
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, Watched, policy_of
 from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Started, StopLevel, Watch

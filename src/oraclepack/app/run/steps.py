@@ -7,9 +7,9 @@ from oraclepack.app.run.calling import standing_between
 from oraclepack.app.run.prelude import prepare, tidy_up
 from oraclepack.app.run.session import Session
 from oraclepack.app.run.step import run_step
-from oraclepack.core import journal as j
 from oraclepack.core.plan import Plan, PlannedStep
-from oraclepack.core.result import Status
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import plain_text
 from oraclepack.run.engine import drive
 from oraclepack.run.schedule import OnFailure

@@ -1,11 +1,11 @@
 """A run's result as data."""
 
-from oraclepack.adapters.rundir import log_names
 from oraclepack.app.run.command import RunResult
 from oraclepack.app.run.opening import Found
 from oraclepack.core.plan import Plan, PlannedStep
 from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
-from oraclepack.core.runstate import RunState
+from oraclepack.journal.run_dir import log_names
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import PRELUDE
 from oraclepack.run.policy import Completion, RunReply, completion, reply
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.rundir import RunDir
 from oraclepack.adapters.worktree import Worktree, WorktreeError
 from oraclepack.app.run.dirty_rerun import work_tree
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.session import Session
-from oraclepack.core import journal as j
 from oraclepack.core.legacy import all_file_names
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, Watched, strangers
 from oraclepack.system import files, git

@@ -14,8 +14,8 @@ from oraclepack.app.trust_records import (
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.result import Status
 from oraclepack.errors import ExitCode, OraclePackError, UsageError
+from oraclepack.journal.statuses import Status
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask

@@ -12,9 +12,9 @@ from oraclepack.cli.amounts import clock
 from oraclepack.cli.pulse import Activity
 from oraclepack.core.limit import Limit, lanes, limit_for
 from oraclepack.core.plan import Decision
-from oraclepack.core.result import Cache, Status
-from oraclepack.core.runstate import RunState
-from oraclepack.core.stepstate import StepState
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Cache, Status
+from oraclepack.journal.step_state import StepState
 
 QUIET_MS = 30_000
 """A step that prints nothing for so long is called silent."""

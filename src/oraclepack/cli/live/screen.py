@@ -10,11 +10,11 @@ from oraclepack.cli.events import Write, line_of, to_stderr
 from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
 from oraclepack.cli.live.painter import Painter
 from oraclepack.cli.pulse import Running
-from oraclepack.core import journal as j
-from oraclepack.core.journal import KnownEvent
 from oraclepack.core.limit import Limit
-from oraclepack.core.result import WAITS
-from oraclepack.core.runstate import EMPTY, RunState
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import EMPTY, RunState
+from oraclepack.journal.statuses import WAITS
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import log_size, screen_size

@@ -6,19 +6,20 @@ a journal, even one with events missing, is a state. States are msgspec structs 
 the sake of `replace`: one copy per event, ten times as fast as a dataclass's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core import journal as j
-from oraclepack.core.journal_line import AnyEvent, Unknown
-from oraclepack.core.result import INTERRUPTED, RollbackStatus, Status
-from oraclepack.core.stepstate import PRISTINE, StepEvent, StepState, apply_step, taken_back
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.line_format import AnyEvent, Unknown
+from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
+from oraclepack.journal.step_state import PRISTINE, StepEvent, StepState, apply_step, taken_back
 from oraclepack.shell.attempt import Process
 from oraclepack.tools.usage import Usage
 
@@ -246,3 +247,18 @@ def _apply_rollback(
         case _:
             ended = replace(now, status=event.status, error=event.error, left=event.left)
             return replace(state, rollback=ended)
+
+
+class Journal(Protocol):
+    """The truth of a run: an event that was appended has happened, whatever dies next."""
+
+    @property
+    def state(self) -> RunState:
+        """The fold of everything appended so far."""
+
+    def append(self, event: KnownEvent) -> KnownEvent:
+        """Number, date and keep an event; returns it as it was kept."""
+
+
+Ask = Callable[[str, Callable[[float], bool]], bool]
+"""Asks the person at the terminal; the second argument pauses, and tells when to give up."""

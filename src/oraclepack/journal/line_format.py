@@ -21,7 +21,7 @@ from typing import TypeAlias, get_args
 
 import msgspec
 
-from oraclepack.core.journal import SCHEMA_VERSION, KnownEvent, RunCreated
+from oraclepack.journal.events import SCHEMA_VERSION, KnownEvent, RunCreated
 from oraclepack.system.digests import canonical_line, chained_digest, keyed_digest, same_digest
 
 _HEAD = b'{"crc":"'

@@ -1,6 +1,6 @@
 """The events of a run: what happened, in the order it happened.
 
-The journal is the one truth of a run; `core/runstate.py` folds it. A kind, once
+The journal is the one truth of a run; `journal/run_state.py` folds it. A kind, once
 written, keeps its name and the meaning of its fields. New optional fields and new
 kinds may come within a schema version; anything else needs the next one.
 """
@@ -9,15 +9,60 @@ from typing import TypeAlias
 
 import msgspec
 
-from oraclepack.core.event import Event as Event  # noqa: PLC0414 - part of the journal
-from oraclepack.core.output_verdict import Verification
-from oraclepack.core.result import Cache, Move, OutputRetry, RollbackStatus, Status, Waiting
-from oraclepack.core.tree_events import ChangeUndone as ChangeUndone  # noqa: PLC0414 - part of the journal
-from oraclepack.core.tree_events import TreeChanged as TreeChanged  # noqa: PLC0414
-from oraclepack.core.tree_events import TreeSeen as TreeSeen  # noqa: PLC0414
 from oraclepack.errors import StepError
+from oraclepack.journal.statuses import (
+    Cache,
+    Move,
+    OutputRetry,
+    RollbackStatus,
+    Status,
+    Verification,
+    Waiting,
+)
 from oraclepack.shell.attempt import Process
 from oraclepack.tools.usage import Usage
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+    """One thing that happened. The journal gives it its number and its time."""
+
+    seq: int = 0
+    at: str = ""
+    """UTC, RFC 3339."""
+
+
+class TreeSeen(Event, frozen=True, kw_only=True, tag="tree_seen"):
+    """The work tree before a step that may change it, as a git tree in the run's own store."""
+
+    step: str
+    attempt: int
+    tree: str
+
+
+class TreeChanged(Event, frozen=True, kw_only=True, tag="tree_changed"):
+    """What an attempt changed in the work tree."""
+
+    step: str
+    attempt: int
+    files: tuple[str, ...]
+    """For people: bytes of a name that are no UTF-8 are spelled out; the patch has them."""
+    patch: str | None = None
+    """Relative to the run directory; None when nothing may be taken back from it."""
+    head_before: str | None = None
+    head_after: str | None = None
+    allowed: bool = True
+    """The step's policy lets it change these files."""
+    patch_sha256: str | None = None
+    """Of the patch; None in records of 0.1.0."""
+
+
+class ChangeUndone(Event, frozen=True, kw_only=True, tag="change_undone"):
+    """A recorded change was taken back because the user asked."""
+
+    step: str
+    attempt: int
+    patch: str
+
 
 SCHEMA_VERSION = 1
 

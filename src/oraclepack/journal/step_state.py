@@ -6,10 +6,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core import journal as j
-from oraclepack.core.output_verdict import Verification
-from oraclepack.core.result import DETACHED, INTERRUPTED, UNMET, Status
 from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.statuses import DETACHED, INTERRUPTED, UNMET, Status, Verification
 from oraclepack.shell.attempt import Process
 
 StepEvent: TypeAlias = (

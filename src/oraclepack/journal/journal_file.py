@@ -7,11 +7,11 @@ from typing import Self
 
 import msgspec
 
-from oraclepack.core.journal import KnownEvent
-from oraclepack.core.journal_line import Reading, Signature, Signer, encode_line, read_lines
-from oraclepack.core.runstate import RunState, fold
-from oraclepack.core.runstate import apply as apply_event
 from oraclepack.errors import InputError
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.line_format import Reading, Signature, Signer, encode_line, read_lines
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.run_state import apply as apply_event
 from oraclepack.system import disk, files
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import Foreign, Kind, foreign_run
