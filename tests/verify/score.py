@@ -4,9 +4,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from oraclepack.answers.output_check import check_output
+from oraclepack.answers.suspicions import suspicions
 from oraclepack.system.files import Content
-from oraclepack.verify.outputs import check_output
-from oraclepack.verify.suspicions import suspicions
 from tests.verify.corpus_reader import PROMPT, Case, cases
 
 

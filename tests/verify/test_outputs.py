@@ -2,9 +2,9 @@
 
 import pytest
 
+from oraclepack.answers.output_check import check_output
 from oraclepack.pack.contract import Declared, OutputContract, infer
 from oraclepack.system.files import Content
-from oraclepack.verify.outputs import check_output
 
 FOUR = "## Direct answer\na\n## Risks/unknowns\nb\n## Next experiment\nc\n## Missing evidence\nd\n"
 

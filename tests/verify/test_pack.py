@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from oraclepack.core.verified import Totals, Verified
+from oraclepack.answers.verification import Totals, Verified
+from oraclepack.answers.verify_pack import Manner, Recorded, summed, verify_pack
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.system.files import Content
-from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
 from tests.packs import ANSWER_FORMAT, a_pack
 
 DIRECT, RISKS, NEXT, MISSING = (

@@ -2,8 +2,8 @@
 
 import pytest
 
+from oraclepack.answers.verify_pack import named_outputs
 from oraclepack.pack.model import Step
-from oraclepack.verify.resolve import named_outputs
 from tests.packs import a_pack
 
 

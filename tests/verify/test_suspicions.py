@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.verify.suspicions import suspicions
+from oraclepack.answers.suspicions import suspicions
 
 PROMPT = (
     "Can the last item be sold twice?\n\nAnswer format:\n1) Direct answer\n2) Risks/unknowns\n"

@@ -6,13 +6,15 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.quarantine import failed_folder
+from oraclepack.answers.output_check import is_blank
+from oraclepack.answers.verification import Accepted, Failed
+from oraclepack.answers.verify_pack import Manner, verify_step
 from oraclepack.app.run.opening import Found, Wish, find_run, opened
 from oraclepack.app.run.outputs import declared_paths
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.app.run.revise import RunFiles, accepted_in, checked, finish, revise
 from oraclepack.app.verify import manner_of
 from oraclepack.core.acceptance import AcceptedStep
-from oraclepack.core.verified import Accepted, Failed
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal
@@ -27,8 +29,6 @@ from oraclepack.settings.registry import Settings
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import content_at
-from oraclepack.verify.outputs import is_blank
-from oraclepack.verify.pack import Manner, verify_step
 
 _NOTHING = "its outputs are as recorded and meet their contracts"
 

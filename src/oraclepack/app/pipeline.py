@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.answers.verification import Verified
+from oraclepack.answers.verify_pack import Manner, Recorded, verify_pack
 from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
 from oraclepack.app.run.recorder import Observer
 from oraclepack.app.run.request import Picked, request_for
@@ -23,7 +25,6 @@ from oraclepack.core.pipeline_report import (
 )
 from oraclepack.core.plan import Decision
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.verified import Verified
 from oraclepack.errors import SIGNALLED, OraclePackError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
@@ -35,7 +36,6 @@ from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.system.path_jail import content_at
-from oraclepack.verify.pack import Manner, Recorded, verify_pack
 
 
 class PipelineWish(msgspec.Struct, frozen=True):

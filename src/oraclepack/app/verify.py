@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.answers.verification import Verified, VerifiedPacks
+from oraclepack.answers.verify_pack import Manner, Recorded, summed, verify_pack
 from oraclepack.core.manifest import RunManifest
-from oraclepack.core.verified import Verified, VerifiedPacks
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir as rundir
 from oraclepack.journal.run_dir import RunDir
@@ -28,7 +29,6 @@ from oraclepack.system.environment import project_of, project_root
 from oraclepack.system.files import Content
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
-from oraclepack.verify.pack import Manner, Recorded, summed, verify_pack
 
 
 def verify_outputs(

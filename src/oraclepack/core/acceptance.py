@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.verified import Accepted, Failed
+from oraclepack.answers.verification import Accepted, Failed
 
 
 class AcceptedStep(msgspec.Struct, frozen=True, kw_only=True):

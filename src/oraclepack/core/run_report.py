@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from oraclepack.answers.verification import Failed
 from oraclepack.core.policy import completion_shortfall
-from oraclepack.core.verified import Failed
 from oraclepack.journal.statuses import UNMET
 from oraclepack.pack.model import PRELUDE
 

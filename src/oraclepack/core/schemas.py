@@ -13,8 +13,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMAS = {
     "run-told": ("oraclepack.core.run_report:RunTold", 1),
     "pipeline-told": ("oraclepack.core.pipeline_report:PipelineTold", 1),
-    "verified": ("oraclepack.core.verified:Verified", 1),
-    "verified-packs": ("oraclepack.core.verified:VerifiedPacks", 1),
+    "verified": ("oraclepack.answers.verification:Verified", 1),
+    "verified-packs": ("oraclepack.answers.verification:VerifiedPacks", 1),
     "why-told": ("oraclepack.core.why:WhyTold", 1),
     "run": ("oraclepack.core.manifest:RunManifest", 1),
     "steps": ("oraclepack.core.manifest:StepsManifest", 1),

@@ -10,9 +10,9 @@ from io import BytesIO
 
 import msgspec
 
+from oraclepack.answers.verification import Failed
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus
 from oraclepack.core.run_report import RunTold, StepTold
-from oraclepack.core.verified import Failed
 from oraclepack.pack.model import PRELUDE
 from oraclepack.system.printable import visible
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from oraclepack.answers.verification import Failed
 from oraclepack.core.plan import Decision, Plan
 from oraclepack.core.policy import falls_short, weigh
-from oraclepack.core.verified import Failed
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status

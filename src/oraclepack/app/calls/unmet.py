@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.answers.output_check import is_blank
+from oraclepack.answers.suspicions import INCOMPLETE, suspicions
 from oraclepack.app.calls.answer_files import ASIDE
 from oraclepack.app.calls.prepared import Prepared
 from oraclepack.app.calls.store import missing_in
@@ -17,8 +19,6 @@ from oraclepack.pack.output_names import FOLDER as OUTPUTS
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content
 from oraclepack.tools.oracle_sessions import SessionRecord
-from oraclepack.verify.outputs import is_blank
-from oraclepack.verify.suspicions import INCOMPLETE, suspicions
 
 
 class PaidAnswer(msgspec.Struct, frozen=True):

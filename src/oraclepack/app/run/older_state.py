@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.legacy_files import files_of_go, keep_original
+from oraclepack.answers.verification import lack_of
 from oraclepack.app.run.outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.app.run.session import Session
 from oraclepack.core import legacy
 from oraclepack.core.plan import command_hash
-from oraclepack.core.verified import lack_of
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from oraclepack.answers.verify_pack import Manner
 from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.shell.attempt import Grace
-from oraclepack.verify.pack import Manner
 
 if TYPE_CHECKING:
     from oraclepack.app.calls.options import CallOptions

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.adapters.quarantine import put_aside
+from oraclepack.answers.suspicions import INCOMPLETE
+from oraclepack.answers.verify_pack import Manner, verify_step
 from oraclepack.app.run.recorder import Recorder
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
@@ -29,8 +31,6 @@ from oraclepack.system.path_jail import (
     plain_place,
     read_content,
 )
-from oraclepack.verify.pack import Manner, verify_step
-from oraclepack.verify.suspicions import INCOMPLETE
 
 EDITED = "it was changed after it was recorded; the recorded output is back in its place"
 """Why a file is in quarantine that no failed attempt left."""

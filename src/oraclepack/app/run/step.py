@@ -5,6 +5,7 @@ from signal import Signals
 
 import msgspec
 
+from oraclepack.answers.verification import lack_of
 from oraclepack.app.run.interception import answers, intercepted
 from oraclepack.app.run.outputs import (
     attached_hashes,
@@ -20,7 +21,6 @@ from oraclepack.app.run.outputs import (
 )
 from oraclepack.app.run.session import Session
 from oraclepack.core.plan import PlannedStep
-from oraclepack.core.verified import lack_of
 from oraclepack.errors import SIGNALLED, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names

@@ -2,11 +2,11 @@
 
 import click
 
+from oraclepack.answers.verification import Totals, Verified
 from oraclepack.app.verify import verify_outputs
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.verified import Totals, Verified
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Source

@@ -1,0 +1,254 @@
+"""Signs that an answer is not what it seems: cut off, a placeholder, an echo of the question."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from oraclepack.answers.outline import Part, parts_of
+from oraclepack.pack.answer_sections import FENCE, normalise, numbered
+from oraclepack.system.text_limits import ANSWER, regex
+
+
+class Suspicion(msgspec.Struct, frozen=True):
+    """What a careful reader would doubt, and at which line of the answer."""
+
+    code: str
+    """`unclosed_fence`, `cut_off`, `placeholder`, `empty_section`, `refusal`, `echo`, `script`."""
+    message: str
+    line: int
+
+
+_SHORTEST_ECHO = 80
+_LAST_LATIN = "ɏ"
+"""The end of Latin Extended-B: letters beyond it belong to another script."""
+
+
+def echo(text: str, prompt: str) -> Iterator[Suspicion]:
+    """The answer repeats the question: its own words are fewer than those of the prompt."""
+    asked, said = normalise(prompt), normalise(text)
+    if len(said) < _SHORTEST_ECHO or len(asked) < _SHORTEST_ECHO:
+        return
+    whole = asked in said and len(said) < 2 * len(asked)
+    if whole or _lines(text) <= _lines(prompt):
+        yield Suspicion("echo", "it repeats the prompt and adds little", 1)
+
+
+def other_script(parts: tuple[Part, ...], prompt: str) -> Iterator[Suspicion]:
+    """The question is in Latin letters and most of the answer is not."""
+    body = [line for part in parts for line in part.body]
+    if body and _foreign(prompt) < _LITTLE and _foreign("".join(line for _, line in body)) > _MOST:
+        yield Suspicion("script", "it is written in another script than the prompt", body[0][0])
+
+
+_LITTLE, _MOST = 0.1, 0.5
+
+
+def _lines(text: str) -> set[str]:
+    return {normalise(line) for line in text.split("\n")} - {""}
+
+
+def _foreign(text: str) -> float:
+    """The share of letters that are not Latin."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return sum(letter > _LAST_LATIN for letter in letters) / len(letters) if letters else 0.0
+
+
+_BARE_MARKER = regex(r"^\s*(?:[-*+]|\d+[.)])\s*$")
+_DANGLING = regex(
+    r"(?:[,:;(\[{—–&]|\b(?:and|or|but|the|a|an|of|to|in|with|for|from|that|because|which|if|is))$"
+)
+_CODE = regex(r"`[^`]*`")
+_OPEN_BOLD = regex(r"(?:^|[\s(])\*\*(?=[^\s*])(?!.*\S\*\*)")
+_CLOSED = regex(r"[.!?:;…。！？)\]}\"'”’»`*_|>]$")
+_ITEM = regex(r"^\s*(?:[-*+>]|\d+[.)])\s+")
+_SENTENCE = 4
+"""From so many words on a line is read as a sentence."""
+_ENOUGH = 3
+"""So many sentences show that the writer ends them with a mark."""
+
+
+def unclosed_fence(lines: Sequence[str]) -> Iterator[Suspicion]:
+    *_, (_, _, opened) = numbered((*lines, ""))  # a line after the last belongs to what is open
+    if opened:
+        yield Suspicion("unclosed_fence", "a code block is never closed", opened)
+
+
+def cut_off(lines: Sequence[str]) -> Iterator[Suspicion]:
+    """The last line of an answer, read as one that something was to follow."""
+    reason = _reason(lines)
+    if reason is not None:
+        yield Suspicion("cut_off", reason, len(lines))
+
+
+def _reason(lines: Sequence[str]) -> str | None:
+    last = lines[-1].rstrip()
+    if not last or FENCE.match(last):
+        return None
+    if last.lstrip().startswith("|"):
+        open_row = not last.endswith("|") and any(line.rstrip().endswith("|") for line in lines)
+        return "its last table row is not finished" if open_row else None
+    if _BARE_MARKER.match(last):
+        return "it ends with an empty list item"
+    plain = _CODE.sub("", last)
+    if "`" in plain or _OPEN_BOLD.search(plain) or _opens_more(plain):
+        return "its last line opens something it never closes"
+    if _DANGLING.search(last) or _stops_short(lines):
+        return f"it ends in the middle of a sentence: …{last[-40:]}"
+    return None
+
+
+def _opens_more(line: str) -> bool:
+    return line.count("(") > line.count(")") or line.count("[") > line.count("]")
+
+
+def _stops_short(lines: Sequence[str]) -> bool:
+    """Every sentence ends with a mark, only the last one does not."""
+    *others, last = [block for block in _blocks(lines) if block.count(" ") >= _SENTENCE - 1] or [""]
+    if not last.endswith(lines[-1].strip()) or _CLOSED.search(last):
+        return False
+    return len(others) >= _ENOUGH and all(_CLOSED.search(other) for other in others)
+
+
+def _blocks(lines: Sequence[str]) -> list[str]:
+    """Paragraphs and list items, each as one line; headings and code are none."""
+    blocks: list[str] = []
+    begins = True
+    for _, line, block in numbered(lines):
+        if block or not line.strip() or line.startswith("#"):
+            begins = True
+        elif begins or _ITEM.match(line):
+            blocks.append(_ITEM.sub("", line).strip())
+            begins = False
+        else:
+            blocks[-1] += f" {line.strip()}"
+    return blocks
+
+
+PLACEHOLDERS = frozenset(
+    {
+        "answer now",
+        "analyzing",
+        "generating",
+        "loading",
+        "lorem ipsum",
+        "placeholder",
+        "pro thinking",
+        "reasoning",
+        "tbd",
+        "thinking",
+        "todo",
+    }
+)
+"""What chat pages and drafts show while there is no answer yet."""
+
+_ALONE = PLACEHOLDERS | {"n a", "none"}
+"""Below a heading these may be an answer; as the whole of one they are not."""
+
+PAGE_WORDS = (
+    "something went wrong",
+    "error in message stream",
+    "an error occurred",
+    "network error",
+    "there was an error generating a response",
+    "this conversation could not be loaded",
+    "too many requests",
+)
+"""How a chat page begins when it has no answer to show, folded."""
+
+_REFUSAL = regex(
+    r"(?:i m|i am|sorry|unfortunately)?\b.{0,20}\bi?\s?(?:can t|cannot|can not|won t|am unable to"
+    r"|m unable to)\s(?:\w+ )?(?:help|assist|give|provide|answer|access|open|read|comply)\b"
+)
+_TEMPLATE = regex(
+    r"^\W*[\[<{][^\]>}]*\b(?:here|your|insert|todo|tbd|fill)\b[^\]>}]*[\]>}]\W*$", re.IGNORECASE
+)
+_SHORT = 600
+"""No longer is a refusal or the text of an error page."""
+
+
+def stand_ins(parts: Sequence[Part]) -> Iterator[Suspicion]:
+    """Parts without an answer, and answers that are none."""
+    whole = len(parts) == 1
+    for part in parts:
+        if part.body and _is_placeholder([line for _, line in part.body], alone=whole):
+            number, line = part.body[0]
+            yield Suspicion("placeholder", f"nothing but {line.strip()!r} stands here", number)
+    yield from _empty(parts)
+    yield from _refusal(parts)
+
+
+def _empty(parts: Sequence[Part]) -> Iterator[Suspicion]:
+    last = parts[-1]
+    told = {section for part in parts if part.body for section in part.sections}
+    for part, following in pairwise(parts):
+        named = part.sections
+        # A section may begin with a heading of its own, and be listed before it is told.
+        ends = not part.body and following.sections - named
+        if ends and named and not named & told:
+            yield Suspicion("empty_section", "a section without any text", part.line)
+    if last.line and not last.body:
+        yield Suspicion("cut_off", "it ends with a heading and nothing below it", last.line)
+
+
+def _is_placeholder(lines: Sequence[str], *, alone: bool) -> bool:
+    if not any(map(normalise, lines)):
+        return True
+    if len(lines) > 1:
+        return False
+    known = _ALONE if alone else PLACEHOLDERS
+    return normalise(lines[0]) in known or _TEMPLATE.match(lines[0]) is not None
+
+
+def _refusal(parts: Sequence[Part]) -> Iterator[Suspicion]:
+    """An answer that begins by saying that it is none."""
+    first = parts[0].body
+    if len(parts) > 1 or not first or sum(len(line) for _, line in first) > _SHORT:
+        return
+    opening = normalise(first[0][1])
+    if opening.startswith(PAGE_WORDS):
+        yield Suspicion("placeholder", "the words of an error page, not of an answer", first[0][0])
+    elif _REFUSAL.match(opening):
+        yield Suspicion("refusal", "it begins by refusing to answer", first[0][0])
+
+
+INCOMPLETE = frozenset({"cut_off", "unclosed_fence", "placeholder"})
+"""Signs of an answer that is not whole: it is asked for again, like an empty one."""
+_PROSE = (".md", ".markdown", ".txt")
+
+
+def suspicions(
+    text: str, prompt: str | None = None, path: str = "answer.md"
+) -> tuple[Suspicion, ...]:
+    """Everything about an answer that a careful reader would doubt.
+
+    Only prose is read like prose: of JSON nothing is known but whether it is whole, and of other
+    files nothing at all.
+    """
+    name = path.lower()
+    if name.endswith(".json"):
+        return _broken_json(text)
+    if "." in name.rpartition("/")[2] and not name.endswith(_PROSE):
+        return ()
+    if ANSWER.excess(text) is not None:
+        return ()
+    repeated = tuple(echo(text, prompt or ""))
+    if repeated:
+        return repeated
+    lines = text.rstrip().split("\n")
+    parts = parts_of(lines)
+    found = [*unclosed_fence(lines), *stand_ins(parts)]
+    if not found:
+        found.extend(cut_off(lines))
+    if prompt is not None:
+        found.extend(other_script(parts, prompt))
+    return tuple(sorted(found, key=lambda sign: (sign.line, sign.code)))
+
+
+def _broken_json(text: str) -> tuple[Suspicion, ...]:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as trouble:
+        return (Suspicion("cut_off", f"it is no whole JSON: {trouble}", 1),)
+    return ()
