@@ -12,8 +12,8 @@ from oraclepack.cli.describe import commands, describe, help_of
 from oraclepack.cli.root import root
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.errors import ExitCode
-from oraclepack.lint.doc import rules_page
 from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule_docs import rules_page
 from oraclepack.settings.declaration import Setting, Source
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file

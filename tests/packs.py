@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Finding
 from oraclepack.lint.engine import lint
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Finding
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import CATEGORIES, Pack

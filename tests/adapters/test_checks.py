@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.checks import complete, facts_for
-from oraclepack.adapters.path_facts import path_facts
-from oraclepack.adapters.shellcheck import Shellcheck
-from oraclepack.adapters.syntax import check_syntax
-from oraclepack.core.facts import CheckStatus, PathFact, PathKind
+from oraclepack.lint.bash_syntax import check_syntax
+from oraclepack.lint.external_checks import complete, facts_for, path_facts
+from oraclepack.lint.facts import CheckStatus, PathFact, PathKind
+from oraclepack.lint.shellcheck import Shellcheck
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.shell.checker import Checker
 from tests.packs import a_pack, a_strict_pack, some_steps

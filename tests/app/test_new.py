@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.validate import check_pack
-from oraclepack.core.finding import Severity
 from oraclepack.generate.blank import TEMPLATES
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.validate import check_pack
 from oraclepack.settings.registry import STRICT, Settings
 from tests.cli.answers import answer
 

@@ -3,9 +3,9 @@
 import jsonschema
 import pytest
 
-from oraclepack.app.explain import rule_texts
 from oraclepack.core.schemas import schema_of
 from oraclepack.lint.registry import RULES
+from oraclepack.lint.rule_docs import rule_texts
 from tests.cli.answers import answer
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.app.explain import explained, rule_texts
-from oraclepack.app.validate import Checked, Outcome, check_pack
 from oraclepack.cli.findings import as_text
 from oraclepack.errors import InputError
+from oraclepack.lint.rule_docs import explained, rule_texts
+from oraclepack.lint.validate import Checked, Outcome, check_pack
 from oraclepack.report.annotations import annotations
 from oraclepack.report.sarif import sarif
 from oraclepack.settings.loading import load_settings

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.checks import facts_for
-from oraclepack.adapters.path_facts import path_facts
-from oraclepack.adapters.syntax import check_syntax
 from oraclepack.app.generate import Outcome, Wish, generate
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Finding, Severity
+from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
+from oraclepack.lint.external_checks import facts_for, path_facts
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import Pack

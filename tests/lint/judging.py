@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from oraclepack.core.facts import Facts, PathFact, PathKind
-from oraclepack.core.finding import Finding
 from oraclepack.lint.engine import lint
+from oraclepack.lint.facts import Facts, PathFact, PathKind
+from oraclepack.lint.finding import Finding
 from oraclepack.lint.rule import Rule, Subject
 from tests.packs import a_pack
 

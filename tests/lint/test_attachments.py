@@ -2,9 +2,8 @@
 
 import pytest
 
-from oraclepack.core.facts import PathFact
-from oraclepack.lint.rules.attachments import RULES
-from oraclepack.lint.secret_names import looks_secret
+from oraclepack.lint.facts import PathFact
+from oraclepack.lint.rules.attachment_rules import RULES, looks_secret
 from tests.lint.judging import FILE, FOLDER, LARGE, MISSING, OUTSIDE, findings, only
 from tests.packs import some_steps
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.facts import Check, CheckStatus, Diagnostic, Facts
-from oraclepack.core.finding import Severity
+from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, Facts
+from oraclepack.lint.finding import Severity
 from tests.packs import BLOCK_LINE, findings_of, pack_text
 
 Row = tuple[int, str]

@@ -1,8 +1,7 @@
 """The rules before which nothing runs."""
 
-from oraclepack.lint.binding import BINDING
-from oraclepack.lint.registry import RULES
-from oraclepack.lint.suppress import is_binding
+from oraclepack.lint.engine import is_binding
+from oraclepack.lint.registry import BINDING, RULES
 
 
 def test_no_rule_that_stops_a_run_is_forgotten() -> None:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Severity
 from oraclepack.lint.engine import lint, unknown_words
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.script import Span

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.finding import Edit, Finding, Fix, Severity
+from oraclepack.lint.finding import Edit, Finding, Fix, Severity
 from oraclepack.lint.fix import LINE_ENDS, apply_fixes
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.script import Span

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.rules.outputs import RULES
+from oraclepack.lint.rules.output_rules import RULES
 from tests.lint.judging import FOLDER, OUTSIDE, findings, only
 from tests.packs import some_steps
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oraclepack.lint.prompt_texts import MEANT, MEANT_GIT
-from oraclepack.lint.rules.prompts import command_in_prompt
+from oraclepack.lint.rules.prompt_rules import command_in_prompt
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.fuzz.traced import trace
 from tests.lint.fixing import fixed

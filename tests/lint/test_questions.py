@@ -2,10 +2,10 @@
 
 import pytest
 
-from oraclepack.core.facts import Facts
 from oraclepack.lint.engine import lint
+from oraclepack.lint.facts import Facts
 from oraclepack.lint.rule import Subject
-from oraclepack.lint.rules.questions import RULES
+from oraclepack.lint.rules.question_rules import RULES
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.lint.judging import findings, only

@@ -4,14 +4,13 @@ import re
 
 import pytest
 
-from oraclepack.adapters.shellcheck import Shellcheck
-from oraclepack.adapters.syntax import check_syntax
-from oraclepack.core.explained import ExampleKind, RuleDoc
-from oraclepack.core.facts import Facts, PathFact, PathKind
-from oraclepack.lint.doc import FAMILIES, doc_of, doc_text, rules_page
+from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
+from oraclepack.lint.facts import Facts, PathFact, PathKind
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule, Subject
+from oraclepack.lint.rule_docs import FAMILIES, ExampleKind, RuleDoc, doc_of, doc_text, rules_page
+from oraclepack.lint.shellcheck import Shellcheck
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.tool_call import AttachmentKind

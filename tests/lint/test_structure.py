@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.core.finding import Severity
+from oraclepack.lint.finding import Severity
 from tests.packs import BLOCK_LINE, findings_of, pack_text, places, some_steps, strict_text
 
 STEP = "# 01) a\ntrue\n"

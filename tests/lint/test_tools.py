@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.rules.tools import RULES
+from oraclepack.lint.rules.tool_rules import RULES
 from tests.lint.judging import findings, only
 
 ORACLE = "oracle -p q --write-output a.md"

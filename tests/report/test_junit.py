@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.answers.verification import Failed, Totals, Verified
-from oraclepack.core.finding import Severity
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus, StageTold, policy
 from oraclepack.core.run_report import RunTold
-from oraclepack.core.validation import Fields, Ordering, Reported, Validation
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.validation import Fields, Ordering, Reported, Validation
 from oraclepack.pack.questions import Counts, Disorder
 from oraclepack.report.junit import cases, junit
 from tests.report.test_summary import TOLD, step

@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.adapters.checks import facts_for
-from oraclepack.adapters.syntax import check_syntax
-from oraclepack.core.facts import Facts
 from oraclepack.core.ticket import Mode, TicketOptions
+from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
+from oraclepack.lint.external_checks import facts_for
+from oraclepack.lint.facts import Facts
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import Pack

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from oraclepack.adapters.path_facts import path_facts
 from oraclepack.adapters.repository import read_repository
-from oraclepack.adapters.syntax import check_syntax
 from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.carried import Carried
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Generated, GeneratedStep
 from oraclepack.core.repository import Repository
 from oraclepack.errors import UsageError
@@ -21,11 +17,14 @@ from oraclepack.generate.choose import MOST_FILES, choose
 from oraclepack.generate.compose import ORACLE_FLAGS, Asked, Style, compose, ordered, outputs_of
 from oraclepack.generate.filing import is_speakable, worth_reading
 from oraclepack.generate.survey import survey
+from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
+from oraclepack.lint.external_checks import path_facts
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
-from oraclepack.lint.rules.attachments import LARGEST
-from oraclepack.lint.secret_names import looks_secret
+from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.output_names import slug
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system import files

@@ -11,7 +11,6 @@ from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
 from oraclepack.app.run.recorder import Observer
 from oraclepack.app.run.request import Picked, request_for
 from oraclepack.app.run.told import told as run_told
-from oraclepack.app.validate import Checked, check_pack
 from oraclepack.app.verify import manner_of
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
 from oraclepack.core.pipeline_report import (
@@ -29,6 +28,7 @@ from oraclepack.errors import SIGNALLED, OraclePackError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
 from oraclepack.journal.statuses import RollbackStatus, Status
+from oraclepack.lint.validate import Checked, check_pack
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from oraclepack.adapters import step_summary
 from oraclepack.app.step_summary import VARIABLE, tell_github
-from oraclepack.app.validate import Checked
-from oraclepack.core.finding import Finding, Severity
 from oraclepack.core.pipeline_report import PipelineTold
 from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.validate import Checked
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.questions import title_of
 from oraclepack.pack.script import Span

@@ -3,13 +3,13 @@
 import difflib
 from pathlib import Path
 
-from oraclepack.adapters.checks import facts_for
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Severity
 from oraclepack.core.generation import Proof, Upgraded
 from oraclepack.generate.proof import prove
 from oraclepack.generate.upgrade import upgrade
 from oraclepack.lint.engine import lint
+from oraclepack.lint.external_checks import facts_for
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from oraclepack.app.validate import Checked, Outcome
 from oraclepack.cli.reply import Styled
-from oraclepack.core.facts import CheckStatus
-from oraclepack.core.finding import Finding, Severity
-from oraclepack.core.validation import CheckRun
+from oraclepack.lint.facts import CheckStatus
+from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.validate import Checked, Outcome
+from oraclepack.lint.validation import CheckRun
 from oraclepack.system.printable import one_line, single_lines, visible
 
 _LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from oraclepack.app.validate import Checked, Outcome
 from oraclepack.cli.findings import as_text
 from oraclepack.cli.policy_text import policy_failure, policy_line
 from oraclepack.cli.reply import Styled
@@ -17,6 +16,7 @@ from oraclepack.core.pipeline_report import (
 )
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.lint.validate import Checked, Outcome
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 

@@ -9,9 +9,9 @@ from oraclepack.answers.verification import Verified
 from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.core.policy import YieldTold, weigh, yield_of
 from oraclepack.core.run_report import CompletionTold, RunTold
-from oraclepack.core.validation import Validation
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.lint.validation import Validation
 
 
 class Stage(StrEnum):

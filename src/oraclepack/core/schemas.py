@@ -55,7 +55,7 @@ SCHEMAS = {
     "run-shown": ("oraclepack.core.past_run:RunShown", 1),
     "quarantine": ("oraclepack.core.quarantined:QuarantineListed", 1),
     "quarantine-restored": ("oraclepack.core.quarantined:QuarantineRestored", 1),
-    "explained": ("oraclepack.core.explained:Explained", 1),
+    "explained": ("oraclepack.lint.rule_docs:Explained", 1),
     "listing": ("oraclepack.core.listing:Listing", 1),
     "validation": ("oraclepack.core.schemas:validation_schema", 1),
     "envelope": ("oraclepack.core.envelope:Envelope", 1),
@@ -97,7 +97,7 @@ def validation_schema() -> dict[str, Any]:
 
     msgspec cannot describe a choice of two shapes itself.
     """
-    from oraclepack.core.validation import Unreadable, Validation  # noqa: PLC0415 - only for this
+    from oraclepack.lint.validation import Unreadable, Validation  # noqa: PLC0415 - only for this
 
     (one, unreadable), parts = msgspec.json.schema_components(
         (Validation, Unreadable), ref_template="#/$defs/{name}"

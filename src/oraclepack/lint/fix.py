@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from itertools import pairwise
 
-from oraclepack.core.finding import Edit, Finding, Fix
+from oraclepack.lint.finding import Edit, Finding, Fix
 from oraclepack.pack.script import Span
 from oraclepack.system.text_limits import regex
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from oraclepack.lint.lost import losses
+from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.model import Step
 from oraclepack.pack.questions import asks
 from oraclepack.pack.script import Command, Place, Span

@@ -7,7 +7,7 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.core.finding import Edit
+from oraclepack.lint.finding import Edit
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Command, Expansion, ExpansionKind, Script, Span
 from oraclepack.pack.tool_call import ToolCall

@@ -1,32 +1,40 @@
 """Every rule there is, in the order of the ids."""
 
-from oraclepack.lint import suppress
+from oraclepack.lint import engine
+from oraclepack.lint.engine import is_binding
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules import (
-    attachments,
-    bash,
-    directives,
-    numbering,
-    old_bash,
-    outputs,
-    prompts,
-    questions,
-    structure,
-    tools,
+    attachment_rules,
+    bash_rules,
+    directive_rules,
+    numbering_rules,
+    old_bash_rules,
+    output_rules,
+    prompt_rules,
+    question_rules,
+    structure_rules,
+    tool_rules,
 )
 
-_STRUCTURE = (*structure.RULES, *numbering.RULES, *suppress.RULES, *directives.RULES)
-_BASH = (*bash.RULES, *prompts.RULES, *old_bash.RULES)
+_FAMILIES = (structure_rules, numbering_rules, bash_rules, prompt_rules, output_rules)
+
+BINDING: tuple[Rule, ...] = tuple(
+    rule for family in _FAMILIES for rule in family.RULES if is_binding(rule)
+)
+
+
+_STRUCTURE = (*structure_rules.RULES, *numbering_rules.RULES, *engine.RULES, *directive_rules.RULES)
+_BASH = (*bash_rules.RULES, *prompt_rules.RULES, *old_bash_rules.RULES)
 
 RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
             *_STRUCTURE,
             *_BASH,
-            *questions.RULES,
-            *attachments.RULES,
-            *outputs.RULES,
-            *tools.RULES,
+            *question_rules.RULES,
+            *attachment_rules.RULES,
+            *output_rules.RULES,
+            *tool_rules.RULES,
         ),
         key=lambda rule: rule.id,
     )

@@ -5,10 +5,10 @@ from functools import cached_property
 
 import msgspec
 
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Fix, Severity
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Fix, Severity
 from oraclepack.lint.prompt_texts import Prompts
-from oraclepack.lint.wrapped import Stretch, stretches
+from oraclepack.lint.wrapped_calls import Stretch, stretches
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import question_groups
 from oraclepack.pack.script import Span

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from oraclepack.core.finding import Finding, Severity
+from oraclepack.lint.finding import Finding, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "notice"}
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from oraclepack.core.finding import Edit, Finding, Severity
-from oraclepack.lint.doc import RuleText
+from oraclepack.lint.finding import Edit, Finding, Severity
+from oraclepack.lint.rule_docs import RuleText
 from oraclepack.system.digests import canonical_file
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -2,12 +2,10 @@
 
 import click
 
-from oraclepack.app.explain import explained
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.explained import Explained
-from oraclepack.lint.doc import doc_text
+from oraclepack.lint.rule_docs import Explained, doc_text, explained
 
 
 @command(

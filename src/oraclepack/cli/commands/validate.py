@@ -2,12 +2,12 @@
 
 import click
 
-from oraclepack.app.validate import Outcome, validate_packs
 from oraclepack.cli.findings import as_text, fixed_line
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.errors import ExitCode
+from oraclepack.lint.validate import Outcome, validate_packs
 from oraclepack.report.annotations import annotations
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
@@ -56,7 +56,7 @@ def _bare(outcome: Outcome, form: str) -> str:
     if form == "github":
         return annotations(findings)
     from oraclepack import __version__  # noqa: PLC0415 - only here
-    from oraclepack.app.explain import rule_texts  # noqa: PLC0415
+    from oraclepack.lint.rule_docs import rule_texts  # noqa: PLC0415
     from oraclepack.report.sarif import sarif  # noqa: PLC0415
 
     return sarif(findings, rule_texts(), __version__)

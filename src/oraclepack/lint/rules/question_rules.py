@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from oraclepack.core.finding import Severity
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.duplicates import duplicates
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.rules import headers
+from oraclepack.lint.rules import header_rules
 from oraclepack.pack.model import CATEGORIES, Coverage, CoverageLine, Step
 from oraclepack.system.text_limits import regex
 
@@ -188,7 +188,7 @@ def step_without_question(subject: Subject) -> Iterator[Problem]:
 RULES = tuple(
     sorted(
         (
-            *headers.RULES,
+            *header_rules.RULES,
             Rule(
                 "OP306", "duplicate-question", Severity.WARNING, Severity.ERROR, duplicate_question
             ),

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.facts import CheckStatus
-from oraclepack.core.finding import Severity
+from oraclepack.lint.facts import CheckStatus
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.script import Span
 

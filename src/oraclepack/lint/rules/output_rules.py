@@ -5,12 +5,10 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.core.facts import PathKind
-from oraclepack.core.finding import Severity
 from oraclepack.errors import did_you_mean
-from oraclepack.lint.destinations import known_outputs
+from oraclepack.lint.facts import PathKind, known_outputs, stays_put
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.whereabouts import stays_put
 from oraclepack.pack.contract import MARKERS, asked_for, contradiction
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.pack.questions import asking_calls, destinations

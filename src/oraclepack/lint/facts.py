@@ -1,9 +1,36 @@
 """What the world says about a pack, handed to the rules as values: they never look themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
+
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.questions import destinations
+from oraclepack.pack.script import Command, Word
+
+_MOVERS = frozenset({"cd", "pushd", "popd"})
+
+
+def stays_put(pack: Pack, step: Step) -> bool:
+    """No command of the step may change the directory that its paths are relative to."""
+    own = step.script.commands
+    lent = pack.prelude.script.commands if pack.prelude else ()
+    return not _moves(own) and not _moves(command for command in lent if command.function)
+
+
+def _moves(commands: Iterable[Command]) -> bool:
+    return any(command.name in _MOVERS for command in commands)
+
+
+def known_outputs(pack: Pack) -> Iterator[tuple[Step, Word]]:
+    """The outputs whose path is known, by flag, redirection or directive."""
+    for step in pack.steps:
+        words = [word for call in step.calls for word in destinations(call)]
+        words += [output.path for output in step.outputs if output.call is None]
+        for word in words:
+            if word.value is not None:
+                yield step, word
 
 
 class CheckStatus(StrEnum):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.finding import Edit, Fix, Severity
+from oraclepack.lint.finding import Edit, Fix, Severity
 from oraclepack.lint.prompt_texts import MEANT, PromptText, escapes
 from oraclepack.lint.rule import Problem, Rule, Subject, text_between
 from oraclepack.pack.script import Expansion, ExpansionKind

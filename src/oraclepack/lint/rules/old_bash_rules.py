@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from oraclepack.core.finding import Severity
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject, text_between
-from oraclepack.lint.wrapped import Stretch
+from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution
 from oraclepack.system.text_limits import regex
 

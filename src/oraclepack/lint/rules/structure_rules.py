@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.finding import Severity
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.fix import LINE_ENDS
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.model import Fence

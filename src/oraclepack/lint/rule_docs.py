@@ -3,14 +3,51 @@
 import inspect
 import re
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.explained import ExampleKind, RuleDoc
-from oraclepack.core.finding import Severity
+from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.lint.engine import by_word, is_binding
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule
-from oraclepack.lint.suppress import is_binding
 from oraclepack.system.text_limits import regex
+
+
+class ExampleKind(StrEnum):
+    """What the examples of a rule are."""
+
+    BASH = "bash"
+    """The inside of the bash block."""
+    FILE = "file"
+    """A whole Markdown file."""
+
+
+class RuleDoc(msgspec.Struct, frozen=True):
+    """What a rule demands, why, how to mend a pack that fails it, and an example of each."""
+
+    rule: str
+    name: str
+    severity: Severity
+    strict_severity: Severity
+    can_be_allowed: bool
+    """An `allow` comment may accept its findings."""
+    summary: str
+    why: str
+    mend: str
+    example_kind: ExampleKind
+    bad: str
+    good: str
+    only_strict: bool = False
+    """It has nothing to say without `--strict`."""
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """The rule that was asked for, or all of them."""
+
+    rules: tuple[RuleDoc, ...]
+
 
 _PART = regex(r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE)
 
@@ -167,3 +204,24 @@ class RuleText(msgspec.Struct, frozen=True):
     severity: Severity
     summary: str
     help: str
+
+
+def explained(word: str | None) -> tuple[RuleDoc, ...]:
+    """The rule with an id or name; without one, every rule."""
+    if word is None:
+        return tuple(doc_of(rule) for rule in RULES)
+    known = by_word(RULES)
+    rule = known.get(word.strip().lower())
+    if rule is None:
+        hint = did_you_mean(word, [name for each in RULES for name in (each.id, each.name)])
+        hint = hint or "`oraclepack explain` lists the rules"
+        raise UsageError(f"there is no rule {word!r}", hint=hint)
+    return (doc_of(rule),)
+
+
+def rule_texts() -> tuple[RuleText, ...]:
+    """What SARIF wants to know about every rule."""
+    return tuple(
+        RuleText(doc.rule, doc.name, doc.severity, doc.summary, doc_text(doc))
+        for doc in explained(None)
+    )

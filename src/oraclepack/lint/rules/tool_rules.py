@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from oraclepack.core.finding import Severity
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.interactive import waiting
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.questions import asking_calls

@@ -1,14 +1,19 @@
 """Validate packs: read, ask the world, apply the rules, mend what can be mended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.checks import Started, facts_for
-from oraclepack.core.facts import Facts
-from oraclepack.core.finding import Finding, has_errors
-from oraclepack.core.validation import (
+from oraclepack.errors import InputError, UsageError
+from oraclepack.lint.bash_syntax import check_syntax
+from oraclepack.lint.engine import lint, unknown_words
+from oraclepack.lint.external_checks import Started, facts_for, path_facts
+from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Finding, Severity, has_errors, in_order
+from oraclepack.lint.registry import BINDING, RULES
+from oraclepack.lint.rule import Subject
+from oraclepack.lint.validation import (
     Fields,
     Ordering,
     Unreadable,
@@ -17,17 +22,37 @@ from oraclepack.core.validation import (
     check_run,
     reported,
 )
-from oraclepack.errors import InputError, UsageError
-from oraclepack.lint.engine import lint, unknown_words
-from oraclepack.lint.registry import RULES
-from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import HEADER_FIELDS, Pack
 from oraclepack.pack.pack_files import find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.questions import count, roi_disorder
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
-from oraclepack.shell.checker import complete
+from oraclepack.shell.checker import Checker, complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
+
+
+def errors_that_stop(
+    pack: Pack, root: Path, bash: Checker | None, strictly: Settings | None = None
+) -> tuple[Finding, ...]:
+    """The errors before which nothing may run; `bash` already reads the block.
+
+    No comment allows them, and no setting hides them. With settings for it, every error of
+    `validate --strict` counts as well, as these settings choose the rules.
+    """
+    facts = Facts(syntax=check_syntax(pack, bash), paths=path_facts(pack, root))
+    errors = lint(Subject(pack, facts), BINDING)
+    return errors if strictly is None else in_order({*errors, *_strict(pack, facts, strictly)})
+
+
+def _strict(pack: Pack, facts: Facts, settings: Settings) -> Iterator[Finding]:
+    from oraclepack.lint.registry import RULES  # noqa: PLC0415 - likewise
+    from oraclepack.lint.shellcheck import Shellcheck  # noqa: PLC0415 - only under --strict
+
+    full = msgspec.structs.replace(facts, shellcheck=Shellcheck(pack.block).result())
+    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
+    found = lint(Subject(pack, full), RULES, strict=True, select=select, ignore=ignore)
+    return (finding for finding in found if finding.severity is Severity.ERROR)
+
 
 _MOST_PASSES = 8
 """A fix may make room for another; more rounds than this would be a fault of ours."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.finding import Severity
 from oraclepack.errors import did_you_mean
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.model import CATEGORIES, HEADER_FIELDS, META_OPENS, Attribute, Step
 from oraclepack.pack.questions import roi_disorder

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
+from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.pack.model import Fence
 from oraclepack.shell.checker import Checker, Said
 from oraclepack.system.programs import find_tool

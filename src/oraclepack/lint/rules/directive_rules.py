@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.finding import Severity
 from oraclepack.errors import did_you_mean
+from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.model import ALLOW, DIRECTIVES, POLICY, Directive
 from oraclepack.pack.tree_policy import TreePolicy

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.facts import Check, CheckStatus
-from oraclepack.core.finding import Finding, Fix, Severity
+from oraclepack.lint.facts import Check, CheckStatus
+from oraclepack.lint.finding import Finding, Fix, Severity
 from oraclepack.pack.questions import Counts, Disorder
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from oraclepack.core.facts import Check, CheckStatus, Diagnostic, skipped
+from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, skipped
 from oraclepack.pack.model import Fence, Pack
 from oraclepack.shell.checker import PATIENCE, Checker, Said, complaints, read_text, start_bash
 from oraclepack.system.programs import find_program
