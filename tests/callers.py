@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.gateway import Gateway
-from oraclepack.adapters.reception import Answer
-from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.server import Answer, Gateway
 from oraclepack.shell.attempt import Outcome, Process, Watch
 from oraclepack.system.environment import private_directory
 from tests.bashes import QUICK, Bench

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.core.invocation import LiveCall, Shim, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.shell.attempt import Process, Watch
 from tests.callers import stage
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.shim_dir import NAMES
+from oraclepack.calls.shim_dir import NAMES
 from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
 TRAPPED = tuple(sorted({*NAMES, *PACKAGE_RUNNERS}))

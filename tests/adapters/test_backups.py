@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.backups import keep_copy
+from oraclepack.calls.answer_files import keep_copy
 from oraclepack.system import disk
 from oraclepack.system.digests import sha256_bytes
 

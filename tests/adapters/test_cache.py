@@ -9,9 +9,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.core.cache_entry import CacheEntry, CallExplained, explained, row_of, to_prune
-from oraclepack.core.invocation_key import PartChange
+from oraclepack.calls.cache import (
+    AnswerCache,
+    CacheEntry,
+    CallExplained,
+    explained,
+    row_of,
+    to_prune,
+)
+from oraclepack.calls.key import PartChange
 from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.system.ownership import Foreign, ForeignError, Kind
 
@@ -290,7 +296,7 @@ def test_what_git_tracks_is_foreign_although_it_is_signed(
 WRITER = """
 import sys
 from pathlib import Path
-from oraclepack.adapters.cache import AnswerCache
+from oraclepack.calls.cache import AnswerCache
 from tests.adapters.test_cache import entry
 cache = AnswerCache(Path(sys.argv[1]).parents[1], Path(sys.argv[1]))
 bad = 0

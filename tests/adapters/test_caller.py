@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oraclepack.adapters.caller import Caller
+from oraclepack.calls.caller import Caller
 
 MORE_THAN_A_PIPE_HOLDS = b"x" * (1 << 20)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.claims import Claim, claim, foreign_claims, take_over
+from oraclepack.calls.claims import Claim, claim, foreign_claims, take_over
 from oraclepack.errors import WorldError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import Process

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.gate import Gate
+from oraclepack.calls.tool_process import Gate
 
 NOT_TOLD = 125
 SHELL = "/bin/bash"

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from oraclepack.adapters import tool_process
-from oraclepack.core.invocation import LiveCall, Shim, ToolRun
+from oraclepack.calls import tool_process
+from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.shell.attempt import Process, StopLevel
 from tests.callers import Stage, stage
 

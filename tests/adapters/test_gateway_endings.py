@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters import reception
-from oraclepack.core.invocation import LiveCall, Shim, ToolRun
+from oraclepack.calls import server
+from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.errors import WorldError
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import Process, StopLevel
@@ -239,7 +239,7 @@ def test_nothing_is_left_when_the_gateway_closes(tmp_path: Path) -> None:
 def test_where_nobody_can_be_put_behind_the_door_it_is_closed(
     broken: str, here: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reception, broken, None)
+    monkeypatch.setattr(server, broken, None)
 
     outcome, said = here.run("oracle -p q; oracle -p r")
 
@@ -271,7 +271,7 @@ def test_a_call_that_gets_no_thread_fails_and_the_next_is_served(
 def test_where_nobody_can_be_loaded_to_answer_a_call_fails_and_does_not_wait(
     here: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "oraclepack.adapters.reception", None)
+    monkeypatch.setitem(sys.modules, "oraclepack.calls.server", None)
 
     outcome, said = here.run("oracle -p q")
 

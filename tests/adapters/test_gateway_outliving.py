@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.invocation import LiveCall, Shim
+from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.shell.attempt import Ending, StopLevel, Watch
 from tests.callers import Stage, call_through, stage
 

@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.limits import Limits, Slot, limits_directory
-from oraclepack.core.limit import Limit, limit_for, recent, until_next
+from oraclepack.calls.limits import (
+    Limit,
+    Limits,
+    Slot,
+    limit_for,
+    limits_directory,
+    recent,
+    until_next,
+)
 from oraclepack.system.clock import SystemClock
 
 ROOT = Path(__file__).parents[2]
@@ -79,8 +86,8 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from oraclepack.system.clock import SystemClock
-from oraclepack.adapters.limits import Limits
-from oraclepack.core.limit import Limit
+from oraclepack.calls.limits import Limits
+from oraclepack.calls.limits import Limit
 slot = Limits(Path(sys.argv[1]), SystemClock()).acquire("openai", Limit(1), lambda _: False)
 print(slot is not None, flush=True)
 sys.stdin.read()

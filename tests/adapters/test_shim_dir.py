@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.real_tool import Toolbox
-from oraclepack.adapters.shim_dir import ShimDir
+from oraclepack.calls.shim_dir import ShimDir
+from oraclepack.calls.tool_process import Toolbox
 from oraclepack.errors import WorldError
 from oraclepack.system.environment import private_directory
 from tests.faults import failing

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.core.cache_entry import CacheEntry
+from oraclepack.calls.cache import AnswerCache, CacheEntry
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
 from oraclepack.system.digests import sha256_bytes

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from oraclepack.calls.overrides import effective_argv, overridden, read_overrides, shown_argv
 from oraclepack.errors import UsageError
-from oraclepack.intercept.overrides import effective_argv, overridden, read_overrides, shown_argv
 from oraclepack.tools.argv import Begun, ParsedArgv, lost_values, parse_argv
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_question import asks_a_model, read_question, written_paths

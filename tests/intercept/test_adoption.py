@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.intercept.adoption import (
+from oraclepack.calls.adoption_rules import (
     Adoption,
     Lives,
     adoption,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from oraclepack.core.invocation_key import InvocationKey, NoKey, differences
-from oraclepack.intercept.key import key_of
+from oraclepack.calls.key import InvocationKey, NoKey, differences, key_of
 from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_config import Surroundings, surroundings
 from oraclepack.tools.oracle_question import Question, read_question

@@ -2,14 +2,14 @@
 
 import pytest
 
-from oraclepack.errors import UsageError
-from oraclepack.intercept.overrides import (
+from oraclepack.calls.overrides import (
     Overrides,
     effective_argv,
     overridden,
     read_overrides,
     shown_argv,
 )
+from oraclepack.errors import UsageError
 from oraclepack.tools.argv import parse_argv, table_of
 
 ORACLE = table_of("oracle")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.intercept.rehearse import (
+from oraclepack.calls.rehearse import (
     AttachedText,
     Refusal,
     missing_file,

@@ -2,14 +2,7 @@
 
 import pytest
 
-from oraclepack.intercept.retry import (
-    GiveUp,
-    RetryAfter,
-    RetryPolicy,
-    Spent,
-    next_try,
-    waiting_note,
-)
+from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, Spent, next_try, waiting_note
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 
 POLICY = RetryPolicy()

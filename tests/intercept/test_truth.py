@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.intercept.truth import Proof, judge
+from oraclepack.calls.truth import Proof, judge
 from oraclepack.tools.oracle_failures import FailureClass
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.usage import Usage

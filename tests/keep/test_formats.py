@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from oraclepack import errors
+from oraclepack.calls.cache import CacheEntry
 from oraclepack.core import legacy, manifest, step_entries
-from oraclepack.core.cache_entry import CacheEntry
 from oraclepack.journal import events, statuses
 from oraclepack.shell import attempt
 from oraclepack.tools import usage

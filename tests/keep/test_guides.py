@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from markdown_it.token import Token
 
-from oraclepack.intercept.overrides import read_overrides
+from oraclepack.calls.overrides import read_overrides
 from oraclepack.pack.answer_sections import Section, mentions, normalise
 from oraclepack.pack.contract import MARKERS, PHRASINGS, asked_for
 from oraclepack.settings.declaration import Source

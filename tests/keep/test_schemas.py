@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from oraclepack.core import backlog, cache_entry, envelope, legacy, manifest
+from oraclepack.calls import cache
+from oraclepack.core import backlog, envelope, legacy, manifest
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.journal import events
 from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published
@@ -18,7 +19,7 @@ CARRIED = {
     "report": legacy.SCHEMA_VERSION,
     "journal": events.SCHEMA_VERSION,
     "record": backlog.RECORD_VERSION,
-    "cache-entry": cache_entry.SCHEMA_VERSION,
+    "cache-entry": cache.SCHEMA_VERSION,
     "envelope": envelope.SCHEMA_VERSION,
 }
 """The versions that files carry themselves."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.call_message import CallMessage, Garbled, receive
-from oraclepack.adapters.caller import Caller
-from oraclepack.adapters.shim_dir import ShimDir
-from oraclepack.shims import client
+from oraclepack.calls.caller import Caller
+from oraclepack.calls.server import CallMessage, Garbled, receive
+from oraclepack.calls.shim import client
+from oraclepack.calls.shim_dir import ShimDir
 from oraclepack.system.environment import private_directory
 
 Process = subprocess.Popen[bytes]

@@ -11,10 +11,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from oraclepack.adapters import limits
-from oraclepack.app.calls import ask
-from oraclepack.app.calls.store import keep
 from oraclepack.app.run import outputs
+from oraclepack.calls import ask, limits
+from oraclepack.calls.stored_answers import keep
 from oraclepack.system import disk, locks
 from tests.e2e.run.project import asking
 from tests.torture import power

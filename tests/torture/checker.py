@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.adapters.cache import AnswerCache
+from oraclepack.calls.cache import AnswerCache
 from oraclepack.journal.journal_file import load
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project

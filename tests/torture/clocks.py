@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.adapters.limits import Limits
-from oraclepack.core.limit import MINUTE, Limit
+from oraclepack.calls.limits import MINUTE, Limit, Limits
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture.checker import Snapshot, check

@@ -6,8 +6,8 @@ from random import Random
 
 import msgspec
 
-from oraclepack.adapters.cache import GOOD, AnswerCache
-from oraclepack.adapters.claims import claim
+from oraclepack.calls.cache import GOOD, AnswerCache
+from oraclepack.calls.claims import claim
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.system.digests import canonical_line
 from tests.e2e.program import Ran

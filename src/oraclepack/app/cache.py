@@ -4,9 +4,9 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
-from oraclepack.adapters.cache import AnswerCache
 from oraclepack.app.runs import list_runs, look_at, named_run
-from oraclepack.core.cache_entry import (
+from oraclepack.calls.cache import (
+    AnswerCache,
     CacheEntry,
     CacheExplained,
     CacheList,

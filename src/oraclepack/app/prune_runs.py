@@ -6,10 +6,10 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from oraclepack.adapters.cache import GOOD, AnswerCache
 from oraclepack.adapters.run_removal import finish_removals, remove_run, size_of, strange_names
 from oraclepack.app.quarantine import find as find_quarantined
 from oraclepack.app.runs import Looked, listing_of, look_at
+from oraclepack.calls.cache import GOOD, AnswerCache
 from oraclepack.core.run_pruning import (
     RunFacts,
     RunKept,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.claims import foreign_claims, take_over
 from oraclepack.adapters.reversal import seal
 from oraclepack.app.run.dirty_rerun import recorded_patches
 from oraclepack.app.runs import named_run
+from oraclepack.calls.cache import AnswerCache
+from oraclepack.calls.claims import foreign_claims, take_over
 from oraclepack.errors import LockedError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir

@@ -1,6 +1,6 @@
 """A call of a step and what the cache knows of its question, for people."""
 
-from oraclepack.core.cache_entry import CallExplained
+from oraclepack.calls.cache import CallExplained
 
 SHORT = 12
 """How much of a key is shown."""

@@ -1,6 +1,6 @@
 """What `why` tells: the reason behind one step, down to the parts of its questions."""
 
-from oraclepack.core.cache_entry import CallExplained
+from oraclepack.calls.cache import CallExplained
 from oraclepack.core.run_report import StepTold
 
 

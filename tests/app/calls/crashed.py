@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import Process
 from tests.app.calls.office import OUT, Office, ScriptedShim, answering, saying

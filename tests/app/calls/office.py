@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.limits import Limits
-from oraclepack.app.calls.answer import Calls
-from oraclepack.app.calls.options import CallOptions
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.invocation import LiveCall, ToolEnd, ToolRun
+from oraclepack.calls.cache import AnswerCache
+from oraclepack.calls.context import CallOptions, CallWorld
+from oraclepack.calls.handler import Calls
+from oraclepack.calls.limits import Limits
+from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile, load
 from oraclepack.journal.statuses import Waiting

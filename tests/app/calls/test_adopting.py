@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.intercept.adoption import OnUnknown
+from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.journal.events import Quarantined
 from oraclepack.journal.statuses import Move
 from oraclepack.shell.attempt import Process

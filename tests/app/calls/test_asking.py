@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from oraclepack.core.invocation import ToolEnd, ToolRun
-from oraclepack.core.limit import Limit
-from oraclepack.intercept.overrides import read_overrides
-from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.calls.overrides import read_overrides
+from oraclepack.calls.retry import RetryPolicy
 from oraclepack.journal.statuses import Cache, Waiting
 from oraclepack.tools.argv import table_of
 from tests.app.calls.office import (

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell.attempt import Process
 from tests.app.calls.crashed import DEAD, KilledError
 from tests.app.calls.office import OUT, Act, Office, ScriptedShim, answering, saying

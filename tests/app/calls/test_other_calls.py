@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.invocation import ToolEnd
-from oraclepack.core.limit import Limit
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.live_call import ToolEnd
 from oraclepack.journal.statuses import Cache
 from oraclepack.pack.answer_sections import ALL_SECTIONS, NOTICE, missing_sections
 from tests.app.calls.office import ANSWER, ASK, Office, ScriptedShim, answering, failing, saying

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.journal.statuses import Cache
 from tests.app.calls.office import (
     ANSWER,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.journal.statuses import DETACHED
 from tests.app.calls.crashed import EndingShim, later, living, session
 from tests.app.calls.office import ANSWER, OUT, Office, ScriptedShim, answering

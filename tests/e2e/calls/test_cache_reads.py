@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.core.cache_entry import CacheEntry
+from oraclepack.calls.cache import AnswerCache, CacheEntry
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import CACHE
 from tests.e2e.run.project import Project, Zygote, a_project

@@ -1,10 +1,10 @@
 """How calls are to be made, from the settings."""
 
-from oraclepack.app.calls.options import CallOptions
-from oraclepack.core.limit import Limit
-from oraclepack.intercept.adoption import OnUnknown
-from oraclepack.intercept.overrides import read_overrides
-from oraclepack.intercept.retry import RetryPolicy
+from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.context import CallOptions
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.overrides import read_overrides
+from oraclepack.calls.retry import RetryPolicy
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack

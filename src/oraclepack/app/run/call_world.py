@@ -1,11 +1,10 @@
 """What the calls of a run's steps are answered with."""
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.limits import Limits, limits_directory
-from oraclepack.app.calls.answer import Calls
-from oraclepack.app.calls.options import CallOptions
-from oraclepack.app.calls.world import CallWorld
 from oraclepack.app.run.session import Session
+from oraclepack.calls.cache import AnswerCache
+from oraclepack.calls.context import CallOptions, CallWorld
+from oraclepack.calls.handler import Calls
+from oraclepack.calls.limits import Limits, limits_directory
 from oraclepack.system.clock import draw
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oraclepack.adapters.gateway import Gateway
 from oraclepack.app.run.session import Session
-from oraclepack.core.invocation import LiveCall, Shim
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.calls.server import Gateway
 from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
-    from oraclepack.app.calls.answer import Calls
+    from oraclepack.calls.handler import Calls
 
 
 class LateCalls:

@@ -13,7 +13,7 @@ from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.shell.attempt import Grace
 
 if TYPE_CHECKING:
-    from oraclepack.app.calls.options import CallOptions
+    from oraclepack.calls.context import CallOptions
 
 
 class RunOptions(msgspec.Struct, frozen=True):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.backups import keep_copy
 from oraclepack.adapters.quarantine import put_aside
 from oraclepack.app.run.options import manner_of
 from oraclepack.app.run.session import Session
+from oraclepack.calls.answer_files import keep_copy
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name
 from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Status, Verification

@@ -34,7 +34,7 @@ from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import TOOLS
 
 if TYPE_CHECKING:
-    from oraclepack.app.calls.options import CallOptions
+    from oraclepack.calls.context import CallOptions
 
 
 class InvalidPackError(InputError):

@@ -16,8 +16,8 @@ from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
-    from oraclepack.adapters.gateway import Gateway
     from oraclepack.app.run.calling import LateCalls
+    from oraclepack.calls.server import Gateway
 
 
 class Session(msgspec.Struct):

@@ -8,9 +8,9 @@ from statistics import fmean
 
 import msgspec
 
+from oraclepack.calls.limits import Limit, lanes, limit_for
 from oraclepack.cli.amounts import clock
 from oraclepack.cli.pulse import Activity
-from oraclepack.core.limit import Limit, lanes, limit_for
 from oraclepack.core.plan import Decision
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Cache, Status

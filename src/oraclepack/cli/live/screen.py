@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oraclepack.calls.limits import Limit
 from oraclepack.cli.events import Write, line_of, to_stderr
 from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
 from oraclepack.cli.live.painter import Painter
 from oraclepack.cli.pulse import Running
-from oraclepack.core.limit import Limit
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import EMPTY, RunState

@@ -3,21 +3,104 @@
 import os
 import select
 import signal
+import socket
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
-from oraclepack.adapters.caller import Caller
-from oraclepack.adapters.gate import Gate
-from oraclepack.adapters.spool import Spool
+from oraclepack.calls import shim
+from oraclepack.calls.caller import Caller, Spool
+from oraclepack.calls.shim_dir import find_beyond, without
 from oraclepack.errors import ExitCode
 from oraclepack.shell import orphans, processes
 from oraclepack.shell.attempt import Grace, Process, Started, StopLevel
 from oraclepack.shell.bash import exit_fd
 from oraclepack.shell.stop import Stop
+from oraclepack.system.environment import MARKER_VARIABLE
+
+_OURS = ("BASH_ENV", MARKER_VARIABLE)
+"""What we changed in a step's environment; the tool gets what stood there before us."""
+
+
+class RealTool(msgspec.Struct, frozen=True):
+    """A program, and the PATH on which it was found."""
+
+    program: str
+    path: str
+
+
+class Toolbox(msgspec.Struct, frozen=True):
+    """Finds the tools as oraclepack sees them first, then as the step does.
+
+    A login profile may put an old Node first on a step's PATH, while the person who started
+    oraclepack has a PATH on which the tools work.
+    """
+
+    shim_dir: Path
+    own: Mapping[str, str]
+    """Oraclepack's own environment."""
+    chosen: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Programs the user named, by tool."""
+
+    def find(self, name: str, step_path: str) -> RealTool | None:
+        """The real program of this name, or None."""
+        own_path = without(self.shim_dir, self.own.get("PATH", os.defpath))
+        step_path = without(self.shim_dir, step_path)
+        named = self.chosen.get(name)
+        for search in (own_path,) if named else (own_path, step_path):
+            program = find_beyond(self.shim_dir, named or name, search)
+            if program:
+                return RealTool(os.path.abspath(program), search)  # noqa: PTH100  keeps links
+        return None
+
+    def environment(self, tool: RealTool, env: Mapping[str, str]) -> dict[str, str]:
+        """The step's environment, with the PATH the tool works on and without our marks.
+
+        The tool outlives us: without the mark of the attempt, nobody who tidies up after the
+        step mistakes a paid call for one of its leftovers.
+        """
+        kept = {name: value for name, value in env.items() if name not in _OURS}
+        before = {name: self.own[name] for name in _OURS if name in self.own}
+        return {**kept, **before, "PATH": tool.path}
+
+
+_PROGRAM = Path(shim.__file__).with_name("gate.py")
+
+
+class Gate:
+    """Start `argv` with `fd` for its child; it becomes a tool when the gate is opened."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = socket.socketpair()
+        self.fd = self._theirs.fileno()
+        self.argv = (sys.executable, "-IS", str(_PROGRAM), str(self.fd))
+
+    def open(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        """Let the tool begin, and see that it did. Raises OSError."""
+        self._theirs.close()
+        words = [os.fsencode(word) for word in argv]
+        variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
+        order = b"\0".join((words[0], b"%d" % len(words), *words, *variables))
+        self._ours.sendall(len(order).to_bytes(8, "big") + order)
+        if error := self._ours.recv(16):
+            raise OSError(int(error), os.strerror(int(error)), argv[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._theirs.close()
+        self._ours.close()
+
 
 _FASTEST, _SLOWEST = 0.01, 0.2
 """How often we look whether a tool has said something: the less it does, the seldomer."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-from oraclepack import shims
+from oraclepack.calls import shim
 from oraclepack.errors import WorldError
 from oraclepack.system import disk
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
@@ -90,7 +90,7 @@ class ShimDir:
             self.path.rmdir()
 
     def _write_programs(self) -> None:
-        source = Path(shims.__file__).with_name("client.py").read_bytes()
+        source = Path(shim.__file__).with_name("client.py").read_bytes()
         python = sys.executable
         if len(python) < _LONGEST_SHEBANG and not set(python) & set(" \t\n"):
             _write(self.path / _CLIENT, f"#!{python} -IS\n".encode() + source, 0o700)

@@ -5,13 +5,12 @@ from contextlib import contextmanager
 
 import msgspec
 
-from oraclepack.adapters.claims import ENDING, Claim, claim
-from oraclepack.adapters.limits import Slot
-from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import answers_of
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.invocation import LiveCall, Shim
-from oraclepack.core.limit import limit_for, slot_reason
+from oraclepack.calls.claims import ENDING, Claim, claim
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.limits import Slot, limit_for, slot_reason
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.stored_answers import answers_of
 from oraclepack.errors import WorldError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Wait, Waiting

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.app.calls import answer_files, notes
-from oraclepack.app.calls.adopt import Adopted, adopt, close_earlier, take_over
-from oraclepack.app.calls.ask import STOPPED, STOPPED_EXIT, Asking
-from oraclepack.app.calls.older import keep_older
-from oraclepack.app.calls.other_runs import paid_elsewhere, record_acceptance
-from oraclepack.app.calls.prepared import (
+from oraclepack.calls import answer_files, ledger
+from oraclepack.calls.adopt import Adopted, adopt, close_earlier, take_over
+from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.answer_files import keep_older
+from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, Asking
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.key import NoKey
+from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
+from oraclepack.calls.overrides import effective_argv
+from oraclepack.calls.prepare import (
     Prepared,
     check_paths,
     find_key,
@@ -16,9 +21,10 @@ from oraclepack.app.calls.prepared import (
     promised,
     surroundings_of,
 )
-from oraclepack.app.calls.rehearsal import refused_replacing, rehearse, rehearse_other
-from oraclepack.app.calls.store import find_stored, is_held_back
-from oraclepack.app.calls.unmet import (
+from oraclepack.calls.rehearse import refused_replacing, rehearse, rehearse_other
+from oraclepack.calls.stored_answers import find_stored, is_held_back
+from oraclepack.calls.truth import TIMED_OUT
+from oraclepack.calls.unmet_answers import (
     PaidAnswer,
     accepted_answer,
     interrupted_retry,
@@ -26,14 +32,8 @@ from oraclepack.app.calls.unmet import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.app.calls.waiting import Turn, asking_alone, wait_for_slot
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.invocation import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.core.invocation_key import NoKey
+from oraclepack.calls.waiting import Turn, asking_alone, wait_for_slot
 from oraclepack.errors import InputError, StepError
-from oraclepack.intercept.adoption import OnUnknown
-from oraclepack.intercept.overrides import effective_argv
-from oraclepack.intercept.truth import TIMED_OUT
 from oraclepack.journal.statuses import Cache, OutputRetry
 from oraclepack.system.path_jail import Allowed, Refused, leads_out
 from oraclepack.system.printable import readable
@@ -104,16 +104,16 @@ class _Answering:
         keep_older(world, call, paths)
         if world.options.rehearsal:
             return rehearse_other(world, call, shim, parsed, paths)
-        notes.intend_other(world, call, provider, parsed)
+        ledger.intend_other(world, call, provider, parsed)
         slot = wait_for_slot(world, call, shim, provider or call.tool)
         if slot is None:
-            notes.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
+            ledger.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
             return STOPPED_EXIT
         with slot:
             end = self._run(provider, parsed)
         made = paths[0].relative if paths else None
         error = _plain_error(end, world.redactor)
-        notes.conclude_other(world, call, provider, error, end.exit_code, made)
+        ledger.conclude_other(world, call, provider, error, end.exit_code, made)
         return end.exit_code
 
     def _run(self, provider: str | None, parsed: ParsedArgv) -> ToolEnd:
@@ -121,7 +121,7 @@ class _Answering:
         order = ToolRun(call.tool, call.argv, call.cwd, call.env, limit)
         end = self._shim.run(
             order,
-            lambda process: notes.intend_other(self._world, call, provider, parsed, process),
+            lambda process: ledger.intend_other(self._world, call, provider, parsed, process),
         )
         if end.trouble:
             self._shim.tell(f"oraclepack: {end.trouble}\n")
@@ -180,8 +180,8 @@ class _Answering:
             if stored is not None:
                 answer_files.publish(prepared.outputs[0], stored)
                 shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
-                tally = notes.Tally(world)
-                notes.conclude(world, prepared, tally, cache=Cache.HIT, answer=stored)
+                tally = ledger.Tally(world)
+                ledger.conclude(world, prepared, tally, cache=Cache.HIT, answer=stored)
                 turn.settle()
                 return 0
             # A call that a kill cut off may have a better answer: it is adopted first.
@@ -196,13 +196,13 @@ class _Answering:
         """An answer that missed its contract: corrected or accepted since, or still short of it."""
         world, shim = self._world, self._shim
         self._put_in_place(prepared, paid.data)
-        tally, path = notes.Tally(world), prepared.output_path
+        tally, path = ledger.Tally(world), prepared.output_path
         if not paid.missing:
             how = "was accepted" if paid.accepted else "meets its contract now"
             where = f" (answer of run {paid.run_id})" if paid.run_id else ""
             shim.tell(f"oraclepack: {path} {how}{where}; nothing was asked\n")
             record_acceptance(world, prepared, paid)
-            notes.conclude(
+            ledger.conclude(
                 world, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
             )
             return 0
@@ -210,7 +210,7 @@ class _Answering:
         shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
         error = StepError(code="CONTRACT", message=lacks)
         session = record.id if record else None
-        notes.conclude(
+        ledger.conclude(
             world,
             prepared,
             tally,
@@ -284,8 +284,8 @@ class _Answering:
         return False
 
     def _end(self, prepared: Prepared, error: StepError, exit_code: int) -> int:
-        tally = notes.Tally(self._world)
-        notes.conclude(self._world, prepared, tally, error=error, exit_code=exit_code)
+        tally = ledger.Tally(self._world)
+        ledger.conclude(self._world, prepared, tally, error=error, exit_code=exit_code)
         return exit_code
 
     def _look_only(self, parsed: ParsedArgv) -> int:
@@ -341,7 +341,7 @@ class _Answering:
         message = readable(reason)
         self._shim.tell(self._world.redactor.clean(f"oraclepack: {code}: {message}\n"))
         error = StepError(code=code, message=message)
-        notes.conclude_other(self._world, self._call, provider, error, _REFUSED_EXIT)
+        ledger.conclude_other(self._world, self._call, provider, error, _REFUSED_EXIT)
         return _REFUSED_EXIT
 
 

@@ -2,13 +2,13 @@
 
 from typing import TypedDict
 
-from oraclepack.adapters.claims import Claim
-from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.invocation import LiveCall
-from oraclepack.core.invocation_key import InvocationKey
+from oraclepack.calls.claims import Claim
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.key import InvocationKey
+from oraclepack.calls.live_call import LiveCall
+from oraclepack.calls.overrides import shown_argv
+from oraclepack.calls.prepare import Prepared
 from oraclepack.errors import StepError
-from oraclepack.intercept.overrides import shown_argv
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry
 from oraclepack.shell.attempt import Process

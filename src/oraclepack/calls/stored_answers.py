@@ -2,15 +2,14 @@
 
 import re
 
-from oraclepack.adapters.cache import GOOD, AnswerCache
-from oraclepack.app.calls.answer_files import lacking
-from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.cache_entry import CacheEntry
-from oraclepack.core.invocation import Shim
-from oraclepack.core.invocation_key import InvocationKey
+from oraclepack.calls.answer_files import lacking
+from oraclepack.calls.cache import GOOD, AnswerCache, CacheEntry
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.key import InvocationKey
+from oraclepack.calls.live_call import Shim
+from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.truth import Proof, judge
 from oraclepack.errors import OraclePackError
-from oraclepack.intercept.truth import Proof, judge
 from oraclepack.journal import events as j
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes

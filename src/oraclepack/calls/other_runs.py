@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.app.calls.answer_files import ASIDE
-from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import missing_in
-from oraclepack.app.calls.unmet import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.app.calls.world import CallWorld
+from oraclepack.calls.answer_files import ASIDE
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.stored_answers import missing_in
+from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir

@@ -7,16 +7,43 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.adapters.cache import AnswerCache
-from oraclepack.adapters.limits import Limits
-from oraclepack.app.calls.options import CallOptions
-from oraclepack.intercept.retry import GiveUp, RetryAfter, Spent, next_try
+from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.cache import AnswerCache
+from oraclepack.calls.limits import Limit, Limits
+from oraclepack.calls.overrides import Overrides
+from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, Spent, next_try
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
+from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.oracle_failures import Failure
+
+
+class CallOptions(msgspec.Struct, frozen=True):
+    """How calls are made, judged and repeated. Durations are seconds."""
+
+    overrides: Overrides = msgspec.field(default_factory=Overrides)
+    rehearsal: bool = False
+    in_place: bool = False
+    """A rehearsal in the project itself, where a real answer must not be replaced."""
+    use_cache: bool = True
+    refresh: bool = False
+    """Ask again, once per question, whatever the cache has."""
+    call_timeout: float | None = 7200.0
+    retry: RetryPolicy = msgspec.field(default_factory=RetryPolicy)
+    output_retries: int = 0
+    """How often a complete answer that misses its contract is asked for again."""
+    on_unknown: OnUnknown = OnUnknown.FAIL
+    limits: Mapping[str, Limit] = {}
+    trust_project: bool = False
+    """Let a `.env` steer oracle to other hosts and programs, and links lead to what it sends."""
+    verify: bool = True
+    require_headings: bool = False
+    chunks: ChunkMode = ChunkMode.AUTO
+    contracts: ContractMode = ContractMode.AUTO
+
 
 Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""

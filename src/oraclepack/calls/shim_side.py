@@ -9,11 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.adapters.caller import Caller
-from oraclepack.adapters.real_tool import Toolbox
-from oraclepack.adapters.spool import Spool, is_same, make_spool, nameless_file
-from oraclepack.adapters.tool_process import Ended, Launch, run_process
-from oraclepack.core.invocation import ToolEnd, ToolRun
+from oraclepack.calls.caller import Caller, Spool, is_same, make_spool, nameless_file
+from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.calls.tool_process import Ended, Launch, Toolbox, run_process
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.shell.attempt import Grace, Process, StopLevel
 from oraclepack.shell.stop import Stop

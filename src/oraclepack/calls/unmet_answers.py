@@ -7,10 +7,10 @@ import msgspec
 
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.suspicions import INCOMPLETE, suspicions
-from oraclepack.app.calls.answer_files import ASIDE
-from oraclepack.app.calls.prepared import Prepared
-from oraclepack.app.calls.store import missing_in
-from oraclepack.app.calls.world import CallWorld
+from oraclepack.calls.answer_files import ASIDE
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.stored_answers import missing_in
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CRASHED, UNMET, OutputRetry
 from oraclepack.journal.step_state import Invocation, StepState

@@ -1,18 +1,71 @@
 """The answer of a call on disk: older ones out of its way, and put back if it fails."""
 
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.invocation import LiveCall
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.live_call import LiveCall
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import BACKUPS, attempt_name
+from oraclepack.journal.run_state import path_of
 from oraclepack.pack.answer_sections import Section, missing_sections
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system import file_moves, files
-from oraclepack.system.path_jail import Allowed
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import Allowed, jail
 from oraclepack.system.text_limits import ANSWER
+
+
+def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) -> j.SetAside | None:
+    """Keep a copy of a file in the run directory; None when there is no such file."""
+    if not place.is_file():
+        return None
+    backup = f"{BACKUPS}/{attempt_name(step, attempt)}/{path}"
+    target = run_dir / backup
+    files.make_private(target.parent)
+    try:
+        file_moves.copy(place, target)
+        # Told of the copy: the file may have changed since, and a rollback checks what was kept.
+        content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
+    except OSError as trouble:
+        raise files.cannot("keep a copy of", place, trouble) from trouble
+    return j.SetAside(
+        step=step,
+        attempt=attempt,
+        path=path,
+        backup=backup,
+        sha256=sha256_bytes(content),
+        bytes=len(content),
+        mode=mode,
+    )
+
+
+def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> None:
+    """Copy what stands at paths that only the running shell could name.
+
+    The paths that the text names were seen to when the step began.
+    """
+    step = world.pack.step(call.step)
+    declared = {output.path.value for output in step.outputs} if step else set()
+    named = {_place(world, path) for path in declared if path}
+    known = {path_of(event) for event in world.journal.state.session_files}
+    for output in outputs:
+        path = output.relative
+        if path in named or path in known or not world.shared.is_first_to_write(path):
+            continue
+        kept = keep_copy(world.run_dir, call.step, call.attempt, path, output.path)
+        if kept is not None:
+            world.tell(kept)
+
+
+def _place(world: CallWorld, path: str) -> str:
+    verdict = jail(world.root, path)
+    return verdict.relative if isinstance(verdict, Allowed) else path
+
 
 ASIDE = "aside"
 
@@ -29,7 +82,7 @@ def set_aside(world: CallWorld, call: LiveCall, outputs: Sequence[Allowed]) -> t
     made = []
     for output in outputs:
         if os.path.lexists(output.path):
-            made.append(Aside(output.path, _place(world, call, output.path.name)))
+            made.append(Aside(output.path, _answer_files_place(world, call, output.path.name)))
             _move(made[-1].path, made[-1].kept)
     return tuple(made)
 
@@ -43,7 +96,7 @@ def put_back(
     """
     for output in outputs:
         if os.path.lexists(output.path) and _leads_there(output.path):
-            _move(output.path, _place(world, call, f"failed-{output.path.name}"))
+            _move(output.path, _answer_files_place(world, call, f"failed-{output.path.name}"))
     for older in aside:
         if _leads_there(older.path):
             files.make_directories(older.path.parent)
@@ -60,7 +113,7 @@ def aside_folder(world: CallWorld, step: str, attempt: int) -> Path:
     return world.run_dir / ASIDE / f"{step}.{attempt}"
 
 
-def _place(world: CallWorld, call: LiveCall, name: str) -> Path:
+def _answer_files_place(world: CallWorld, call: LiveCall, name: str) -> Path:
     # One folder for all calls of an attempt: making one waits for the disk.
     folder = aside_folder(world, call.step, call.attempt)
     files.make_private(folder)

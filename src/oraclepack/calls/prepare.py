@@ -5,12 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.app.calls.world import CallWorld
-from oraclepack.core.invocation import LiveCall, Shim, ToolRun
-from oraclepack.core.invocation_key import InvocationKey, NoKey
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.key import InvocationKey, NoKey, key_of, unkeyed
+from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
+from oraclepack.calls.truth import contract_of_call
 from oraclepack.errors import InputError
-from oraclepack.intercept.expect import contract_of_call
-from oraclepack.intercept.key import key_of, unkeyed
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system.path_jail import Allowed, Refused, jail
 from oraclepack.tools.argv import ParsedArgv

@@ -6,22 +6,184 @@ behind a link or is tracked by git is foreign, whatever it says.
 
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
-from oraclepack.core.cache_entry import SCHEMA_VERSION, CacheEntry, signature
+from oraclepack.calls.key import PartChange, differences
 from oraclepack.errors import InputError, OraclePackError
 from oraclepack.journal.run_dir import is_run_id
 from oraclepack.system import disk, files
-from oraclepack.system.digests import canonical_file, same_digest, sha256_bytes
+from oraclepack.system.digests import (
+    canonical_file,
+    canonical_line,
+    keyed_digest,
+    same_digest,
+    sha256_bytes,
+)
 from oraclepack.system.locks import turn
 from oraclepack.system.ownership import Foreign, ForeignError, Kind, foreign_folder, tracked
 from oraclepack.system.text_limits import regex
 from oraclepack.system.trust_key import find_key, make_key
+from oraclepack.tools.usage import Usage
+
+SCHEMA_VERSION = 2
+"""Entries of version 1, of oraclepack 0.1.0, are not signed."""
+
+
+class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """`<key>.json`, beside the answer itself in `<key>.md`."""
+
+    schema_version: int = SCHEMA_VERSION
+    key: str
+    parts: dict[str, str]
+    """What made the key."""
+    sha256: str
+    """Of the answer, as it was verified."""
+    bytes: int
+    stored_at: str
+    """UTC, RFC 3339."""
+    step: str | None = None
+    pack_id: str | None = None
+    output_path: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    session: str | None = None
+    usage: Usage | None = None
+    tool_version: str | None = None
+    """Not part of the key: a patch release must not buy everything again."""
+    mac: str = ""
+    """The signature: a MAC with the user's key over all other fields."""
+
+
+class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry as `cache list` tells it."""
+
+    key: str
+    stored_at: str
+    bytes: int
+    step: str | None
+    output_path: str | None
+    model: str | None
+    files: int
+    state: str
+    """`good`, `changed` when the answer is not the one that was stored, `torn`, or `foreign`."""
+    foreign: str | None = None
+    """Why it cannot be proven to be ours; then it is never served, and never removed."""
+
+
+class CacheList(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache list` answers."""
+
+    directory: str
+    entries: tuple[CacheRow, ...]
+    bytes: int
+
+
+class CacheShown(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache show` answers."""
+
+    entry: CacheEntry
+    state: str
+    answer: str
+
+
+class CallExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a step and what the cache knows about its question."""
+
+    call: int
+    key: str | None
+    parts: dict[str, str]
+    cached: bool
+    how: str = ""
+    """What became of the call: asked, answered from the cache, adopted, failed."""
+    nearest: str | None = None
+    """The stored question that is most like it; of a cached one, that of an earlier asking."""
+    changes: tuple[PartChange, ...] = ()
+    """In what it differs from that one."""
+    reason: str = ""
+
+
+class CacheExplained(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache explain` answers."""
+
+    step: str
+    run_id: str
+    calls: tuple[CallExplained, ...]
+
+
+class CachePruned(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cache prune` answers."""
+
+    removed: tuple[str, ...]
+    """With `dry_run`: what would be."""
+    bytes: int
+    kept: int
+    foreign: int = 0
+    """How many of those that were kept are foreign: they are not ours to remove."""
+    dry_run: bool = False
+
+
+def signature(fields: Mapping[str, object], key: bytes) -> str:
+    """The signature of an entry: over every field it has, also those of a newer oraclepack."""
+    signed = {name: value for name, value in fields.items() if name != "mac"}
+    return keyed_digest(key, "cache entry", canonical_line(signed))
+
+
+def row_of(entry: CacheEntry, state: str, foreign: Foreign | None = None) -> CacheRow:
+    return CacheRow(
+        key=entry.key,
+        stored_at=entry.stored_at,
+        bytes=entry.bytes,
+        step=entry.step,
+        output_path=entry.output_path,
+        model=entry.model,
+        files=sum(name.startswith("file:") for name in entry.parts),
+        state=state,
+        foreign=foreign.reason if foreign else None,
+    )
+
+
+def to_prune(
+    entries: Iterable[CacheEntry], *, before: str | None, max_bytes: int | None
+) -> tuple[CacheEntry, ...]:
+    """Which entries go: those stored before a moment, then the oldest until the rest fits."""
+    ordered = sorted(entries, key=lambda entry: (entry.stored_at, entry.key))
+    gone = [entry for entry in ordered if before is not None and entry.stored_at < before]
+    left = ordered[len(gone) :]
+    size = sum(entry.bytes for entry in left)
+    for entry in left:
+        if max_bytes is None or size <= max_bytes:
+            break
+        gone.append(entry)
+        size -= entry.bytes
+    return tuple(gone)
+
+
+def explained(
+    asked: CallExplained, output: str | None, entries: Sequence[CacheEntry]
+) -> CallExplained:
+    """A call of a run against the cache: in which parts the nearest other question differs.
+
+    Nearest is what was asked for the same output before, else what differs in the fewest parts.
+    """
+    if asked.key is None:
+        return replace(asked, reason="the call has no key, so nothing is cached for it")
+    cached = any(entry.key == asked.key for entry in entries)
+    others = [entry for entry in entries if entry.key != asked.key]
+    same = [entry for entry in others if output is not None and entry.output_path == output]
+    candidates = same if cached else same or others
+    compared = [(differences(entry.parts, asked.parts), entry.key) for entry in candidates]
+    nearest = min(compared, key=lambda pair: (len(pair[0]), pair[1]), default=None)
+    if nearest is None:
+        return replace(asked, cached=cached, reason="" if cached else "the cache is empty")
+    changes, other = nearest
+    return replace(asked, cached=cached, nearest=other, changes=changes)
+
 
 GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"
 

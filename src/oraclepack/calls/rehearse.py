@@ -1,0 +1,339 @@
+"""A rehearsed call: answered from inside, with no network, no key and no tool."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from oraclepack.calls import answer_files, ledger
+from oraclepack.calls.context import CallWorld
+from oraclepack.calls.key import NoKey, key_of
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.calls.prepare import Prepared, prepare, remember
+from oraclepack.errors import InputError, StepError
+from oraclepack.pack.answer_sections import NOTICE, Section, is_rehearsed
+from oraclepack.pack.contract import contracts_of
+from oraclepack.settings.call_settings import REHEARSAL
+from oraclepack.system import files
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.path_jail import Allowed, Refused
+from oraclepack.system.text_limits import regex
+from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
+from oraclepack.tools.flag_tables import FlagSpec, FlagTable
+from oraclepack.tools.oracle_attachments import (
+    AttachedFile,
+    Kind,
+    is_plain,
+    kind_of,
+    list_files,
+    only_plain,
+    read_attached,
+)
+from oraclepack.tools.oracle_config import Surroundings
+from oraclepack.tools.oracle_failures import classify
+from oraclepack.tools.oracle_globs import base_of, choose
+from oraclepack.tools.oracle_question import Question
+from oraclepack.tools.tool_names import FlagFault
+
+LARGEST_FILE = 1_048_576
+_MOST_CITED = 4
+_LETTERS_PER_TOKEN = 4
+_SLUG_WORDS = (3, 5)
+_TELLING = regex(
+    r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
+)
+_JSON_FORMATS = frozenset({"json", "stream-json"})
+
+
+class AttachedText(msgspec.Struct, frozen=True):
+    """A file of the call and what it holds."""
+
+    path: str
+    text: str
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """What the real tool would say instead of asking, on stderr or on stdout; exit code 1."""
+
+    err: str = ""
+    out: str = ""
+
+
+def refused_argv(
+    table: FlagTable, parsed: ParsedArgv, argv: Sequence[str], question: Question
+) -> Refusal | None:
+    """What the real tool's parser would object to."""
+    if parsed.problems:
+        return Refusal(_complaint(table, parsed.problems[0], argv))
+    if parsed.excess:
+        words = [argv[at] for at in parsed.operands]
+        got = f"got {len(words)}: {', '.join(words)}."
+        return Refusal(f"error: too many arguments. Expected 1 argument but {got}\n")
+    if not question.prompt:
+        return Refusal(
+            out='Prompt is required. Pass it via --prompt "..." or positional [prompt].\n'
+        )
+    slug = parsed.last("--slug")
+    words = re.findall(r"[A-Za-z0-9]+", (slug.value or "") if slug else "")
+    low, high = _SLUG_WORDS
+    if slug is not None and not low <= len(words) <= high:
+        return Refusal("✖ Custom slug must include between 3 and 5 words.\n")
+    return None
+
+
+def refused_files(sizes: Sequence[tuple[str, int]], limit: int = LARGEST_FILE) -> Refusal | None:
+    """What the real tool would object to in the files themselves."""
+    big = [f"- {path} ({_spelled(size)})" for path, size in sizes if size > limit]
+    if not big:
+        return None
+    listed = "\n".join(big)
+    return Refusal(f"✖ The following files exceed the {_spelled(limit)} limit:\n{listed}\n")
+
+
+def missing_file(value: str) -> Refusal:
+    return Refusal(f"✖ Missing file or directory: {value}\n")
+
+
+def no_match() -> Refusal:
+    return Refusal("✖ No files matched the provided --file patterns.\n")
+
+
+def tokens(question: Question, files: Sequence[AttachedText]) -> int:
+    """About how many tokens would be sent; files are sent with numbered lines."""
+    sent = len(question.prompt) + sum(
+        len(file.text) + 7 * file.text.count("\n") + len(file.path) + 30 for file in files
+    )
+    return -(-sent // _LETTERS_PER_TOKEN)
+
+
+def rehearsed_answer(
+    question: Question, files: Sequence[AttachedText], sections: Sequence[Section]
+) -> str:
+    """An answer in the requested sections that says what it is and cites the attached files."""
+    cited = [_citation(file) for file in sorted(files, key=lambda file: file.path)]
+    asked = next((line.strip() for line in question.prompt.splitlines() if line.strip()), "")
+    opening = f"{NOTICE}\n\nThe question began: {_shortened(asked)}\n"
+    if not sections:
+        return opening + "\n" + _listed(cited[:_MOST_CITED], "The call attaches no file.")
+    bodies = {
+        Section.DIRECT_ANSWER: _direct(cited),
+        Section.RISKS_UNKNOWNS: "- Nothing was examined; every statement above is made up.\n",
+        Section.NEXT_EXPERIMENT: "- Run the same step again without `--engine rehearsal`.\n",
+        Section.MISSING_EVIDENCE: "- The answer itself: no model has seen the question yet.\n",
+    }
+    parts = [f"## {section.heading}\n\n{bodies[section]}" for section in sections]
+    return opening + "\n" + "\n".join(parts)
+
+
+def rehearsed_file(path: str, answer: str) -> str:
+    """What a tool other than oracle would leave at a path: the answer, or JSON that says so."""
+    return _json_line({"rehearsal": NOTICE, "tasks": []}) if path.endswith(".json") else answer
+
+
+def rehearsed_words(parsed: ParsedArgv, answer: str) -> str:
+    """What a tool other than oracle would print: the answer, in JSON where that was asked for."""
+    formatted = parsed.last("--output-format") or parsed.last("--format")
+    if formatted is not None and formatted.value in _JSON_FORMATS:
+        return _json_line({"rehearsal": NOTICE, "response": answer, "tasks": []})
+    if parsed.last("--json") is not None:
+        message = {"type": "agent_message", "text": answer}
+        return _json_line({"rehearsal": NOTICE, "type": "item.completed", "item": message})
+    return answer
+
+
+def _json_line(document: dict[str, object]) -> str:
+    return canonical_line(document).decode() + "\n"
+
+
+def _direct(cited: Sequence[str]) -> str:
+    steps = [f"Write down what {place} promises to its callers." for place in cited[:_MOST_CITED]]
+    return _listed(steps, "Attach the file that the question is about.")
+
+
+def _listed(items: Sequence[str], otherwise: str) -> str:
+    return "".join(f"- {item}\n" for item in items or [otherwise])
+
+
+def _citation(file: AttachedText) -> str:
+    """`path:line` with the line itself: the first that declares something, else that says it."""
+    lines = list(enumerate(file.text.splitlines(), start=1))
+    telling = [(number, line) for number, line in lines if _TELLING.match(line)]
+    spoken = [(number, line) for number, line in lines if line.strip()]
+    number, line = next(iter(telling or spoken), (1, ""))
+    quoted = _shortened(line.strip()).replace("`", "'")
+    return f"`{file.path}:{number}` (`{quoted}`)" if quoted else f"`{file.path}:{number}`"
+
+
+def _shortened(text: str, longest: int = 100) -> str:
+    return text if len(text) <= longest else text[:longest] + "…"
+
+
+def _complaint(table: FlagTable, problem: ArgvProblem, argv: Sequence[str]) -> str:
+    if problem.fault is FlagFault.UNKNOWN:
+        near = f"\n(Did you mean {problem.nearest}?)" if problem.nearest else ""
+        return f"error: unknown option '{problem.spelled}'{near}\n(use --help for usage)\n"
+    declared = _declared(table.root.by_spelling[problem.spelled])
+    if problem.fault is FlagFault.NO_VALUE:
+        return f"error: option '{declared}' argument missing\n"
+    given = argv[problem.at].partition("=")[2] or (*argv, "")[problem.at + 1]
+    said = f"argument '{given}' is invalid. Allowed choices are {', '.join(problem.allowed)}."
+    return f"error: option '{declared}' {said}\n"
+
+
+def _declared(spec: FlagSpec) -> str:
+    return f"{spec.short}, {spec.name} <value>" if spec.short else f"{spec.name} <value>"
+
+
+def _spelled(size: int) -> str:
+    return f"{size / LARGEST_FILE:.3g} MB" if size >= LARGEST_FILE else f"{size // 1024} KB"
+
+
+_WRITTEN = frozenset({Role.OUTPUT, Role.SIDE_FILE})
+_READ_STDIN = frozenset({"codex", "gemini"})
+"""Tools that read what is piped to them: who writes there must not meet a closed pipe."""
+
+
+def rehearse(
+    world: CallWorld,
+    call: LiveCall,
+    shim: Shim,
+    argv: tuple[str, ...],
+    question: Question,
+    outputs: Sequence[Allowed],
+    around: Surroundings,
+) -> int:
+    """Check a call as the real tool would, and answer it ourselves."""
+    table = table_of(call.tool)
+    attached: tuple[AttachedFile, ...] | Refusal | None
+    attached = refused_argv(table, parse_argv(table, argv), argv, question)
+    attached = _attached(call, shim, question) if attached is None else attached
+    if isinstance(attached, Refusal):
+        prepared = prepare(world, call, argv, question, outputs, NoKey("refused"), around)
+        return _refused(world, prepared, shim, attached)
+    remember(world, call, attached)
+    key = key_of(question, [(file.path, file.sha256) for file in attached], around)
+    prepared = prepare(world, call, argv, question, outputs, key, around)
+    ledger.intend(world, prepared, argv, provider=REHEARSAL)
+    _answer(world, prepared, shim, attached)
+    ledger.conclude(world, prepared, _one_try(world), provider=REHEARSAL)
+    return 0
+
+
+def _answer(
+    world: CallWorld, prepared: Prepared, shim: Shim, attached: Sequence[AttachedFile]
+) -> None:
+    texts = [AttachedText(file.path, file.data.decode("utf-8", "replace")) for file in attached]
+    question = prepared.question
+    model = prepared.model or "the tool's own model"
+    estimate = f"~{tokens(question, texts)} tokens and {len(texts)} files"
+    shim.show(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
+    for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
+        answer = rehearsed_answer(question, texts, contract.sections)
+        answer_files.publish(output, world.redactor.clean(answer).encode("utf-8", "replace"))
+        shim.show(f"Saved assistant output to {output.path}\n")
+    if not prepared.outputs:
+        answer = rehearsed_answer(question, texts, _printed_sections(world, prepared.call))
+        shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
+
+
+def refused_replacing(world: CallWorld, paths: Sequence[Allowed]) -> Refused | None:
+    """The first path where a rehearsal in the project itself would replace a real file."""
+    for path in paths if world.options.rehearsal and world.options.in_place else ():
+        data = files.read(path.path) if path.path.is_file() else None
+        if data is not None and not is_rehearsed(data.decode("utf-8", "replace")):
+            return Refused(path.relative, "it is there and is not a rehearsed answer")
+    return None
+
+
+def rehearse_other(
+    world: CallWorld, call: LiveCall, shim: Shim, parsed: ParsedArgv, paths: Sequence[Allowed]
+) -> int:
+    """Answer a call of another tool ourselves: the files it declares, and words on stdout.
+
+    `paths` are those of the flags that name files, already allowed, in the order of the flags.
+    """
+    ledger.intend_other(world, call, REHEARSAL, parsed)
+    if any(use.spec.effect is Effect.INSPECT for use in parsed.flags):
+        shim.tell(f"oraclepack: [rehearsal] {call.tool} is not called for this\n")
+        ledger.conclude_other(world, call, REHEARSAL, None, 0)
+        return 0
+    if call.tool in _READ_STDIN:
+        shim.read_stdin()
+    question = Question(_asked(parsed, call.argv))
+    named = (use for use in parsed.flags if use.spec.role in _WRITTEN and use.value is not None)
+    uses = zip(named, paths, strict=True)
+    made = [path for use, path in uses if use.spec.role is Role.OUTPUT]
+    for path in made:
+        answer = rehearsed_answer(question, (), _file_sections(world, call, path.relative))
+        text = world.redactor.clean(rehearsed_file(path.relative, answer))
+        answer_files.publish(path, text.encode("utf-8", "replace"))
+    answer = rehearsed_answer(question, (), _printed_sections(world, call))
+    shim.show(world.redactor.clean(rehearsed_words(parsed, answer)))
+    shim.tell(f"oraclepack: [rehearsal] {call.tool} was not started\n")
+    written = made[0].relative if made else None
+    ledger.conclude_other(world, call, REHEARSAL, None, 0, written)
+    return 0
+
+
+def _asked(parsed: ParsedArgv, argv: Sequence[str]) -> str:
+    """What another tool is asked, for the answer to name; the last word where no flag has it."""
+    given = [use.value for use in parsed.with_role(Role.PROMPT) if use.value]
+    words = given or [argv[at] for at in parsed.operands]
+    return words[-1] if words else ""
+
+
+def _file_sections(world: CallWorld, call: LiveCall, path: str) -> tuple[Section, ...]:
+    """The sections that the step wants in a file."""
+    return _sections(world, call).get(path, ())
+
+
+def _printed_sections(world: CallWorld, call: LiveCall) -> tuple[Section, ...]:
+    """The sections of everything the step promises: what is printed may become any of it."""
+    wanted = {one for sections in _sections(world, call).values() for one in sections}
+    return tuple(section for section in Section if section in wanted)
+
+
+def _sections(world: CallWorld, call: LiveCall) -> dict[str, tuple[Section, ...]]:
+    step, options = world.pack.step(call.step), world.options
+    if step is None:
+        return {}
+    contracts = contracts_of(step, chunks=options.chunks, mode=options.contracts)
+    return {contract.path: contract.sections for contract in contracts}
+
+
+def _refused(world: CallWorld, prepared: Prepared, shim: Shim, refusal: Refusal) -> int:
+    if refusal.out:
+        shim.show(refusal.out)
+    if refusal.err:
+        shim.tell(refusal.err)
+    failure = classify(refusal.out, refusal.err)
+    error = StepError(code=failure.code, message=failure.message)
+    ledger.conclude(world, prepared, _one_try(world), error=error, exit_code=1, provider=REHEARSAL)
+    return 1
+
+
+def _attached(call: LiveCall, shim: Shim, question: Question) -> tuple[AttachedFile, ...] | Refusal:
+    values = question.files
+    kinds = {value: kind_of(call.cwd, value) for value in values if is_plain(value)}
+    missing = next((value for value, kind in kinds.items() if kind is Kind.MISSING), None)
+    if missing is not None:
+        return missing_file(missing)
+    paths = values
+    if values and not (only_plain(values) and Kind.DIRECTORY not in kinds.values()):
+        bases = {base_of(value) for value in values if not is_plain(value)}
+        chosen = choose(values, list_files(call.cwd, values, bases))
+        shim.show("".join(f"{note}\n" for note in chosen.notes))
+        if not chosen.files:
+            return no_match()
+        paths = chosen.files
+    try:
+        found = read_attached(call.cwd, paths)
+    except InputError as trouble:
+        return Refusal(f"✖ {trouble.message}\n")
+    return refused_files([(file.path, len(file.data)) for file in found]) or found
+
+
+def _one_try(world: CallWorld) -> ledger.Tally:
+    tally = ledger.Tally(world)
+    tally.attempts = 1
+    return tally

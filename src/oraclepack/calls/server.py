@@ -1,0 +1,447 @@
+"""The private socket the shims talk to: every call of a tool in a step arrives here.
+
+Only the door is made at once. Who stands behind it is loaded when somebody knocks: that takes ten
+milliseconds, for which the first step would wait, and most steps of some packs call nothing.
+"""
+
+import os
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from oraclepack.calls.caller import Caller
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.calls.shim_dir import ShimDir
+from oraclepack.calls.shim_side import ShimCall, World
+from oraclepack.errors import WorldError
+from oraclepack.shell.attempt import Attempt, Grace, StopLevel
+from oraclepack.shell.stop import Stop
+from oraclepack.system.environment import MARKER_VARIABLE
+from oraclepack.tools.tool_names import SPELLINGS
+from oraclepack.tools.wrappers import runs_a_package, unwrap
+
+
+class Expected(msgspec.Struct):
+    """An attempt that may make calls, and how many it has made."""
+
+    step: str
+    attempt: int
+    calls: int = 0
+    asking: int = 0
+    """How many of them have asked what may be paid for, and are not at their end."""
+    cut_short: bool = False
+    """One of those came to its end only when the run was already being stopped."""
+
+
+class Attempts:
+    """All attempts that may make calls now. Steps and calls are at work in threads of their own."""
+
+    def __init__(self, stop: Stop) -> None:
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._answered = threading.Condition(self._lock)
+        self._expected: dict[str, Expected] = {}
+
+    def expect(self, attempt: Attempt) -> None:
+        """From now on calls with this attempt's token are its own. To be said before it starts."""
+        with self._lock:
+            self._expected[attempt.token] = Expected(attempt.step, attempt.number)
+
+    def await_answers(self, attempt: Attempt, seconds: float) -> bool:
+        """Wait a while for the questions an attempt has asked, since they may be paid for.
+
+        False while one is not answered; for ever, if it was under way when the run was stopped.
+        """
+        with self._answered:
+            expected = self._expected.get(attempt.token)
+            if expected is None:
+                return True
+            if expected.asking and not expected.cut_short:
+                self._answered.wait(seconds)
+            return not expected.asking and not expected.cut_short
+
+    def forget(self, attempt: Attempt) -> None:
+        """The attempt is over: what still calls in its name is refused."""
+        with self._lock:
+            self._expected.pop(attempt.token, None)
+
+    def caller_in(self, env: Mapping[str, str]) -> Expected | None:
+        """Whose call it is that comes from this environment."""
+        with self._lock:
+            if MARKER_VARIABLE in env:
+                return self._expected.get(env[MARKER_VARIABLE])
+            # `env -i PATH="$PATH" oracle …`: with one step at work, it must be that one's.
+            return next(iter(self._expected.values())) if len(self._expected) == 1 else None
+
+    def next_number(self, expected: Expected) -> int:
+        with self._lock:
+            expected.calls += 1
+            return expected.calls
+
+    @contextmanager
+    def counted(self, expected: Expected) -> Iterator[Callable[[], None]]:
+        """Gives what a call says when it asks: from then on to its end the attempt is asking."""
+        asks = False
+
+        def ask() -> None:
+            nonlocal asks
+            with self._lock:
+                expected.asking += not asks
+                asks = True
+
+        try:
+            yield ask
+        finally:
+            with self._answered:
+                expected.asking -= asks
+                expected.cut_short |= asks and self._stop.level is not StopLevel.NONE
+                self._answered.notify_all()
+
+
+_PROTOCOL = b"1"
+_STREAMS = 3
+_LONGEST = 1 << 26
+"""The kernel gives a program a few megabytes of arguments and environment at most."""
+
+
+class Garbled(Exception):  # noqa: N818  not an error of ours, and it goes nowhere
+    """Something that is no shim of this run has spoken."""
+
+
+class CallMessage(msgspec.Struct, frozen=True):
+    """A call in the caller's own words."""
+
+    name: str
+    """The name it was called by."""
+    argv: tuple[str, ...]
+    cwd: str
+    """Empty when the directory was removed under the caller's feet."""
+    umask: int
+    env: Mapping[str, str]
+
+
+def receive(connection: socket.socket) -> tuple[CallMessage, Caller]:
+    """Read a call and take over the caller's streams. Raises Garbled or OSError."""
+    # Without the flag a tool that another thread starts right now would inherit them.
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+    head, streams, _, _ = socket.recv_fds(connection, 4, _STREAMS, flags)
+    try:
+        stdin, stdout, stderr = streams
+        message = _parse(_read(connection, int.from_bytes(head, "big")))
+        return message, Caller(connection, stdin, stdout, stderr)
+    except ValueError as trouble:
+        _close(streams)
+        raise Garbled from trouble
+    except (OSError, Garbled):
+        _close(streams)
+        raise
+
+
+def _close(streams: list[int]) -> None:
+    for descriptor in streams:
+        os.close(descriptor)
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    if size > _LONGEST:
+        raise Garbled
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(min(size - len(data), 1 << 20))
+        if not part:
+            raise Garbled
+        data += part
+    return bytes(data)
+
+
+def _parse(data: bytes) -> CallMessage:
+    """The fields of the message; ValueError when they are not there."""
+    protocol, name, cwd, mask, count, *rest = data.split(b"\0")
+    words, pairs = rest[: int(count)], rest[int(count) :]
+    if protocol != _PROTOCOL or len(words) != int(count):
+        raise Garbled
+    named = (pair.partition(b"=") for pair in pairs if pair)
+    return CallMessage(
+        name=os.fsdecode(name),
+        argv=tuple(map(os.fsdecode, words)),
+        cwd=os.fsdecode(cwd),
+        umask=int(mask, 8),
+        env={os.fsdecode(key): os.fsdecode(value) for key, _, value in named},
+    )
+
+
+Answer = Callable[[LiveCall, Shim], int]
+"""What to do with a call: the exit code it ends with. Called in a thread per call."""
+
+REFUSED = 125
+"""The exit code of a call that could not even be looked at."""
+
+_NOT_STARTED = 126
+
+_MOST_AT_ONCE = 256
+"""Calls beyond that wait their turn."""
+_HANDSHAKE = 30.0
+"""A shim says everything at once; one that does not is not one."""
+
+
+class Reception:
+    """Takes the calls that come through one door."""
+
+    def __init__(
+        self,
+        door: int,
+        answer: Answer,
+        attempts: Attempts,
+        world: World,
+        faults: list[BaseException],
+        *,
+        no_other_packages: bool = False,
+    ) -> None:
+        """`door` is the descriptor of a listening socket, `faults` is told what goes wrong.
+
+        With `no_other_packages` a package runner is refused what is no tool of ours.
+
+        The door is closed with the reception; where none can be made, it stays the caller's.
+        """
+        self._answer = answer
+        self._attempts = attempts
+        self._world = world
+        self._faults = faults
+        self._no_other_packages = no_other_packages
+        self._lock = threading.Lock()
+        self._calls: set[socket.socket] = set()
+        # Those of them that no thread has taken yet: only such a one can still be turned away.
+        self._waiting: set[socket.socket] = set()
+        # They stay, because a thread that ends hides its children from whoever lists ours.
+        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
+        self._listener = socket.socket(fileno=door)
+
+    def admit(self) -> None:
+        """Take the call that is at the door."""
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            return  # the shim was gone before we came, or we are out of descriptors
+        with self._lock:
+            self._calls.add(connection)
+            self._waiting.add(connection)
+        try:
+            self._threads.submit(self._serve, connection)
+        except RuntimeError as fault:  # no thread for it
+            self._turn_away(connection, fault)
+
+    def close(self) -> None:
+        """Wait for questions whose callers died, end other calls."""
+        self._listener.close()
+        with self._lock:
+            for connection in self._calls:
+                # Its thread then finds the caller gone: it ends the tool, unless that outlives it.
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self._threads.shutdown()
+
+    def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
+        """Let the shim fail, which else would wait for an answer that cannot come."""
+        with self._lock:
+            if connection not in self._waiting:
+                return  # a thread that got free has taken it
+            self._waiting.discard(connection)
+            self._calls.discard(connection)
+        self._faults.append(
+            WorldError(
+                "this machine cannot go on: no thread could be started for a call",
+                hint="raise the limit on processes (ulimit -u), or run fewer at once",
+                detail=str(fault),
+            )
+        )
+        connection.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with self._lock:
+            if connection not in self._waiting:
+                return  # turned away
+            self._waiting.discard(connection)
+        try:
+            self._converse(connection)
+        finally:
+            with self._lock:
+                self._calls.discard(connection)
+            connection.close()
+
+    def _converse(self, connection: socket.socket) -> None:
+        connection.settimeout(_HANDSHAKE)
+        try:
+            message, caller = receive(connection)
+        except (OSError, Garbled):
+            return
+        connection.settimeout(None)
+        try:
+            caller.reply(self._reply(message, caller))
+        finally:
+            caller.close()
+
+    def _reply(self, message: CallMessage, caller: Caller) -> bytes:
+        try:
+            program, prefix, tool, argv = _meant(message)
+            if tool is None:
+                return self._let_through(message, caller)
+            expected = self._attempts.caller_in(message.env)
+            if expected is None:
+                said = f"{program}: oraclepack knows of no step that is running and calls it\n"
+                caller.say(caller.stderr, os.fsencode(said))
+                return _exit(REFUSED)
+            where = (expected.step, expected.attempt, self._attempts.next_number(expected))
+            call = LiveCall(tool, argv, message.cwd, message.env, *where)
+            with self._attempts.counted(expected) as asks:
+                shim = ShimCall(caller, self._world, program, prefix, message.umask, asks)
+                return _exit(self._answer(call, shim))
+        except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
+            self._faults.append(fault)
+            said = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
+            caller.say(caller.stderr, os.fsencode(said))
+            return _exit(REFUSED)
+
+    def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
+        """Npx runs more than our tools; the shim becomes the real one for those."""
+        if self._no_other_packages and runs_a_package((message.name, *message.argv)):
+            said = f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
+            caller.say(caller.stderr, os.fsencode(said))
+            return _exit(_NOT_STARTED)
+        found = self._world.tools.find(message.name, message.env.get("PATH", ""))
+        if found is None:
+            caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))
+            return _exit(127)
+        return b"e" + os.fsencode(found.program)
+
+
+def _meant(message: CallMessage) -> tuple[str, tuple[str, ...], str | None, tuple[str, ...]]:
+    """The program called, its own words before the tool's, the tool, the tool's words."""
+    if message.name in SPELLINGS:
+        return message.name, (), SPELLINGS[message.name], message.argv
+    words = (message.name, *message.argv)
+    found = unwrap(words)
+    if found is None or found.tool is None or found.at is None:
+        return message.name, (), None, message.argv
+    end = found.at + 1
+    return message.name, words[1:end], found.tool, words[end:]
+
+
+def _exit(code: int) -> bytes:
+    return b"x" + bytes((code & 0xFF,))
+
+
+class Gateway:
+    """Receives calls while it is open, and answers each in a thread of its own."""
+
+    def __init__(  # noqa: PLR0913 - all but four by name
+        self,
+        answer: "Answer",
+        stop: Stop,
+        folder: Path,
+        env: Mapping[str, str],
+        *,
+        spools: Path | None = None,
+        programs: Mapping[str, str] | None = None,
+        grace: Grace | None = None,
+        every_tool: bool = False,
+    ) -> None:
+        """Lay out the shim directory. Raises WorldError.
+
+        `folder` is a directory of ours alone, `env` oraclepack's own environment, `spools` a
+        directory on disk for what tools say while they run (`folder`, if none is given),
+        `programs` are tools the user named by a path. With `every_tool`, no tool we know starts
+        and no package is run that we do not know. Calls are taken once it is entered.
+        """
+        self.shims = ShimDir.make(
+            folder, env.get("PATH", os.defpath), env.get("BASH_ENV"), every_tool=every_tool
+        )
+        self._every_tool = every_tool
+        self._answer = answer
+        self._stop = stop
+        self._spools = spools or folder
+        self._env = env
+        self._programs = programs or {}
+        self._grace = grace or Grace()
+        self._attempts = Attempts(stop)
+        self.faults: list[BaseException] = []
+        """What went wrong inside of us while a call was answered."""
+        self._door = socket.socket(socket.AF_UNIX)
+        self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._open, name="gateway", daemon=True)
+        self._reception: Reception | None = None
+
+    def __enter__(self) -> Self:
+        self._door.bind(str(self.shims.socket))
+        self._door.listen(128)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take no more calls, wait for questions whose callers died, end other calls, tidy up."""
+        os.write(self._wake[1], b"!")
+        self._thread.join()
+        self._door.close()
+        if self._reception is not None:
+            self._reception.close()
+        for descriptor in self._wake:
+            os.close(descriptor)
+        self.shims.remove()
+
+    def expect(self, attempt: Attempt) -> None:
+        """From now on calls with this attempt's token are its own. To be said before it starts."""
+        self._attempts.expect(attempt)
+
+    def await_answers(self, attempt: Attempt, seconds: float) -> bool:
+        """Wait a while for the questions an attempt has asked, since they may be paid for.
+
+        False while one is not answered; for ever, if it was under way when the run was stopped.
+        """
+        return self._attempts.await_answers(attempt, seconds)
+
+    def forget(self, attempt: Attempt) -> None:
+        """The attempt is over: what still calls in its name is refused."""
+        self._attempts.forget(attempt)
+
+    def _open(self) -> None:
+        poll = select.poll()
+        poll.register(self._door.fileno(), select.POLLIN)
+        poll.register(self._wake[0], select.POLLIN)
+        while self._wake[0] not in {ready for ready, _ in poll.poll()}:
+            try:
+                self._reception = self._reception or self._made()
+            except Exception as fault:  # noqa: BLE001 - out of descriptors, say
+                self.faults.append(fault)
+                self._door.close()  # or the step would wait for an answer that cannot come
+                return
+            self._reception.admit()
+
+    def _made(self) -> "Reception":
+        from oraclepack.calls.shim_side import World  # noqa: PLC0415
+        from oraclepack.calls.tool_process import Toolbox  # noqa: PLC0415 - the point of it
+
+        tools = Toolbox(self.shims.path, dict(self._env), self._programs)
+        world = World(tools, self._stop, self._grace, self._spools)
+        door = self._door.fileno()
+        made = Reception(
+            door,
+            self._answer,
+            self._attempts,
+            world,
+            self.faults,
+            no_other_packages=self._every_tool,
+        )
+        self._door.detach()  # last: until there is somebody at the door, it is ours to close
+        return made
