@@ -7,10 +7,10 @@ import pytest
 
 from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.core.backlog import Export, WorkStatus
-from oraclepack.core.manifest import run_manifest, steps_manifest
 from oraclepack.errors import InputError, LockedError, UsageError
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
+from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file, sha256_text
 from tests.actionize.answers import direct

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.legacy_files import files_of_go, keep_original, names_for
-from oraclepack.core.legacy import own_file_names
+from oraclepack.run.legacy_files import files_of_go, keep_original, names_for, own_file_names
 
 PLAIN = ("pack.state.json", "pack.report.json")
 OWN = own_file_names("b/pack.md")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.project_copy import environment_in, make_copy, plan_copy
+from oraclepack.run.project_copy import environment_in, make_copy, plan_copy
 from tests.e2e.run.project import GIT
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.quarantine import failed_folder, listed, put_aside, restore
 from oraclepack.errors import WorldError
 from oraclepack.journal.statuses import Move
+from oraclepack.run.quarantine import failed_folder, listed, put_aside, restore
 from oraclepack.system import disk, file_moves
 from oraclepack.system.path_jail import Refused
 from tests.faults import failing

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.adapters.reversal import Reversal, is_begun, remove_left_over
-from oraclepack.adapters.worktree import WorktreeError
 from oraclepack.errors import WorldError
+from oraclepack.run.patch_undo import Reversal, is_begun, remove_left_over
+from oraclepack.run.worktree import WorktreeError
 from oraclepack.system.trust_key import make_key
 from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
 from tests.faults import failing, failing_once, killed_at

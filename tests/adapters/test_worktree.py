@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.worktree import WorktreeError
+from oraclepack.run.worktree import WorktreeError
 from tests.adapters.trees import a_repository, bash, picture, recorded, taken_back, watched
 
 UNLIKELY_TASTE = {

@@ -4,8 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from oraclepack.adapters.reversal import Reversal
-from oraclepack.adapters.worktree import Worktree
+from oraclepack.run.patch_undo import Reversal
+from oraclepack.run.worktree import Worktree
 
 Picture = dict[str, tuple[int, bytes | str]]
 _WHAT = ("NAME", "EMAIL")

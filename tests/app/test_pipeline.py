@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from oraclepack.app.pipeline import Pipeline, PipelineWish
-from oraclepack.app.run.request import Picked
 from oraclepack.core.pipeline_report import Stage, StageStatus, StageTold, policy
-from oraclepack.core.run_report import CompletionTold
 from oraclepack.report.pipeline_summary import pipeline_summary
+from oraclepack.run.run_report import CompletionTold
+from oraclepack.run.run_request import Picked
 from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.e2e.program import Ran

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.cli.partial import partial_failure
 from oraclepack.errors import InputError, WorldError
 from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.run.transaction import Piece, Transaction
 from oraclepack.system import disk
 from oraclepack.system.digests import sha256_bytes
 from tests.cli.answers import answer

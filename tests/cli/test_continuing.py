@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from oraclepack.cli.continuing import continuing, ranges
-from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from tests.events import a_step, created, numbered, session
 
 IDS = ("01", "02", "03", "04", "05")

@@ -10,10 +10,10 @@ from oraclepack.cli.live.painter import Painter
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.live.table import Painting, width_of
 from oraclepack.cli.pulse import Activity
-from oraclepack.core.plan import Decision
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
+from oraclepack.run.planning.plan import Decision
 from oraclepack.tools.usage import Usage
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started

@@ -8,7 +8,7 @@ import pytest
 
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, plan_text, run_text
-from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
+from oraclepack.run.run_report import CompletionTold, RunTold, StepTold
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.packs import pack_text

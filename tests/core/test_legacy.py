@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.legacy import Maker, file_names, import_state, maker_of
 from oraclepack.errors import InputError
+from oraclepack.run.legacy_files import Maker, file_names, import_state, maker_of
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.legacy import LegacyReport, LegacyState, legacy_report, legacy_state
-from oraclepack.core.manifest import (
-    RunManifest,
-    StepsManifest,
-    output_hash,
-    run_manifest,
-    steps_manifest,
-)
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Unknown
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.pack.model import Attribute, Header, Pack, PromptMeta, Step, StepId
 from oraclepack.pack.script import Span
+from oraclepack.run.legacy_files import LegacyReport, LegacyState, legacy_report, legacy_state
+from oraclepack.run.manifests import (
+    RunManifest,
+    StepsManifest,
+    output_hash,
+    run_manifest,
+    steps_manifest,
+)
 from oraclepack.system.digests import canonical_file, sha256_text
 from oraclepack.tools.usage import Usage
 from tests import events as e

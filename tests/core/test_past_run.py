@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.core.past_run import worked_ms
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold
+from oraclepack.run.past_runs import worked_ms
 from tests import events as e
 
 

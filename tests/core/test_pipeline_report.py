@@ -9,7 +9,7 @@ from oraclepack.core.pipeline_report import (
     policy,
     verdict,
 )
-from oraclepack.core.run_report import CompletionTold
+from oraclepack.run.run_report import CompletionTold
 
 
 def work(actionable: int, answered: int) -> Actionized:

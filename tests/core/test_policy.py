@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.policy import completion_shortfall, weigh
 from oraclepack.errors import ExitCode
+from oraclepack.run.policy import completion_shortfall, weigh
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from oraclepack.core.run_pruning import RunFacts, continued_ones, reasons_to_keep, unpaid_again
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold
+from oraclepack.run.prune_runs import RunFacts, continued_ones, reasons_to_keep, unpaid_again
 from tests.events import a_step, created, numbered, session
 
 

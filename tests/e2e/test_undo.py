@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.reversal import Reversal
-from oraclepack.adapters.worktree import Worktree
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
+from oraclepack.run.patch_undo import Reversal
+from oraclepack.run.worktree import Worktree
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.secrets import NOTHING_SECRET
 from tests.e2e.changing import EDITS, STEP, a_project, contents, run

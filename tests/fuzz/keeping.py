@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from oraclepack.core.legacy import import_state
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Damage, encode_line, read_lines
 from oraclepack.journal.run_state import fold
+from oraclepack.run.legacy_files import import_state
 from oraclepack.shell.prelude_snapshot import BETWEEN, take_snapshot
 from oraclepack.tools.oracle_sessions import read_record
 from tests.events import SIGNER, any_event, in_file, numbered

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from oraclepack.actionize.engine import actionize
 from oraclepack.answers.suspicions import suspicions
-from oraclepack.core.legacy import import_state
 from oraclepack.errors import InputError
 from oraclepack.journal.line_format import read_lines
 from oraclepack.journal.run_state import fold
 from oraclepack.pack.answer_sections import sections_present
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.parse.ticket import parse_ticket
+from oraclepack.run.legacy_files import import_state
 from oraclepack.settings.loading import PROJECT_FILE, project_tables
 from oraclepack.settings.registry import flatten
 from oraclepack.system.markdown_text import escape_keeping_code

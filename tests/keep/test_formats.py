@@ -9,8 +9,8 @@ import pytest
 
 from oraclepack import errors
 from oraclepack.calls.cache import CacheEntry
-from oraclepack.core import legacy, manifest, step_entries
 from oraclepack.journal import events, statuses
+from oraclepack.run import legacy_files, manifests
 from oraclepack.shell import attempt
 from oraclepack.tools import usage
 
@@ -29,19 +29,19 @@ PARTS = {
 }
 
 SECTIONS: dict[str, list[type[msgspec.Struct]]] = {
-    "run.json": [manifest.RunManifest, manifest.SessionEntry, manifest.Notice],
+    "run.json": [manifests.RunManifest, manifests.SessionEntry, manifests.Notice],
     "steps.json": [
-        manifest.StepsManifest,
-        manifest.StepEntry,
-        step_entries.OutputEntry,
-        step_entries.InvocationEntry,
-        step_entries.ChangeEntry,
+        manifests.StepsManifest,
+        manifests.StepEntry,
+        manifests.OutputEntry,
+        manifests.InvocationEntry,
+        manifests.ChangeEntry,
     ],
     "State and report": [
-        legacy.LegacyState,
-        legacy.LegacyStep,
-        legacy.LegacyReport,
-        legacy.LegacyResult,
+        legacy_files.LegacyState,
+        legacy_files.LegacyStep,
+        legacy_files.LegacyReport,
+        legacy_files.LegacyResult,
     ],
     "The cache": [CacheEntry],
 }
@@ -88,8 +88,8 @@ def test_a_file_is_told_with_all_its_fields(section: str) -> None:
 @pytest.mark.parametrize(
     ("section", "shape"),
     [
-        pytest.param("run.json", manifest.RunManifest, id="run.json"),
-        pytest.param("steps.json", manifest.StepEntry, id="a step of steps.json"),
+        pytest.param("run.json", manifests.RunManifest, id="run.json"),
+        pytest.param("steps.json", manifests.StepEntry, id="a step of steps.json"),
         pytest.param("The cache", CacheEntry, id="an entry of the cache"),
     ],
 )

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from oraclepack.calls import cache
-from oraclepack.core import backlog, envelope, legacy, manifest
+from oraclepack.core import backlog, envelope
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.journal import events
+from oraclepack.run import legacy_files, manifests
 from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published
 
 CARRIED = {
-    "run": manifest.SCHEMA_VERSION,
-    "steps": manifest.SCHEMA_VERSION,
-    "state": legacy.SCHEMA_VERSION,
-    "report": legacy.SCHEMA_VERSION,
+    "run": manifests.SCHEMA_VERSION,
+    "steps": manifests.SCHEMA_VERSION,
+    "state": legacy_files.SCHEMA_VERSION,
+    "report": legacy_files.SCHEMA_VERSION,
     "journal": events.SCHEMA_VERSION,
     "record": backlog.RECORD_VERSION,
     "cache-entry": cache.SCHEMA_VERSION,

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from oraclepack.answers.verification import Failed, Totals, Verified
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus, StageTold, policy
-from oraclepack.core.run_report import RunTold
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.validation import Fields, Ordering, Reported, Validation
 from oraclepack.pack.questions import Counts, Disorder
 from oraclepack.report.junit import cases, junit
+from oraclepack.run.run_report import RunTold
 from tests.report.test_summary import TOLD, step
 
 OK = tuple(StageTold(stage, StageStatus.OK, "") for stage in Stage)

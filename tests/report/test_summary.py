@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.core.run_report import CompletionTold, RunTold, StepTold
 from oraclepack.report.summary import plain, summary
+from oraclepack.run.run_report import CompletionTold, RunTold, StepTold
 
 
 def step(step_id: str, status: str, decision: str = "run", **more: object) -> StepTold:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.pack.model import StepId
-from oraclepack.run.schedule import Progress
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
+from oraclepack.run.planning.schedule import Progress
 
 
 def ids(*texts: str) -> tuple[StepId, ...]:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.plan import Plan, command_hash
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
-from oraclepack.run.planner import Seen, plan
-from oraclepack.run.selection import Selection
+from oraclepack.run.planning.plan import Plan, command_hash
+from oraclepack.run.planning.planner import Seen, plan
+from oraclepack.run.planning.selection import Selection
 from tests.events import created, finished, numbered, output, session, started
 from tests.packs import a_pack, some_steps
 

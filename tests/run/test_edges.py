@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.pack.model import StepId
-from oraclepack.run.edges import edges_of, is_barrier
+from oraclepack.run.planning.edges import edges_of, is_barrier
 from tests.packs import a_pack, a_strict_pack, some_steps
 
 

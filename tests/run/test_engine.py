@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from oraclepack.core.plan import Decision, Plan, PlannedStep
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
-from oraclepack.run.engine import drive
-from oraclepack.run.schedule import OnFailure, Progress
+from oraclepack.run.executor import drive
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
+from oraclepack.run.planning.schedule import OnFailure, Progress
 from oraclepack.shell.attempt import StopLevel
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.run.missing_files import literal_attachments, missing_files
+from oraclepack.run.planning.missing_files import literal_attachments, missing_files
 from tests.packs import BLOCK_LINE, a_pack
 
 ASK = "oracle -p why -f {} --write-output b.md"

@@ -1,8 +1,8 @@
 import pytest
 
-from oraclepack.core.plan import Decision, Refusal, command_hash
 from oraclepack.errors import OraclePackError, UsageError, WorldError
 from oraclepack.pack.model import Pack
+from oraclepack.run.planning.plan import Decision, Refusal, command_hash
 from tests.packs import a_pack
 from tests.run.plans import a_plan, planned
 

@@ -3,13 +3,13 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from oraclepack.core.plan import Decision, command_hash
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
-from oraclepack.run.planner import Checked, is_complete
-from oraclepack.run.selection import Selection
+from oraclepack.run.planning.plan import Decision, command_hash
+from oraclepack.run.planning.planner import Checked, is_complete
+from oraclepack.run.planning.selection import Selection
 from tests.events import a_step, finished, output
 from tests.packs import a_pack, some_steps
 from tests.run.recorded import (

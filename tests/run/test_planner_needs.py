@@ -1,14 +1,14 @@
 import msgspec
 import pytest
 
-from oraclepack.core.plan import Refusal
 from oraclepack.errors import WorldError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
-from oraclepack.run.planner import Seen, Wanted, plan, wanted
-from oraclepack.run.selection import Selection
+from oraclepack.run.planning.plan import Refusal
+from oraclepack.run.planning.planner import Seen, Wanted, plan, wanted
+from oraclepack.run.planning.selection import Selection
 from tests.events import finished, output
 from tests.packs import a_pack, some_steps
 from tests.run.recorded import DONE, FIRST, NEW, PACK, a_run, begun, decisions, planned, well

@@ -1,18 +1,11 @@
 import pytest
 
-from oraclepack.core.plan import Decision, Plan
 from oraclepack.errors import ExitCode, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import RollbackStatus, Status
-from oraclepack.run.policy import (
-    Completion,
-    RunReply,
-    completion,
-    exit_code,
-    reply,
-    verdict,
-)
+from oraclepack.run.planning.plan import Decision, Plan
+from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply, verdict
 from tests.events import a_step, created, numbered, session
 from tests.run.plans import a_plan, ids, planned
 

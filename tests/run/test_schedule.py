@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.core.plan import Decision, Plan, Refusal
 from oraclepack.pack.model import StepId
-from oraclepack.run.schedule import OnFailure, Progress, on_failure, ready
+from oraclepack.run.planning.plan import Decision, Plan, Refusal
+from oraclepack.run.planning.schedule import OnFailure, Progress, on_failure, ready
 from tests.run.plans import a_plan, ids, planned, progress
 
 FREE = a_plan(planned("01"), planned("02"), planned("03"), planned("04"))

@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.core.plan import Refusal
-from oraclepack.run.selection import Chosen, Rerun, RoiMode, Selection, choose
+from oraclepack.run.planning.plan import Refusal
+from oraclepack.run.planning.selection import Chosen, Rerun, RoiMode, Selection, choose
 from tests.packs import a_pack
 
 KNOWN = ("01", "02", "03", "05", "07", "10")

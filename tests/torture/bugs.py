@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from oraclepack.app.run import outputs
 from oraclepack.calls import ask, limits
 from oraclepack.calls.stored_answers import keep
+from oraclepack.run import step_outputs
 from oraclepack.system import disk, locks
 from tests.e2e.run.project import asking
 from tests.torture import power
@@ -56,7 +56,7 @@ def cache_an_unverified_answer() -> None:
 
 def forget_a_quarantine() -> None:
     """What a failed attempt left stays where the next one writes."""
-    vars(outputs)["put_aside"] = lambda *_: ()
+    vars(step_outputs)["put_aside"] = lambda *_: ()
 
 
 def ignore_the_cap() -> None:

@@ -8,8 +8,6 @@ from datetime import date
 from pathlib import Path
 
 from oraclepack.adapters.repository import read_repository
-from oraclepack.app.transaction import Piece, Transaction
-from oraclepack.core.carried import Carried
 from oraclepack.core.generation import Generated, GeneratedStep
 from oraclepack.core.repository import Repository
 from oraclepack.errors import UsageError
@@ -27,6 +25,7 @@ from oraclepack.lint.rule import Subject
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.output_names import slug
 from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.run.transaction import Carried, Piece, Transaction
 from oraclepack.system import files
 from oraclepack.system.environment import environment
 from oraclepack.system.text_limits import regex

@@ -7,11 +7,6 @@ import msgspec
 
 from oraclepack.answers.verification import Verified
 from oraclepack.answers.verify_pack import Manner, Recorded, verify_pack
-from oraclepack.app.run.command import After, RunRequest, RunResult, run_pack
-from oraclepack.app.run.recorder import Observer
-from oraclepack.app.run.request import Picked, request_for
-from oraclepack.app.run.told import told as run_told
-from oraclepack.app.verify import manner_of
 from oraclepack.core.backlog import Actionized, Export, WorkStatus
 from oraclepack.core.pipeline_report import (
     PipelineTold,
@@ -22,8 +17,6 @@ from oraclepack.core.pipeline_report import (
     policy,
     verdict,
 )
-from oraclepack.core.plan import Decision
-from oraclepack.core.run_report import RunTold
 from oraclepack.errors import SIGNALLED, OraclePackError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
@@ -32,6 +25,13 @@ from oraclepack.lint.validate import Checked, check_pack
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.planning.plan import Decision
+from oraclepack.run.recorder import Observer
+from oraclepack.run.run_pack import After, RunRequest, RunResult, run_pack
+from oraclepack.run.run_report import RunTold
+from oraclepack.run.run_report import told as run_told
+from oraclepack.run.run_request import Picked, request_for
+from oraclepack.run.verify_outputs import manner_of
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from oraclepack import __version__
 from oraclepack.adapters.skill_files import canonical_prompt, installed
-from oraclepack.app.transaction import Piece, Transaction
-from oraclepack.core.carried import Carried
 from oraclepack.core.skills import (
     SkillFound,
     SkillInstalled,
@@ -16,6 +14,7 @@ from oraclepack.core.skills import (
 )
 from oraclepack.errors import UsageError
 from oraclepack.generate.skill import AGENTS, Agent, judge, render
+from oraclepack.run.transaction import Carried, Piece, Transaction
 
 EVERYBODY = tuple(AGENTS)
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from oraclepack.adapters import step_summary
-from oraclepack.core.run_report import RunTold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import title_of
+from oraclepack.run.run_report import RunTold
 from oraclepack.system import environment as surroundings
 from oraclepack.system.secrets import Redactor
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.adapters.quarantine import FOLDER, put_aside
 from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticket
-from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core import ticket_files as names
 from oraclepack.core.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
 from oraclepack.core.ticketified import Ticketified
 from oraclepack.errors import InputError, UsageError, WorldError
 from oraclepack.parse.ticket import parse_ticket
+from oraclepack.run.quarantine import FOLDER, put_aside
+from oraclepack.run.transaction import Piece, Transaction
 from oraclepack.system import file_moves, files
 from oraclepack.system.path_jail import Refused, jail
 from oraclepack.ticketify.build import Built, build

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from shlex import join
 
-from oraclepack.core.plan import Plan
 from oraclepack.journal.run_state import RunState
+from oraclepack.run.planning.plan import Plan
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})
 """They would begin another run, or say what is so anyway."""

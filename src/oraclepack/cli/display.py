@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Protocol, Self
 
-from oraclepack.app.run.command import RunRequest, look_up
-from oraclepack.app.run.recorder import Observer
 from oraclepack.cli.events import JsonLog, Lines
 from oraclepack.journal.run_state import Ask
+from oraclepack.run.recorder import Observer
+from oraclepack.run.run_pack import RunRequest, look_up
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import COLOR, OUTPUT, Settings
 from oraclepack.system.terminal import ask, can_ask, is_terminal
@@ -76,8 +76,8 @@ class Table:
     """The live table."""
 
     def __init__(self, settings: Settings) -> None:
-        from oraclepack.app.run.call_options import limits_of  # noqa: PLC0415 - only on a terminal
         from oraclepack.cli.live.screen import LiveTable  # noqa: PLC0415
+        from oraclepack.run.run_request import limits_of  # noqa: PLC0415 - only on a terminal
 
         self._table = LiveTable(
             color=settings[COLOR] != "never",

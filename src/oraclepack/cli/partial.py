@@ -1,10 +1,10 @@
 """The answer of a command that wrote only some of its files."""
 
 from oraclepack.cli.reply import Reply
-from oraclepack.core.carried import Carried
 from oraclepack.core.envelope import Failure
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.run.transaction import Carried
 
 _TOLD = {
     RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",

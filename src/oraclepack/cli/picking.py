@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from oraclepack.app.run.request import Picked
 from oraclepack.cli.completing import run_ids, step_id, step_list
 from oraclepack.cli.frame import words_of_this_command
+from oraclepack.run.run_request import Picked
 
 _OPTIONS = (
     click.option(

@@ -4,7 +4,7 @@ from typing import Any
 
 from oraclepack.cli.reply import Styled
 from oraclepack.core.envelope import Failure
-from oraclepack.core.run_report import RunTold
+from oraclepack.run.run_report import RunTold
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, Source
 from oraclepack.settings.registry import Settings

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-from oraclepack.app.run.command import RunRequest, RunResult
-from oraclepack.app.run.opening import Found
-from oraclepack.app.run.told import told, told_plan
 from oraclepack.app.step_summary import tell_github
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.picking import notices
@@ -12,9 +9,11 @@ from oraclepack.cli.policy_text import policy_failure
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.envelope import Failure
-from oraclepack.core.plan import Plan
-from oraclepack.core.run_report import RunTold
 from oraclepack.errors import ExitCode
+from oraclepack.run.open_run import Found
+from oraclepack.run.planning.plan import Plan
+from oraclepack.run.run_pack import RunRequest, RunResult
+from oraclepack.run.run_report import RunTold, told, told_plan
 from oraclepack.system.printable import single_lines
 
 

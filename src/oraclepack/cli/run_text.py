@@ -7,8 +7,8 @@ import msgspec
 from oraclepack.cli.amounts import seconds, some_of
 from oraclepack.cli.columns import columns
 from oraclepack.cli.reply import Styled
-from oraclepack.core.run_report import RunTold, StepTold, ways_on
 from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.run.run_report import RunTold, StepTold, ways_on
 from oraclepack.shell.log_files import last_lines
 
 _TAIL = 10

@@ -4,10 +4,10 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.carried import Carried
 from oraclepack.core.evidence import AskedFile, Evidence
-from oraclepack.core.policy import YieldPolicy
 from oraclepack.pack.answer_sections import Section
+from oraclepack.run.policy import YieldPolicy
+from oraclepack.run.transaction import Carried
 
 RECORD_VERSION = 1
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.core.carried import Carried
+from oraclepack.run.transaction import Carried
 
 
 class GeneratedStep(msgspec.Struct, frozen=True):

@@ -7,11 +7,11 @@ import msgspec
 
 from oraclepack.answers.verification import Verified
 from oraclepack.core.backlog import Actionized, WorkStatus
-from oraclepack.core.policy import YieldTold, weigh, yield_of
-from oraclepack.core.run_report import CompletionTold, RunTold
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validation import Validation
+from oraclepack.run.policy import YieldTold, weigh, yield_of
+from oraclepack.run.run_report import CompletionTold, RunTold
 
 
 class Stage(StrEnum):

@@ -11,15 +11,15 @@ from oraclepack.errors import UsageError, did_you_mean
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMAS = {
-    "run-told": ("oraclepack.core.run_report:RunTold", 1),
+    "run-told": ("oraclepack.run.run_report:RunTold", 1),
     "pipeline-told": ("oraclepack.core.pipeline_report:PipelineTold", 1),
     "verified": ("oraclepack.answers.verification:Verified", 1),
     "verified-packs": ("oraclepack.answers.verification:VerifiedPacks", 1),
-    "why-told": ("oraclepack.core.why:WhyTold", 1),
-    "run": ("oraclepack.core.manifest:RunManifest", 1),
-    "steps": ("oraclepack.core.manifest:StepsManifest", 1),
-    "state": ("oraclepack.core.legacy:LegacyState", 1),
-    "report": ("oraclepack.core.legacy:LegacyReport", 1),
+    "why-told": ("oraclepack.run.explain_steps:WhyTold", 1),
+    "run": ("oraclepack.run.manifests:RunManifest", 1),
+    "steps": ("oraclepack.run.manifests:StepsManifest", 1),
+    "state": ("oraclepack.run.legacy_files:LegacyState", 1),
+    "report": ("oraclepack.run.legacy_files:LegacyReport", 1),
     "journal": ("oraclepack.journal.events:KnownEvent", 1),
     "generated": ("oraclepack.core.generation:Generated", 1),
     "new-pack": ("oraclepack.core.generation:NewPack", 1),
@@ -41,8 +41,8 @@ SCHEMAS = {
     "tickets-tasks": ("oraclepack.core.ticket_work:TasksTold", 1),
     "tickets-audit": ("oraclepack.core.ticket_work:Audit", 1),
     "trusted": ("oraclepack.system.ownership:Trusted", 1),
-    "accepted-step": ("oraclepack.core.acceptance:AcceptedStep", 1),
-    "undone": ("oraclepack.core.undone:Undone", 1),
+    "accepted-step": ("oraclepack.run.accept:AcceptedStep", 1),
+    "undone": ("oraclepack.run.undo:Undone", 1),
     "cache-list": ("oraclepack.calls.cache:CacheList", 1),
     "cache-shown": ("oraclepack.calls.cache:CacheShown", 2),
     "cache-explained": ("oraclepack.calls.cache:CacheExplained", 1),
@@ -50,13 +50,13 @@ SCHEMAS = {
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
     "config": ("oraclepack.settings.registry:ConfigShown", 1),
     "doctor": ("oraclepack.core.schemas:doctor_schema", 2),
-    "runs-pruned": ("oraclepack.core.run_pruning:RunsPruned", 1),
-    "runs": ("oraclepack.core.past_run:RunsListed", 1),
-    "run-shown": ("oraclepack.core.past_run:RunShown", 1),
-    "quarantine": ("oraclepack.core.quarantined:QuarantineListed", 1),
-    "quarantine-restored": ("oraclepack.core.quarantined:QuarantineRestored", 1),
+    "runs-pruned": ("oraclepack.run.prune_runs:RunsPruned", 1),
+    "runs": ("oraclepack.run.past_runs:RunsListed", 1),
+    "run-shown": ("oraclepack.run.past_runs:RunShown", 1),
+    "quarantine": ("oraclepack.run.quarantine:QuarantineListed", 1),
+    "quarantine-restored": ("oraclepack.run.quarantine:QuarantineRestored", 1),
     "explained": ("oraclepack.lint.rule_docs:Explained", 1),
-    "listing": ("oraclepack.core.listing:Listing", 1),
+    "listing": ("oraclepack.run.explain_steps:Listing", 1),
     "validation": ("oraclepack.core.schemas:validation_schema", 1),
     "envelope": ("oraclepack.core.envelope:Envelope", 1),
     "manifest": ("oraclepack.core.described:Described", 1),
@@ -116,7 +116,7 @@ def validation_schema() -> dict[str, Any]:
 def doctor_schema() -> dict[str, Any]:
     """The health of the machine or, with `--rebuild`, what became of each run."""
     from oraclepack.core.health import Health  # noqa: PLC0415 - only for this
-    from oraclepack.core.rebuilt import Rebuilt  # noqa: PLC0415
+    from oraclepack.run.rebuild import Rebuilt  # noqa: PLC0415
 
     shapes, parts = msgspec.json.schema_components((Health, Rebuilt), ref_template="#/$defs/{name}")
     return {"anyOf": list(shapes), "$defs": parts}

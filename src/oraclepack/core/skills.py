@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.carried import Carried
+from oraclepack.run.transaction import Carried
 
 
 class SkillState(StrEnum):

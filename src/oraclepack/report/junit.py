@@ -12,8 +12,8 @@ import msgspec
 
 from oraclepack.answers.verification import Failed
 from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus
-from oraclepack.core.run_report import RunTold, StepTold
 from oraclepack.pack.model import PRELUDE
+from oraclepack.run.run_report import RunTold, StepTold
 from oraclepack.system.printable import visible
 
 _SPACES = frozenset({0x9, 0xA, 0xD})

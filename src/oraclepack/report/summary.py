@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from oraclepack.core.run_report import RunTold, StepTold
+from oraclepack.run.run_report import RunTold, StepTold
 from oraclepack.system.markdown_text import escape
 
 _SIGNS = {

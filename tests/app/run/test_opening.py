@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.run.opening import Found, Wish, described, find_run, opened
 from oraclepack.errors import InputError, LockedError
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.open_run import Found, Wish, described, find_run, opened
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.git import WorkTree
 from tests.events import created

@@ -3,9 +3,9 @@
 import threading
 from pathlib import Path
 
-from oraclepack.app.run.opening import Wish, find_run, opened
 from oraclepack.journal import events as j
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.open_run import Wish, find_run, opened
 from oraclepack.system.clock import SystemClock
 from tests.events import created
 from tests.packs import pack_text

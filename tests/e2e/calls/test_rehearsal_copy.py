@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from oraclepack.adapters import project_copy
 from oraclepack.errors import InputError
 from oraclepack.pack.answer_sections import NOTICE
+from oraclepack.run import project_copy
 from tests.e2e.calls.office import ask, step, until
 from tests.e2e.run.project import GIT, Project, Zygote, a_project
 

@@ -9,8 +9,8 @@ import jsonschema
 import junitparser
 import pytest
 
-from oraclepack.app.transaction import _Left, _signed, _Unfinished
 from oraclepack.core.schemas import schema_of
+from oraclepack.run.transaction import _Left, _signed, _Unfinished
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file
 from tests.e2e.program import Ran

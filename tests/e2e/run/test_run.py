@@ -7,8 +7,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.core.manifest import RunManifest, StepEntry
 from oraclepack.core.schemas import schema_of
+from oraclepack.run.manifests import RunManifest, StepEntry
 from tests.e2e.program import tree
 from tests.e2e.run.project import Project, Zygote, a_project, asking, twenty
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.run_removal import finish_removals, remove_run
 from oraclepack.errors import WorldError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
+from oraclepack.run.prune_runs import finish_removals, remove_run
 from tests.e2e.program import Ran, tree
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking

@@ -6,11 +6,11 @@ from pathlib import Path
 from oraclepack.adapters.answers import asked_file
 from oraclepack.core.backlog import Question
 from oraclepack.core.evidence import AskedFile
-from oraclepack.core.manifest import StepEntry
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Step
 from oraclepack.pack.questions import asking_calls, title_of
 from oraclepack.pack.tool_call import AttachmentKind
+from oraclepack.run.manifests import StepEntry
 
 _FILE = "file:"
 

@@ -9,7 +9,6 @@ import msgspec
 
 from oraclepack.actionize.engine import BACKLOG, EXPORTS, Work, actionize
 from oraclepack.app.actionize.loading import Loaded, from_directory, from_run, refuse_foreign
-from oraclepack.app.transaction import Piece, Transaction
 from oraclepack.core.backlog import (
     Actionized,
     Artifact,
@@ -18,9 +17,9 @@ from oraclepack.core.backlog import (
     WorkStatus,
     WrittenArtifact,
 )
-from oraclepack.core.carried import Carried
 from oraclepack.errors import LockedError, UsageError
 from oraclepack.pack.answer_sections import refuse_export
+from oraclepack.run.transaction import Carried, Piece, Transaction
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import sha256_bytes

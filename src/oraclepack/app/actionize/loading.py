@@ -9,15 +9,6 @@ import msgspec
 from oraclepack.adapters.answers import WORDS, find_answers, read_answer
 from oraclepack.app.actionize.asked import Asked, question_from, question_of
 from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
-from oraclepack.core.manifest import (
-    RunManifest,
-    StepEntry,
-    StepsManifest,
-    run_manifest,
-    steps_manifest,
-    with_words_of,
-)
-from oraclepack.core.step_entries import OutputEntry
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.line_format import Reading
@@ -28,6 +19,15 @@ from oraclepack.pack.answer_sections import Section, is_rehearsed
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.manifests import (
+    OutputEntry,
+    RunManifest,
+    StepEntry,
+    StepsManifest,
+    run_manifest,
+    steps_manifest,
+    with_words_of,
+)
 from oraclepack.system import files
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import refuse_link_out, stays_inside

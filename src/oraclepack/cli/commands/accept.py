@@ -2,13 +2,12 @@
 
 import click
 
-from oraclepack.app.accept import accept_outputs
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.acceptance import AcceptedStep
 from oraclepack.errors import ExitCode
+from oraclepack.run.accept import AcceptedStep, accept_outputs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
 

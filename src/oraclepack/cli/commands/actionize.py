@@ -15,8 +15,8 @@ from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.policy_text import idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.backlog import Actionized, WorkStatus
-from oraclepack.core.policy import YieldPolicy, weigh, yield_of
 from oraclepack.errors import ExitCode
+from oraclepack.run.policy import YieldPolicy, weigh, yield_of
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
 from oraclepack.system.digests import canonical_line

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.cache import explain_step, list_cache, prune, read_size, show_cached
 from oraclepack.calls.cache import CacheRow, CallExplained
 from oraclepack.cli.amounts import size
 from oraclepack.cli.cache_text import SHORT, call_line, differing
@@ -12,6 +11,7 @@ from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.errors import UsageError
+from oraclepack.run.cache_queries import explain_step, list_cache, prune, read_size, show_cached
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import seconds_of
 from oraclepack.system.clock import SystemClock

@@ -10,9 +10,9 @@ from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.envelope import Failure
 from oraclepack.core.health import Check, Health, Presence
-from oraclepack.core.rebuilt import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.core.skills import SkillState
 from oraclepack.errors import ExitCode, LockedError, UsageError
+from oraclepack.run.rebuild import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.settings.call_settings import ORACLE_BIN
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
@@ -93,7 +93,7 @@ def _lines(check: Check) -> list[str | Styled]:
 
 
 def _rebuilt(root: Path, run_id: str | None) -> Reply:
-    from oraclepack.app.rebuild import rebuild as rebuild_runs  # noqa: PLC0415 - only for this
+    from oraclepack.run.rebuild import rebuild as rebuild_runs  # noqa: PLC0415 - only for this
 
     done = rebuild_runs(root, run_id)
     pieces = tuple(piece for run in done.runs for piece in _run(single_lines(run)))

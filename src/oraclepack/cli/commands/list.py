@@ -7,10 +7,10 @@ import click
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.listing import ListedStep, Listing, listing
 from oraclepack.errors import InputError
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.explain_steps import ListedStep, Listing, listing
 from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
 
@@ -39,7 +39,7 @@ def _listing(pack: Pack, root: Path) -> Listing:
     if not has_runs(root):
         return listing(pack)
     # Most of what follows is needed only where something has been run.
-    from oraclepack.app.runs import last_statuses  # noqa: PLC0415
+    from oraclepack.run.past_runs import last_statuses  # noqa: PLC0415
 
     return listing(pack, *last_statuses(root, pack))
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.quarantine import list_quarantine, restore_files
 from oraclepack.cli.amounts import size
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
-from oraclepack.core.quarantined import ROLLED_BACK, KeptFile
 from oraclepack.errors import ExitCode
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.quarantine import ROLLED_BACK, KeptFile
+from oraclepack.run.restore_files import list_quarantine, restore_files
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 

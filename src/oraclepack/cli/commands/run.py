@@ -5,8 +5,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.run.command import look_up, run_pack
-from oraclepack.app.run.request import request_for
 from oraclepack.cli.display import asking, display
 from oraclepack.cli.frame import command
 from oraclepack.cli.picking import asked, picking
@@ -14,6 +12,8 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_reply import plan_reply, run_reply
 from oraclepack.errors import ExitCode
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.run_pack import look_up, run_pack
+from oraclepack.run.run_request import request_for
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import STRICT, Settings

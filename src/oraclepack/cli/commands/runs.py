@@ -4,15 +4,14 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.runs import list_runs, show_run
 from oraclepack.cli.amounts import seconds, size, some_of
 from oraclepack.cli.columns import columns
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.past_run import RunListed, RunShown, StepShown
-from oraclepack.core.run_pruning import RunsPruned
 from oraclepack.errors import UsageError
+from oraclepack.run.past_runs import RunListed, RunShown, StepShown, list_runs, show_run
+from oraclepack.run.prune_runs import RunsPruned
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import seconds_of
 from oraclepack.system.path_jail import REHEARSALS
@@ -92,7 +91,7 @@ def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: 
     if older_than is None and keep is None:
         raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
     # Not for those who only look.
-    from oraclepack.app.prune_runs import prune_runs  # noqa: PLC0415
+    from oraclepack.run.prune_runs import prune_runs  # noqa: PLC0415
     from oraclepack.system.clock import SystemClock  # noqa: PLC0415
 
     age = None if older_than is None else seconds_of(older_than, "--older-than")

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.trust_records import (
+from oraclepack.cli.completing import run_ids
+from oraclepack.cli.frame import command
+from oraclepack.cli.reply import Reply
+from oraclepack.errors import ExitCode, OraclePackError, UsageError
+from oraclepack.journal.statuses import Status
+from oraclepack.run.trust import (
     Candidate,
     find_cache_candidates,
     find_candidate,
     trust_cache,
     trust_run,
 )
-from oraclepack.cli.completing import run_ids
-from oraclepack.cli.frame import command
-from oraclepack.cli.reply import Reply
-from oraclepack.errors import ExitCode, OraclePackError, UsageError
-from oraclepack.journal.statuses import Status
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask

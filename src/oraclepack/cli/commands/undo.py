@@ -2,10 +2,10 @@
 
 import click
 
-from oraclepack.app.undo import undo_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.errors import ExitCode
+from oraclepack.run.undo import undo_step
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 

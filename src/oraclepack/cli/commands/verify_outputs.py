@@ -3,11 +3,11 @@
 import click
 
 from oraclepack.answers.verification import Totals, Verified
-from oraclepack.app.verify import verify_outputs
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.run.verify_outputs import verify_outputs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Source
 from oraclepack.settings.registry import STRICT, Settings

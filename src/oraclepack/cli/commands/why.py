@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.run.request import Picked, request_for
-from oraclepack.app.why import why_step
 from oraclepack.cli.cache_text import call_line, differing
 from oraclepack.cli.completing import step_id as complete_step
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.explain_steps import why_step
+from oraclepack.run.run_request import Picked, request_for
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import one_line, single_lines

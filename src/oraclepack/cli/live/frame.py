@@ -11,10 +11,10 @@ import msgspec
 from oraclepack.calls.limits import Limit, lanes, limit_for
 from oraclepack.cli.amounts import clock
 from oraclepack.cli.pulse import Activity
-from oraclepack.core.plan import Decision
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.journal.step_state import StepState
+from oraclepack.run.planning.plan import Decision
 
 QUIET_MS = 30_000
 """A step that prints nothing for so long is called silent."""

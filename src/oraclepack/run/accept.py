@@ -1,0 +1,240 @@
+"""The use case behind `accept`: a person takes an answer as it is."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.answers.output_check import is_blank
+from oraclepack.answers.verification import Accepted, Failed
+from oraclepack.answers.verify_pack import Manner, verify_step
+from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
+from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.open_run import Found, Wish, find_run, opened
+from oraclepack.run.planning.planner import is_complete
+from oraclepack.run.quarantine import failed_folder
+from oraclepack.run.recorder import Recorder
+from oraclepack.run.revise import RunFiles, accepted_in, checked, finish, revise
+from oraclepack.run.rollback import is_unfinished
+from oraclepack.run.step_outputs import declared_paths
+from oraclepack.run.verify_outputs import manner_of
+from oraclepack.settings.registry import Settings
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import content_at
+
+
+class AcceptedStep(msgspec.Struct, frozen=True, kw_only=True):
+    """Outputs of a step that were taken as they are, and how the step stands now."""
+
+    step_id: str
+    run_id: str
+    outputs: tuple[Accepted, ...]
+    status: str
+    """`accepted` when the step is done with it; else how it stands until the next `run`."""
+    failures: tuple[Failed, ...] = ()
+    """Other outputs of the step that are missing, or still miss their contracts."""
+
+
+_NOTHING = "its outputs are as recorded and meet their contracts"
+
+
+class _Candidate(msgspec.Struct, frozen=True):
+    """An output of the step that could be accepted."""
+
+    path: str
+    data: bytes | None
+    trouble: str | None
+    missing: tuple[str, ...]
+    edited: bool
+    """It is not what was recorded last."""
+    known: bool
+    """It was accepted before, with this content."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.data is not None and not self.known and (bool(self.missing) or self.edited)
+
+
+def accept_outputs(
+    pack_path: str,
+    step: str,
+    settings: Settings,
+    *,
+    reason: str = "",
+    outputs: Sequence[str] = (),
+    run_id: str | None = None,
+) -> AcceptedStep:
+    """Record outputs of a step as they are now, whatever their contracts say."""
+    pack = read_pack(Path(pack_path))
+    root = Path(settings.root)
+    known = pack.step(step.zfill(2))
+    if known is None:
+        ids = ", ".join(one.id for one in pack.steps)
+        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
+    found = _run_of(root, pack, run_id)
+    wish = Wish(run_id=run_id, legacy_files=found.state.has_legacy_files)
+    with opened(found, pack, wish, SystemClock(), "accept") as record:
+        _refuse_unready(record, known)
+        folder = failed_folder(root, pack.out_dir, found.run.path)
+        where = RunFiles(root, found.run, record, folder)
+        manner = manner_of(settings)
+        chosen = _chosen(list(_candidates(where, known, manner)), outputs, pack_path, known)
+        for one in chosen:
+            revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
+        return _told(where, pack, known, manner, [one.path for one in chosen])
+
+
+def _run_of(root: Path, pack: Pack, run_id: str | None) -> Found:
+    found = find_run(root, pack, Wish(run_id=run_id), SystemClock())
+    if found.state.created is not None and is_rehearsal(found.state.created.engine):
+        if run_id is None:
+            found = find_run(root, pack, Wish(rehearsal=False), SystemClock())
+        else:
+            raise UsageError(
+                f"run {run_id} is a rehearsal: nothing in it is an answer",
+                hint="run the pack without --engine rehearsal",
+            )
+    if found.is_new:
+        raise UsageError(
+            f"there is no run to accept an answer of: {found.reason}",
+            hint="`oraclepack runs list` shows the runs; --run-id names one",
+        )
+    return found
+
+
+def _refuse_unready(record: Recorder, step: Step) -> None:
+    state = record.state.step(step.id)
+    if is_unfinished(record.state):
+        raise InputError("a rollback of this run was cut off", hint="`oraclepack run` finishes it")
+    if state.status in {Status.RUNNING, Status.SKIPPED} or not state.attempts:
+        words = {Status.RUNNING: "was cut off", Status.SKIPPED: "was skipped"}
+        raise UsageError(
+            f"step {step.id} {words.get(state.status, 'has not run yet')}: there is no answer",
+            hint="`oraclepack run` runs it",
+        )
+
+
+def _candidates(where: RunFiles, step: Step, manner: Manner) -> Iterator[_Candidate]:
+    state = where.record.state.step(step.id)
+    recorded = {out.declared_path: out.sha256 for out in state.outputs if out.declared_path}
+    paths = tuple(dict.fromkeys((*declared_paths(step), *recorded, *_called(state))))
+    found = verify_step(step, lambda path: content_at(where.root, path), manner, paths)
+    missing = {one.path: one.missing_sections for one in found.failures}
+    for path in paths:
+        content = content_at(where.root, path)
+        digest = sha256_bytes(content.data) if content.data is not None else None
+        taken = accepted_in(state).get(path)
+        yield _Candidate(
+            path,
+            content.data,
+            content.trouble,
+            missing.get(path, ()),
+            edited=recorded.get(path) not in {None, digest},
+            known=taken is not None and taken.sha256 == digest,
+        )
+
+
+def _called(state: StepState) -> Iterator[str]:
+    """Paths that only the running shell could name."""
+    for made in state.last_invocations():
+        if made.outcome is not None and made.outcome.output_path is not None:
+            yield made.outcome.output_path
+
+
+def _chosen(
+    candidates: Sequence[_Candidate], named: Sequence[str], pack: str, step: Step
+) -> list[_Candidate]:
+    known = {one.path: one for one in candidates}
+    unknown = [path for path in named if path not in known]
+    if unknown:
+        raise UsageError(
+            f"--file: {unknown[0]} is no output of step {step.id}",
+            hint=f"its outputs are {', '.join(known) or 'none'}",
+        )
+    chosen = [known[path] for path in dict.fromkeys(named)]
+    if not named:
+        chosen = [one for one in candidates if one.is_open]
+        if len(chosen) > 1:
+            raise UsageError(
+                f"step {step.id} has {len(chosen)} outputs to accept: "
+                f"{', '.join(one.path for one in chosen)}",
+                hint="name those you mean with --file",
+            )
+        if not chosen:
+            chosen = [one for one in candidates if one.data is None]
+    for one in chosen:
+        _refuse_no_answer(one, pack)
+    done = [one for one in chosen if not one.is_open]
+    if done or not chosen:
+        which = f"{done[0].path} of step {step.id}" if done else f"step {step.id}"
+        raise UsageError(f"there is nothing to accept of {which}", hint=_NOTHING)
+    return chosen
+
+
+def _refuse_no_answer(one: _Candidate, pack: str) -> None:
+    if one.data is None:
+        raise InputError(
+            f"{one.path} cannot be accepted: {one.trouble or 'missing'}",
+            hint=f"`oraclepack run {pack}` puts back what the run has of it, or asks",
+        )
+    text = one.data.decode("utf-8", "replace")
+    if is_blank(text):
+        raise InputError(f"{one.path} cannot be accepted: it is empty")
+    if is_rehearsed(text):
+        raise InputError(
+            f"{one.path} cannot be accepted: it is a rehearsal, and no answer",
+            hint="run the pack without --engine rehearsal",
+        )
+
+
+def _told(
+    where: RunFiles, pack: Pack, step: Step, manner: Manner, paths: Sequence[str]
+) -> AcceptedStep:
+    """Finish the step if nothing else of it is left to do, and say how it stands."""
+    state = where.record.state.step(step.id)
+    verification, now = checked(where.root, where.run, step, state, manner)
+    if now.passed and is_complete(step, state):
+        finish(where, step, verification)
+        _finish_run(where.record, pack)
+    state = where.record.state.step(step.id)
+    return AcceptedStep(
+        step_id=step.id,
+        run_id=where.run.run_id,
+        outputs=tuple(_accepted(one) for one in state.accepted if one.declared_path in paths),
+        status=state.word,
+        failures=tuple(
+            Failed(
+                step_id=step.id,
+                path=one.path,
+                contract=one.contract,
+                missing_sections=one.missing_sections,
+                io_error=one.io_error,
+                reason=one.reason,
+            )
+            for one in verification.failures
+        ),
+    )
+
+
+def _finish_run(record: Recorder, pack: Pack) -> None:
+    settled = all(record.state.step(step.id).status.is_settled for step in pack.steps)
+    if settled and record.state.finished_at is None:
+        record.append(j.RunFinished(ok=True))
+
+
+def _accepted(one: j.OutputRevised) -> Accepted:
+    return Accepted(
+        step_id=one.step,
+        path=one.declared_path,
+        sha256=one.sha256,
+        reason=one.reason,
+        missing_sections=one.missing_sections,
+        accepted_at=one.at,
+    )

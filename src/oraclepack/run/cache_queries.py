@@ -1,0 +1,167 @@
+"""Looking at the cache: what it holds, why a question was not found in it, what may go."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+from oraclepack.calls.cache import (
+    AnswerCache,
+    CacheEntry,
+    CacheExplained,
+    CacheList,
+    CachePruned,
+    CacheShown,
+    CallExplained,
+    explained,
+    row_of,
+    to_prune,
+)
+from oraclepack.errors import UsageError
+from oraclepack.journal.events import InvocationOutcome
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.statuses import Cache
+from oraclepack.journal.step_state import Invocation, StepState
+from oraclepack.run.past_runs import list_runs, look_at, named_run
+from oraclepack.settings.call_settings import REHEARSAL
+from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.ownership import ForeignError
+from oraclepack.system.path_jail import CACHE
+from oraclepack.system.text_limits import regex
+from oraclepack.tools.tool_names import ORACLE
+
+_SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def list_cache(root: Path) -> CacheList:
+    """Every answer of the project's cache, the newest first."""
+    cache = _cache_of(root)
+    rows = [row_of(one.entry, one.state, one.foreign) for one in cache.entries()]
+    rows.sort(key=lambda row: (row.stored_at, row.key), reverse=True)
+    return CacheList(directory=CACHE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
+
+
+def show_cached(root: Path, beginning: str) -> CacheShown:
+    """One answer, by its key or the beginning of it."""
+    cache = _cache_of(root)
+    keys = cache.find(beginning) if beginning else ()
+    if len(keys) != 1:
+        what = "no answer has" if not keys else f"{len(keys)} answers have"
+        raise UsageError(
+            f"{what} a key that begins with {beginning!r}",
+            hint="`oraclepack cache list` shows the keys",
+        )
+    found = cache.get(keys[0])
+    if found is None:
+        raise UsageError(f"the answer {keys[0][:12]} is gone", hint="`oraclepack cache prune`")
+    answer = found.data.decode("utf-8", "replace")
+    return CacheShown(entry=found.entry, state=found.state, answer=answer)
+
+
+def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExplained:
+    """The calls of a step in its last run (or a named one), against what the cache has now."""
+    run = named_run(root, run_name) if run_name else _last_run(root)
+    state = look_at(run).state
+    if step not in state.steps:
+        known = ", ".join(sorted(state.steps)) or "none"
+        raise UsageError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
+    return CacheExplained(step=step, run_id=run.run_id, calls=explain_calls(root, state.step(step)))
+
+
+def explain_calls(root: Path, step: StepState) -> tuple[CallExplained, ...]:
+    """The calls of oracle in a step's last attempt, against what the cache has now."""
+    made = sorted(step.last_invocations(), key=lambda one: one.call)
+    if not made:
+        return ()
+    cache = AnswerCache(root, root / CACHE)
+    entries = [one.entry for one in cache.entries() if one.foreign is None]
+    parts = {entry.key: entry.parts for entry in entries}
+    return tuple(_explained(one, parts, entries) for one in made if _tool(one) == ORACLE)
+
+
+def _explained(
+    made: Invocation, parts: dict[str, dict[str, str]], entries: list[CacheEntry]
+) -> CallExplained:
+    told = made.outcome or made.intent
+    assert told is not None
+    own = dict(made.intent.key_parts) if made.intent else {}
+    asked = CallExplained(
+        call=made.call,
+        key=told.key,
+        parts=own or parts.get(told.key or "", {}),
+        cached=False,
+        how=_how(made.outcome),
+    )
+    return explained(asked, told.output_path, entries)
+
+
+def _tool(made: Invocation) -> str | None:
+    told = made.outcome or made.intent
+    return told.tool if told else None
+
+
+def _how(outcome: InvocationOutcome | None) -> str:
+    if outcome is None:
+        return "begun, and its end is not known"
+    if not outcome.ok:
+        return f"failed ({outcome.error.code})" if outcome.error else "failed"
+    if outcome.provider == REHEARSAL:
+        return "rehearsed"
+    if outcome.adopted:
+        return "answered by an earlier call"
+    return "answered from the cache" if outcome.cache is Cache.HIT else "asked"
+
+
+def _last_run(root: Path) -> RunDir:
+    # A rehearsal only where nothing was asked for real: its calls have keys as well.
+    ours = (run for run in list_runs(root).runs if run.foreign is None)
+    runs = sorted(ours, key=lambda run: run.rehearsal)
+    if not runs:
+        raise UsageError("there is no run in this project", hint="run the pack first")
+    return RunDir(root, runs[0].run_id, runs[0].run_dir.rpartition("/")[0])
+
+
+def prune(
+    root: Path,
+    clock: Clock,
+    *,
+    older_than: float | None,
+    max_size: int | None,
+    dry_run: bool = False,
+) -> CachePruned:
+    """Remove old answers, then the oldest until the rest fits, and what belongs to nobody.
+
+    With `dry_run` only tell which.
+    """
+    cache = _cache_of(root)
+    listed = list(cache.entries())
+    entries = [one.entry for one in listed if one.foreign is None]
+    before = None
+    if older_than is not None:
+        before = rfc3339(clock.now() - timedelta(seconds=older_than))
+    gone = to_prune(entries, before=before, max_bytes=max_size)
+    if not dry_run:
+        for entry in gone:
+            cache.remove(entry.key)
+        cache.sweep()
+    size = sum(entry.bytes for entry in gone)
+    removed = tuple(sorted(entry.key for entry in gone))
+    foreign, kept = len(listed) - len(entries), len(listed) - len(gone)
+    return CachePruned(removed=removed, bytes=size, kept=kept, foreign=foreign, dry_run=dry_run)
+
+
+def _cache_of(root: Path) -> AnswerCache:
+    """The project's cache; refused where it cannot be ours."""
+    cache = AnswerCache(root, root / CACHE)
+    foreign = cache.foreign
+    if foreign is not None:
+        raise ForeignError(f"{CACHE} is not used: {foreign.reason}", hint=foreign.way_out)
+    return cache
+
+
+def read_size(text: str) -> int:
+    """`500`, `20k`, `1.5MB`, `2GiB` → bytes; a thousand is a thousand."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--max-size: must be a size like 500k, 20MB or 1GB, not {text!r}")
+    return int(float(found[1]) * _FACTORS[found[2].lower()])

@@ -1,0 +1,147 @@
+"""What `list` tells about the steps of a pack."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from oraclepack.calls.cache import CallExplained
+from oraclepack.errors import UsageError
+from oraclepack.pack.contract import contracts_of
+from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
+from oraclepack.pack.questions import questions_of, title_of
+from oraclepack.run.cache_queries import explain_calls
+from oraclepack.run.past_runs import look_at
+from oraclepack.run.run_pack import RunRequest, look_up
+from oraclepack.run.run_report import StepTold, told_plan
+
+
+class WhyTold(StepTold, frozen=True, kw_only=True):
+    """One step: what would be done with it, what was, and what became of its calls."""
+
+    run_id: str
+    run_reason: str
+    """Why this run and no other."""
+    command_hash: str
+    """Of its commands and the prelude, as they are now."""
+    recorded_hash: str | None
+    """The same when it last ran."""
+    calls: tuple[CallExplained, ...]
+    """The calls of oracle in its last attempt."""
+
+
+def why_step(request: RunRequest, step: str) -> tuple[str, WhyTold]:
+    """The reason in a sentence, and everything behind it. Changes nothing."""
+    found, plan = look_up(request)
+    told = told_plan(found, plan)
+    step_id = step.zfill(2)
+    one = next((one for one in told.steps if one.step_id == step_id), None)
+    if one is None:
+        known = ", ".join(step.step_id for step in told.steps)
+        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {known}")
+    planned = next(step for step in plan.steps if step.step_id == step_id)
+    # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
+    last = look_at(found.run).state if request.wish.rehearsal else found.state
+    state = last.step(step_id)
+    fields = {name: getattr(one, name) for name in one.__struct_fields__}
+    return plan.why(step_id) or one.reason, WhyTold(
+        **fields,
+        run_id=told.run_id,
+        run_reason=told.reason,
+        command_hash=planned.command_hash,
+        recorded_hash=state.command_hash,
+        calls=explain_calls(request.root, state),
+    )
+
+
+class ListedOutput(msgspec.Struct, frozen=True):
+    """A declared output, the contract it must meet, and what in the step says so."""
+
+    path: str
+    known: bool
+    """False when only the running shell knows the path."""
+    declared_by: str
+    contract: str
+    sections: tuple[str, ...]
+    because: str
+    line: int | None
+
+
+class ListedStep(msgspec.Struct, frozen=True):
+    """One step at a glance."""
+
+    step_id: str
+    title: str
+    line: int
+    roi: float | None
+    impact: float | None
+    confidence: float | None
+    effort: float | None
+    horizon: str | None
+    category: str | None
+    reference: str | None
+    question_id: str | None
+    tools: tuple[str, ...]
+    calls: int
+    questions: int
+    outputs: tuple[ListedOutput, ...]
+    status: str | None = None
+    """How it stands in the run that would be continued; null when there is none."""
+    attributes: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The header's attributes as written: `impact: High` is no number, and null above."""
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The steps of a pack."""
+
+    path: str
+    pack_hash: str
+    out_dir: str | None
+    steps: tuple[ListedStep, ...]
+    run_id: str | None = None
+    """The run that would be continued."""
+
+
+def listing(
+    pack: Pack, run_id: str | None = None, statuses: Mapping[str, str] | None = None
+) -> Listing:
+    words = statuses or {}
+    steps = tuple(_listed(step, words.get(step.id)) for step in pack.steps)
+    return Listing(pack.path, pack.pack_hash, pack.out_dir, steps, run_id)
+
+
+def _listed(step: Step, status: str | None) -> ListedStep:
+    texts = {name: step.attribute(name) for name in HEADER_FIELDS}
+    return ListedStep(
+        step_id=step.id,
+        title=title_of(step),
+        line=step.header.span.line,
+        roi=step.number("ROI"),
+        impact=step.number("impact"),
+        confidence=step.number("confidence"),
+        effort=step.number("effort"),
+        horizon=step.attribute("horizon"),
+        category=step.category,
+        reference=step.reference,
+        question_id=step.meta.question_id,
+        tools=step.tools,
+        calls=len(step.calls),
+        questions=questions_of(step),
+        outputs=_outputs(step),
+        status=status,
+        attributes={name: text for name, text in texts.items() if text is not None},
+    )
+
+
+def _outputs(step: Step) -> tuple[ListedOutput, ...]:
+    return tuple(
+        ListedOutput(
+            path=contract.path,
+            known=output.path.value is not None,
+            declared_by=output.origin,
+            contract=contract.kind,
+            sections=tuple(contract.sections),
+            because=contract.because,
+            line=contract.line,
+        )
+        for output, contract in zip(step.outputs, contracts_of(step), strict=True)
+    )

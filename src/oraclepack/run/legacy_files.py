@@ -1,0 +1,396 @@
+"""`<pack-stem>.state.json` and `<pack-stem>.report.json`: the files of the Go tool.
+
+Ours is a schema of its own that carries the keys of the Go tool as well, and reading takes
+whatever names a step and says how it went.
+"""
+
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from oraclepack.errors import InputError, StepError
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status, Verification
+from oraclepack.run.manifests import StepEntry, StepsManifest
+from oraclepack.system import file_moves, files
+from oraclepack.system.digests import sha256_text
+from oraclepack.system.text_limits import regex
+
+SCHEMA_VERSION = 1
+
+_ID = regex(r"0*[1-9][0-9]?")
+_WORDS = {
+    Status.PENDING: "pending",
+    Status.RUNNING: "running",
+    Status.OK: "succeeded",
+    Status.FAILED: "failed",
+    Status.SKIPPED: "skipped",
+}
+_GO_WORDS = {**_WORDS, Status.OK: "success"}
+_READ_AS = {
+    "succeeded": Status.OK,
+    "success": Status.OK,
+    "ok": Status.OK,
+    "done": Status.OK,
+    "completed": Status.OK,
+    "failed": Status.FAILED,
+    "error": Status.FAILED,
+    "skipped": Status.SKIPPED,
+    "running": Status.RUNNING,
+    "pending": Status.PENDING,
+}
+
+
+class LegacyStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A step in the state file."""
+
+    status: str
+    """`pending`, `running`, `succeeded`, `failed` or `skipped`."""
+    started_at: str | None
+    finished_at: str | None
+    exit_code: int | None
+    verification: Verification | None
+    stdout_log: str | None
+    stderr_log: str | None
+
+
+class GoStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A step in the state file, in the words of the Go tool."""
+
+    status: str
+    """`pending`, `running`, `success`, `failed` or `skipped`."""
+    exit_code: int
+    started_at: str | None
+    ended_at: str | None
+    error: str | None
+
+
+class GoSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the report, in the words of the Go tool."""
+
+    total_steps: int
+    success_count: int
+    failure_count: int
+    skipped_count: int
+    total_duration: int
+    """Nanoseconds."""
+    total_duration_ms: int
+
+
+class GoPackInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """The pack in the report, in the words of the Go tool."""
+
+    name: str
+    hash: str
+
+
+class LegacyState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state file."""
+
+    schema_version: int
+    pack_path: str
+    pack_hash: str
+    run_dir: str
+    steps: dict[str, LegacyStep]
+    start_time: str | None = None
+    """As the Go tool writes it: when the run began."""
+    step_statuses: dict[str, GoStatus] = msgspec.field(default_factory=dict)
+    """As the Go tool writes them; the same as `steps`."""
+
+
+class LegacyResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A step in the report file."""
+
+    step_id: str
+    title: str | None
+    result: str
+    skip_reason: str | None
+    attempts: int
+    exit_code: int | None
+    duration_ms: int | None
+    error: StepError | None
+    verification: Verification | None
+    outputs: tuple[str, ...]
+    changed_files: tuple[str, ...]
+    """What it left changed in the work tree, besides."""
+    stdout_log: str | None
+    stderr_log: str | None
+    id: str = ""
+    """As the Go tool writes it: `step_id`."""
+    status: str = ""
+    """As the Go tool writes it: `result`, with `success` for `succeeded`."""
+    duration: int = 0
+    """As the Go tool writes it: nanoseconds."""
+    accepted: tuple[str, ...] = ()
+    """Outputs that a person took as they are."""
+
+
+class LegacyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The report file."""
+
+    schema_version: int
+    pack_path: str
+    pack_hash: str
+    run_dir: str
+    status: str
+    started_at: str | None
+    finished_at: str | None
+    duration_ms: int
+    """The sum over the steps: what a run would take one step at a time."""
+    counts: dict[str, int]
+    steps: tuple[LegacyResult, ...]
+    summary: GoSummary | None = None
+    pack_info: GoPackInfo | None = None
+    generated_at: str | None = None
+    """When the run last changed: these three are as the Go tool writes them."""
+
+
+class Maker(StrEnum):
+    """Who wrote a state or report file."""
+
+    OURS = "ours"
+    GO = "go"
+    SOMEBODY = "somebody"
+    """A JSON object of another shape: not ours to overwrite."""
+    NOBODY = "nobody"
+    """No JSON object, or one that says nothing: damaged, or empty."""
+
+
+def maker_of(data: bytes) -> tuple[Maker, str]:
+    """Who wrote a state or report file, and of ours the pack it belongs to."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Maker.NOBODY, ""
+    if not isinstance(value, dict) or not any(value.values()):
+        return Maker.NOBODY, ""
+    if isinstance(value.get("run_dir"), str):
+        return Maker.OURS, str(value.get("pack_path", ""))
+    go = isinstance(value.get("step_statuses"), dict) or isinstance(value.get("pack_info"), dict)
+    return (Maker.GO if go else Maker.SOMEBODY), ""
+
+
+def file_names(pack_path: str) -> tuple[str, str]:
+    """The names of the state file and the report file of a pack."""
+    return _names(PurePosixPath(pack_path).stem)
+
+
+def own_file_names(pack_path: str) -> tuple[str, str]:
+    """Their names where a pack of the same name in another folder has the plain ones."""
+    return _names(f"{PurePosixPath(pack_path).stem}.{sha256_text(pack_path)[:8]}")
+
+
+def all_file_names(pack_path: str) -> tuple[str, ...]:
+    """Every name that these files of a pack may have."""
+    return (*file_names(pack_path), *own_file_names(pack_path))
+
+
+def _names(stem: str) -> tuple[str, str]:
+    return f"{stem}.state.json", f"{stem}.report.json"
+
+
+def legacy_state(manifest: StepsManifest, state: RunState, run_dir: str) -> LegacyState:
+    """The state file; paths in it are relative to the project root, like `run_dir`."""
+    return LegacyState(
+        schema_version=SCHEMA_VERSION,
+        pack_path=state.created.pack_path if state.created else "",
+        pack_hash=state.created.pack_hash if state.created else "",
+        run_dir=run_dir,
+        steps={
+            entry.step_id: LegacyStep(
+                status=_WORDS[state.step(entry.step_id).status],
+                started_at=entry.started_at,
+                finished_at=entry.finished_at,
+                exit_code=entry.exit_code,
+                verification=entry.verification,
+                stdout_log=_under(run_dir, entry.stdout_log),
+                stderr_log=_under(run_dir, entry.stderr_log),
+            )
+            for entry in manifest.steps
+        },
+        start_time=state.created.at if state.created else None,
+        step_statuses={
+            entry.step_id: GoStatus(
+                status=_GO_WORDS[state.step(entry.step_id).status],
+                exit_code=entry.exit_code or 0,
+                started_at=entry.started_at,
+                ended_at=entry.finished_at,
+                error=entry.last_error.message if entry.last_error else None,
+            )
+            for entry in manifest.steps
+        },
+    )
+
+
+def legacy_report(manifest: StepsManifest, state: RunState, run_dir: str) -> LegacyReport:
+    """The report file; paths in it are relative to the project root, like `run_dir`."""
+    statuses = [state.step(entry.step_id).status for entry in manifest.steps]
+    pack_path = state.created.pack_path if state.created else ""
+    took = sum(entry.duration_ms or 0 for entry in manifest.steps)
+    return LegacyReport(
+        schema_version=SCHEMA_VERSION,
+        pack_path=state.created.pack_path if state.created else "",
+        pack_hash=state.created.pack_hash if state.created else "",
+        run_dir=run_dir,
+        status=state.status,
+        started_at=state.created.at if state.created else None,
+        finished_at=state.finished_at,
+        duration_ms=took,
+        counts={"total": len(statuses)}
+        | {word: statuses.count(status) for status, word in _WORDS.items()},
+        steps=tuple(_result(entry, state, run_dir) for entry in manifest.steps),
+        summary=GoSummary(
+            total_steps=len(statuses),
+            success_count=statuses.count(Status.OK),
+            failure_count=statuses.count(Status.FAILED),
+            skipped_count=statuses.count(Status.SKIPPED),
+            total_duration=took * 1_000_000,
+            total_duration_ms=took,
+        ),
+        pack_info=GoPackInfo(
+            name=PurePosixPath(pack_path).name,
+            hash=state.created.pack_hash if state.created else "",
+        ),
+        generated_at=state.last_at,
+    )
+
+
+def _result(entry: StepEntry, state: RunState, run_dir: str) -> LegacyResult:
+    return LegacyResult(
+        step_id=entry.step_id,
+        title=entry.title,
+        result=_WORDS[state.step(entry.step_id).status],
+        skip_reason=entry.skip_reason,
+        attempts=entry.attempts,
+        exit_code=entry.exit_code,
+        duration_ms=entry.duration_ms,
+        error=entry.last_error,
+        verification=entry.verification,
+        outputs=tuple(output.declared_path or output.path for output in entry.outputs),
+        changed_files=entry.changes.files if entry.changes else (),
+        stdout_log=_under(run_dir, entry.stdout_log),
+        stderr_log=_under(run_dir, entry.stderr_log),
+        id=entry.step_id,
+        status=_GO_WORDS[state.step(entry.step_id).status],
+        duration=(entry.duration_ms or 0) * 1_000_000,
+        accepted=tuple(one.path for one in entry.accepted),
+    )
+
+
+def _under(run_dir: str, path: str | None) -> str | None:
+    return None if path is None else f"{run_dir}/{path}"
+
+
+def import_state(data: bytes) -> dict[str, Status]:
+    """How each step went, from a state file of the Go tool (or of ours).
+
+    Taken are `{"step_statuses": {"01": {"status": "success"}}}`, which is what the Go tool
+    writes, the same under `steps` and with a bare word
+    in place of the object, and a list of objects with `id`, `step`, `step_id` or
+    `number`, under `steps` or on its own. Other spellings of a status are left out:
+    a step that may not have succeeded runs again.
+    """
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise InputError(f"the state file is not JSON: {problem}") from None
+    steps = value.get("steps", value.get("step_statuses")) if isinstance(value, dict) else value
+    if not isinstance(steps, dict | list):
+        raise InputError(
+            "the state file has no steps",
+            hint='it needs "step_statuses" or "steps": an object by step number, or a list of '
+            "objects with a number",
+        )
+    pairs = steps.items() if isinstance(steps, dict) else ((_number(s), s) for s in steps)
+    read = {_step_id(key): _status(step) for key, step in pairs}
+    return {key: status for key, status in sorted(read.items()) if key and status}
+
+
+def _number(step: object) -> object:
+    if not isinstance(step, dict):
+        return None
+    return next((step[key] for key in ("step_id", "id", "step", "number") if key in step), None)
+
+
+def _step_id(key: object) -> str:
+    text = str(key).strip() if isinstance(key, str | int) else ""
+    return text[-2:].zfill(2) if _ID.fullmatch(text) else ""
+
+
+def _status(step: object) -> Status | None:
+    word = step.get("status", step.get("state")) if isinstance(step, dict) else step
+    return _READ_AS.get(word.strip().lower()) if isinstance(word, str) else None
+
+
+def names_for(root: Path, pack_path: str) -> tuple[str, str]:
+    """The names of the state and report file of a pack.
+
+    The plain ones, unless they belong to a pack of the same name in another folder, or to
+    somebody else. A pack that has got names of its own keeps them.
+    """
+    own = own_file_names(pack_path)
+    if (root / own[0]).is_file():
+        return own
+    plain = file_names(pack_path)
+    return own if any(_is_taken(root, root / name, pack_path) for name in plain) else plain
+
+
+def _is_taken(root: Path, path: Path, pack_path: str) -> bool:
+    data = files.read(path) if path.is_file() else None
+    if data is None:
+        return False
+    maker, owner = maker_of(data)
+    if maker is Maker.OURS:
+        return owner != pack_path and (root / owner).is_file()
+    return maker is Maker.SOMEBODY
+
+
+def refuse_directories(root: Path, pack_path: str) -> None:
+    """Raise where a directory has the name of one of the files: no file can replace it."""
+    for name in names_for(root, pack_path):
+        place = root / name
+        if place.is_dir() and not place.is_symlink():
+            raise InputError(
+                f"{name} is a directory, and the state of the run is to be written there",
+                hint="move it away, or leave these files out with --no-legacy-files",
+            )
+
+
+def files_of_go(root: Path, pack_path: str) -> tuple[str, ...]:
+    """The plain files that the Go tool has written, as far as there are any: the state first."""
+    names = names_for(root, pack_path)
+    if names != file_names(pack_path):
+        return ()
+    found = {name: files.read(root / name) for name in names if (root / name).is_file()}
+    return tuple(name for name, data in found.items() if data and maker_of(data)[0] is Maker.GO)
+
+
+def may_replace(root: Path, name: str) -> bool:
+    """A file of the Go tool is only replaced once there is a copy of it."""
+    data = files.read(root / name) if (root / name).is_file() else None
+    if data is None or maker_of(data)[0] is not Maker.GO:
+        return True
+    return _copy_for(root, name).exists()
+
+
+def keep_original(root: Path, name: str) -> str:
+    """Copy a file beside itself before ours replaces it; the name of the copy."""
+    copy = _copy_for(root, name)
+    if copy.exists():  # of a command that was killed after it
+        return copy.name
+    try:
+        file_moves.copy(root / name, copy)
+    except OSError as trouble:
+        raise files.cannot("keep a copy of", root / name, trouble) from trouble
+    return copy.name
+
+
+def _copy_for(root: Path, name: str) -> Path:
+    """The copy of a file as it is now, or the free name for it."""
+    now, number = files.read(root / name), 1
+    while True:
+        copy = root / f"{name}.bak{'' if number == 1 else f'-{number}'}"
+        if not copy.exists() or files.read(copy) == now:
+            return copy
+        number += 1

@@ -1,0 +1,357 @@
+"""Which run a command works on, looked up without changing anything, then opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from oraclepack import __version__
+from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
+from oraclepack.journal import events as j
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.run_dir import (
+    Choice,
+    RunDir,
+    choose_run,
+    free_run_id,
+    is_rehearsal,
+    pack_id,
+    summaries,
+    without_suffix,
+)
+from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import check_name
+from oraclepack.pack.script import Command
+from oraclepack.run.quarantine import failed_folder
+from oraclepack.run.recorder import Observer, Recorder
+from oraclepack.system import environment, git, locks
+from oraclepack.system import git as head
+from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.files import exhausted
+from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
+from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, Allowed, jail, stays_inside
+from oraclepack.system.secrets import Redactor
+from oraclepack.tools.tool_names import ORACLE
+
+if TYPE_CHECKING:
+    from oraclepack.run.run_pack import RunRequest
+
+
+_MOVING = frozenset(
+    {"am", "checkout", "cherry-pick", "commit", "merge"}
+    | {"pull", "rebase", "reset", "revert", "switch"}
+)
+"""What git calls the commands that may leave HEAD elsewhere."""
+
+IN_PLACE = "in_place"
+"""What a rehearsal in the project itself is called among the settings it records."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The run a command would work on, and its state as it is now."""
+
+    run: RunDir
+    state: RunState
+    tree: git.WorkTree
+    is_new: bool
+    reason: str
+    notice: str = ""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """How the user picks a run: one by its name, a fresh one, or whatever fits."""
+
+    run_id: str | None = None
+    new_run: bool = False
+    rehearsal: bool | None = None
+    """Whether it is to be a rehearsal; None takes what there is."""
+    in_place: bool = False
+    """A rehearsal whose steps run in the project itself."""
+    legacy_files: bool = True
+    observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
+
+
+def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
+    """Decide which run a command works on. Changes nothing."""
+    tree = _where(root)
+    today = clock.now().astimezone().date().isoformat()
+    name = pack_id(pack.path, pack.pack_hash, tree.sha, today)
+    if wish.rehearsal:
+        return _rehearsal(root, wish, tree, name)
+    if wish.run_id is not None:
+        return _named(root, pack, wish, tree)
+    if not wish.new_run:
+        choice = _choice(root, pack, tree.sha, wish)
+        if choice.run is not None:
+            run = RunDir(root, choice.run.run_id)
+            state = _state(run)
+            return Found(run, state, tree, is_new=False, reason=choice.reason)
+        notice, reason = choice.notice, choice.reason
+    else:
+        notice, reason = "", "--new-run was given"
+    run = RunDir(root, free_run_id(name, run_dir.run_ids(root)))
+    _refuse_foreign_place(run)
+    return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
+
+
+def _choice(root: Path, pack: Pack, head: str | None, wish: Wish) -> Choice:
+    """The run of ours that goes on.
+
+    A foreign one in its place that may be the user's own is not passed over: its answers may be
+    paid for. Any other is left alone.
+    """
+    runs, mutating = tuple(run_dir.summaries(root, pack.pack_hash)), mutates(pack)
+
+    def choose(*, foreign: bool) -> Choice:
+        some = (run for run in runs if (run.foreign is not None) == foreign)
+        return choose_run(some, pack.pack_hash, head, mutating=mutating, rehearsal=wish.rehearsal)
+
+    ours, other = choose(foreign=False), choose(foreign=True).run
+    if ours.run is not None or other is None or other.foreign is None:
+        return ours
+    if other.foreign.may_be_ours:
+        raise foreign_run(other.run_id, other.foreign, "--new-run starts afresh and may pay again")
+    notice = f"run {other.run_id} is foreign and left alone: {other.foreign.reason}"
+    return msgspec.structs.replace(ours, notice=notice)
+
+
+def _refuse_foreign_place(run: RunDir) -> None:
+    """A new run is not made behind a link, or in a folder that git brings."""
+    foreign = foreign_folder(run.root, run.relative)
+    if foreign is not None:
+        raise ForeignError(
+            f"no run can be kept in {run.folder}: {foreign.reason}", hint=foreign.way_out
+        )
+
+
+def _rehearsal(root: Path, wish: Wish, tree: git.WorkTree, name: str) -> Found:
+    """A rehearsal starts over; one that changed the project itself is kept, so is its record."""
+    if wish.run_id is not None:
+        raise UsageError(
+            "--run-id: a rehearsal always starts over, and continues no run",
+            hint="leave --run-id out, or drop --engine rehearsal",
+        )
+    known = run_dir.run_ids(root, REHEARSALS)
+    taken = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
+    run = RunDir(root, free_run_id(name, taken), REHEARSALS)
+    _refuse_foreign_place(run)
+    return Found(run, EMPTY, tree, is_new=True, reason="a rehearsal starts over")
+
+
+def _stays(rehearsal: RunDir) -> bool:
+    """Whether a rehearsal is not to be replaced: it is not ours, or it changed the project."""
+    try:
+        examined = run_dir.examine(rehearsal)
+    except InputError:
+        return True
+    created = fold(examined.reading.events).created
+    in_place = created is not None and bool(created.settings.get(IN_PLACE))
+    return in_place or examined.foreign is not None
+
+
+def _where(root: Path) -> git.WorkTree:
+    """The commit, from git's files if they tell: asking git takes longer than all else here."""
+    sha = head.peek(root)
+    if sha is not None:
+        return git.WorkTree(sha)
+    if head.is_unborn(root):
+        return git.WorkTree(reason=git.NO_COMMIT)
+    return git.look(root, environment.environment())
+
+
+def described(found: Found, meanwhile: Callable[[], None]) -> Found:
+    """The same with what a new run wants to know and only git can tell: whether files differ.
+
+    That takes a while, in which something else can be done; if that fails, git is not waited for.
+    """
+    tree = found.tree
+    if found.state.created is not None or tree.dirty is not None:
+        meanwhile()
+        return found
+    told = git.looking(found.run.root, environment.environment())
+    meanwhile()
+    full = told()
+    known = git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
+    return msgspec.structs.replace(found, tree=known)
+
+
+@contextmanager
+def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> Iterator[Recorder]:
+    """Lock the run and open its journal; give both back at the end."""
+    check_name(Path(pack.path))
+    found.run.create()
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
+        started_at=rfc3339(clock.now()),
+        command=command,
+    )
+    held = locks.acquire(found.run.path, holder)
+    if isinstance(held, locks.Holder):
+        raise LockedError(
+            f"run {found.run.run_id} is in use by {held}",
+            hint="wait for it to end"
+            + ("" if wish.rehearsal else ", or start another one with --new-run"),
+        )
+    with held:
+        if wish.rehearsal:
+            from oraclepack.run.rehearsing import start_over  # noqa: PLC0415 - seldom
+
+            start_over(found.run)
+        else:
+            was_killed = found.state.is_open or not found.state.sessions
+            found.run.sweep(*(_written_to(found.run, pack) if was_killed else ()))
+        redactor = Redactor.of(environment.environment())
+        file = journal_file.JournalFile(found.run.journal, clock, redactor)
+        if wish.new_run and found.is_new and file.state.created is not None:
+            file.close()
+            raise LockedError(
+                f"another command began run {found.run.run_id} at the same moment",
+                hint="give the command again",
+                retry_after=1.0,
+            )
+        legacy = wish.legacy_files and found.run.folder == RUNS
+        recorder = Recorder(file, found.run, pack, legacy=legacy, observers=wish.observers)
+        try:
+            with recorder:
+                yield recorder
+        except (WorldError, OSError) as trouble:
+            world = trouble if isinstance(trouble, WorldError) else exhausted(trouble)
+            if world is None:
+                raise
+            raise BrokenOffError(world.message, hint=world.hint, detail=world.detail) from trouble
+
+
+def _written_to(run: RunDir, pack: Pack) -> set[Path]:
+    """Where a killed command may have left a file half written, besides the run directory."""
+    root = run.root
+    paths = {output.path.value for step in pack.steps for output in step.outputs}
+    judged = (jail(root, path) for path in paths if path)
+    folders = {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
+    failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
+    quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
+    return folders | {root / CACHE} | quarantines
+
+
+def mutates(pack: Pack) -> bool:
+    """Some step may change the work tree, and so move HEAD.
+
+    A runner that is killed right after a step's own commit has had no time to write it down.
+    """
+    return any(
+        any(call.tool in {"codex", "gemini"} for call in step.calls)
+        or any(map(_moves_head, step.script.commands))
+        for step in pack.steps
+    )
+
+
+def _moves_head(command: Command) -> bool:
+    return command.name == "git" and any(word.value in _MOVING for word in command.words)
+
+
+def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
+    known, run_id = run_dir.every_run(root), wish.run_id or ""
+    run = next((one for one in known if one.name == run_id), None)
+    if run is None:
+        raise UsageError(
+            f"--run-id: there is no run {run_id}",
+            hint=f"`oraclepack runs list` shows them ({len(known)} here)",
+        )
+    state = _state(run)
+    if state.created is not None and state.created.pack_hash != pack.pack_hash:
+        raise UsageError(
+            f"--run-id: run {run_id} belongs to another content of the pack",
+            hint="the pack was edited since; leave --run-id out to start a new run",
+        )
+    _refuse_other_kind(run_id, state, wish)
+    return Found(run, state, tree, is_new=False, reason="--run-id names it")
+
+
+def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
+    """A real run must not take rehearsed answers for its own."""
+    if state.created is None or wish.rehearsal is None:
+        return
+    if is_rehearsal(state.created.engine):
+        raise UsageError(
+            f"--run-id: run {run_id} is a rehearsal, and this is a real run",
+            hint="leave --run-id out, or add --engine rehearsal to rehearse anew",
+        )
+
+
+def _state(run: RunDir) -> RunState:
+    examined = run_dir.examine(run)
+    reading = examined.reading
+    if examined.foreign is not None:
+        raise foreign_run(run.run_id, examined.foreign)
+    if reading.damage is not None:
+        raise journal_file.damaged(run.journal, reading)
+    if not reading.events and run.has_outputs:
+        raise InputError(
+            f"{run.journal} is empty or gone, although the run has answers",
+            hint="nothing was changed; bring the journal back, or start afresh with --new-run "
+            "(answers in the cache stay free)",
+        )
+    return fold(reading.events)
+
+
+def begin(request: RunRequest, found: Found, record: Recorder) -> None:
+    """The first event of a run; a run killed before it gets it now."""
+    if record.state.created is not None:
+        return
+    runs = summaries(request.root, request.pack.pack_hash)
+    known = (run.number for run in runs if run.foreign is None)
+    record.append(
+        j.RunCreated(
+            schema_version=j.SCHEMA_VERSION,
+            pack_id=without_suffix(found.run.run_id),
+            pack_path=path_in_project(request.pack.path, request.root),
+            pack_hash=request.pack.pack_hash,
+            git_sha=found.tree.sha,
+            git_dirty=found.tree.dirty,
+            oraclepack_version=__version__,
+            oracle_version=_oracle_version(request),
+            engine=request.options.engine,
+            settings=dict(request.settings),
+            steps=tuple(step.id for step in request.pack.steps),
+            mutating=mutates(request.pack),
+            number=1 + max(known, default=0),
+        )
+    )
+
+
+def _oracle_version(request: RunRequest) -> str | None:
+    """Which oracle answers; not asked for where none is called, or we answer ourselves."""
+    called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
+    if not called or ORACLE in request.options.answered:
+        return None
+    from oraclepack.tools.oracle_config import version_of_oracle  # noqa: PLC0415 - once a run
+
+    return version_of_oracle(request.options.oracle_bin)
+
+
+def enter(request: RunRequest, found: Found, record: Recorder, private: str) -> None:
+    """A command goes to work on the run; the commit it finds is one of the run's."""
+    record.append(
+        j.SessionStarted(
+            pid=environment.process_id(),
+            host=environment.host(),
+            command=request.command,
+            argv=request.argv,
+            oraclepack_version=__version__,
+            settings=dict(request.settings),
+            private=private,
+        )
+    )
+    if found.tree.sha is not None and found.tree.sha not in record.state.heads:
+        record.append(j.HeadSeen(sha=found.tree.sha, dirty=found.tree.dirty))
+
+
+def path_in_project(path: str, root: Path) -> str:
+    """The path of a pack as runs record it: relative to the project, if it lies inside."""
+    absolute = Path(path).resolve()
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else path

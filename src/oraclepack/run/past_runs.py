@@ -1,0 +1,276 @@
+"""Looking at runs: all of a project, one in full, and how the steps of a pack stand."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import zip_longest
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.journal import run_dir
+from oraclepack.journal.line_format import Reading
+from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
+from oraclepack.journal.run_state import EMPTY, RunState, Session, fold
+from oraclepack.journal.statuses import Status
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.manifests import RunManifest, StepEntry, run_manifest, steps_manifest
+from oraclepack.run.open_run import mutates
+from oraclepack.system import environment, git, locks
+from oraclepack.system.ownership import Foreign
+from oraclepack.system.path_jail import REHEARSALS
+
+
+class RunListed(msgspec.Struct, frozen=True, kw_only=True):
+    """One run at a glance."""
+
+    run_id: str
+    pack_path: str | None
+    git_sha: str | None
+    status: str
+    """`running`, `ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`."""
+    ok: int
+    total: int
+    created_at: str | None
+    finished_at: str | None
+    duration_ms: int
+    """How long commands have worked on it."""
+    holder: str | None
+    """Who works on it now."""
+    damage: str | None
+    """Where and why its journal stops making sense; the rest is from before that place."""
+    foreign: str | None = None
+    """Why it cannot be proven to be ours; what it says is shown, and never acted upon."""
+    rehearsal: bool = False
+    """Its answers are oraclepack's own: no model was asked."""
+    run_dir: str = ""
+    """Relative to the project root."""
+
+
+class RunsListed(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a project, the newest first."""
+
+    runs: tuple[RunListed, ...]
+
+
+class StepShown(StepEntry, frozen=True, kw_only=True):
+    """A step of `steps.json`; its status may also be `running` or `interrupted`."""
+
+    state: str
+
+
+class RunShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One run in full."""
+
+    run: RunListed
+    run_dir: str
+    manifest: RunManifest | None
+    """As in `run.json`; null when the journal does not say which run it is."""
+    steps: tuple[StepShown, ...]
+
+
+def listed(
+    run_id: str,
+    run_dir: str,
+    state: RunState,
+    holder: str | None,
+    damage: str | None,
+    foreign: Foreign | None = None,
+) -> RunListed:
+    """A run at a glance; without a holder, what says that it runs was killed."""
+    created = state.created
+    statuses = [state.step(step_id).status for step_id in state.step_ids]
+    return RunListed(
+        run_id=run_id,
+        pack_path=created.pack_path if created else None,
+        git_sha=created.git_sha if created else None,
+        status="foreign" if foreign else _status(state, holder, damage),
+        ok=statuses.count(Status.OK),
+        total=len(statuses),
+        created_at=created.at if created else None,
+        finished_at=state.finished_at,
+        duration_ms=worked_ms(state),
+        holder=holder,
+        damage=damage,
+        foreign=foreign.reason if foreign else None,
+        rehearsal=run_dir.startswith(REHEARSALS)
+        or (created is not None and is_rehearsal(created.engine)),
+        run_dir=run_dir,
+    )
+
+
+def age(run: RunListed) -> tuple[str, str]:
+    """Sorts runs from the oldest to the newest; one that tells no time goes by its name."""
+    return (run.created_at or run.run_id, run.run_id)
+
+
+def shown(run: RunListed, state: RunState, pack: Pack | None) -> RunShown:
+    steps = steps_manifest(pack, state).steps
+    held = run.holder is not None
+    return RunShown(
+        run=run,
+        run_dir=run.run_dir,
+        manifest=run_manifest(state),
+        steps=tuple(_step(entry, state, held=held) for entry in steps),
+    )
+
+
+def step_word(state: RunState, step_id: str, *, held: bool) -> str:
+    """How a step stands: one that never ended, in a run nobody works on, was interrupted."""
+    step = state.step(step_id)
+    return "interrupted" if step.status is Status.RUNNING and not held else step.word
+
+
+def worked_ms(state: RunState) -> int:
+    """How long commands have worked on a run: a killed one until the last that was heard of it."""
+    return sum(
+        _took(session, _last_heard(state, later.started.at if later else None))
+        for session, later in zip_longest(state.sessions, state.sessions[1:])
+    )
+
+
+def _took(session: Session, last_at: str | None) -> int:
+    ended = session.finished
+    if ended is not None and ended.duration_ms is not None:
+        return ended.duration_ms
+    began = session.started.at
+    return _between(began, ended.at if ended else last_at or began)
+
+
+def _last_heard(state: RunState, before: str | None) -> str | None:
+    """The last time that anything was told, or that a step told before the next command."""
+    if before is None:
+        return state.last_at
+    calls = (call for step in state.steps.values() for call in step.invocations)
+    told = [told.at for call in calls for told in (call.intent, call.outcome) if told]
+    told += [
+        at for step in state.steps.values() for at in (step.started_at, step.finished_at) if at
+    ]
+    return max((at for at in told if at < before), default=None)
+
+
+def _between(began: str, ended: str) -> int:
+    try:
+        span = datetime.fromisoformat(ended) - datetime.fromisoformat(began)
+    except ValueError:
+        return 0
+    # The clock of a machine may have been set back in between.
+    return max(0, round(span.total_seconds() * 1000))
+
+
+def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepShown:
+    fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
+    return StepShown(**fields, state=step_word(state, entry.step_id, held=held))
+
+
+def _status(state: RunState, holder: str | None, damage: str | None) -> str:
+    if damage is not None:
+        return "damaged"
+    if holder is not None:
+        return "running"
+    if state.created is None:
+        return "empty"
+    return "interrupted" if state.status == "running" else state.status
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """A run as its journal tells it, as far as that can be believed."""
+
+    run: RunDir
+    state: RunState = EMPTY
+    damage: str | None = None
+    events: int = 0
+    foreign: Foreign | None = None
+
+
+def look_at(run: RunDir) -> Looked:
+    """Read a run; whatever is wrong with it is told, not raised."""
+    try:
+        examined = run_dir.examine(run)
+    except InputError as trouble:
+        return Looked(run, damage=trouble.message)
+    reading = examined.reading
+    state = fold(reading.events)
+    return Looked(run, state, _damage(reading), len(reading.events), examined.foreign)
+
+
+def _damage(reading: Reading) -> str | None:
+    damage = reading.damage
+    return None if damage is None else f"line {damage.line}: {damage.reason}"
+
+
+def list_runs(root: Path) -> RunsListed:
+    """Every run and rehearsal of the project, the newest first."""
+    found = [listing_of(look_at(run)) for run in run_dir.every_run(root)]
+    return RunsListed(runs=tuple(sorted(found, key=age, reverse=True)))
+
+
+def show_run(root: Path, name: str) -> RunShown:
+    """One run in full; damaged ones too, up to where they can be believed."""
+    looked = look_at(named_run(root, name))
+    created = looked.state.created
+    pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
+    return shown(listing_of(looked), looked.state, pack)
+
+
+def named_run(root: Path, name: str) -> RunDir:
+    """The run with this name, or the only one whose name begins so.
+
+    A rehearsal is `rehearsals/ID`, or just its id where no real run has that.
+    """
+    known = run_dir.every_run(root)
+    for fitting in (
+        [run for run in known if run.name == name],
+        [run for run in known if name and run.name.startswith(name)],
+        [run for run in known if name and run.run_id.startswith(name)],
+    ):
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            raise UsageError(
+                f"{name} is the beginning of {len(fitting)} runs",
+                hint=f"one of {', '.join(run.name for run in fitting)}",
+            )
+    raise UsageError(
+        f"there is no run {name}", hint=f"`oraclepack runs list` shows them ({len(known)} here)"
+    )
+
+
+def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
+    """The pack of a run, if it is still there with the same content."""
+    try:
+        pack = read_pack(root / path)
+    except OraclePackError:
+        return None
+    return pack if pack.pack_hash == pack_hash else None
+
+
+def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]]:
+    """How each step stands in the run that a command would continue; its name, if there is one.
+
+    Asks git only when a run of this pack exists and the files alone do not tell the commit.
+    """
+    ids = [one for one in run_dir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
+    if not ids:
+        return None, {}
+    sha = git.peek(root) or git.look(root, environment.environment()).sha
+    runs = (run for run in run_dir.summaries(root, pack.pack_hash) if run.foreign is None)
+    # A rehearsal settles nothing: what was only rehearsed has not been answered.
+    choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
+    if choice.run is None:
+        return None, {}
+    looked = look_at(RunDir(root, choice.run.run_id))
+    held = locks.holder_of(looked.run.path) is not None
+    words = {str(step.id): step_word(looked.state, step.id, held=held) for step in pack.steps}
+    return choice.run.run_id, words
+
+
+def listing_of(looked: Looked) -> RunListed:
+    """A run as `runs list` tells it."""
+    # Nobody of ours works on a foreign run; what its lock says is not asked.
+    holder = locks.holder_of(looked.run.path) if looked.foreign is None else None
+    told = None if holder is None else str(holder)
+    return listed(
+        looked.run.run_id, looked.run.relative, looked.state, told, looked.damage, looked.foreign
+    )

@@ -1,0 +1,292 @@
+"""A patch taken back so that a kill changes nothing, or leaves what the next command finishes.
+
+Git removes all files of a patch before it writes the first one: killed in between, it would take
+work with it that stands nowhere else. So it works on copies in the run directory. Once these are
+whole their folder gets its name, and from then on each file is put in place by itself.
+
+A folder of that name beside the patch of a change that the journal still lists: it was begun.
+Beside the patch of one that the journal says was taken back: it is done, the folder is left over.
+
+As git sees it, nothing lies behind a link: it may lead anywhere, so no file is read or written
+there.
+
+The folder is sealed: `seal` holds a MAC with the user's key over all that is in it. Without a valid
+one nothing of it is put in place, and nothing that belongs to git ever is.
+"""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from oraclepack.run.worktree import Worktree, WorktreeError
+from oraclepack.system import disk, file_moves, files
+from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
+from oraclepack.system.ownership import ForeignError
+from oraclepack.system.path_jail import guarded_place, plain_file
+from oraclepack.system.trust_key import find_key, make_key
+
+_ENDING = ".undo"
+_SEAL = "seal"
+_SIDES = ("before", "after")
+_ATTRIBUTES = ".gitattributes"
+"""They decide how git writes other files."""
+
+_Face = tuple[str, bytes]
+"""What git sees of a file: its kind and what it holds."""
+
+
+class Reversal(msgspec.Struct, frozen=True):
+    """A patch that is taken back from a work tree."""
+
+    tree: Worktree
+    patch: Path
+
+    @property
+    def place(self) -> Path:
+        """The folder of the files as they were and as they shall be."""
+        return _place(self.patch)
+
+    def begin(self, without: Sequence[str] = ()) -> None:
+        """Let git take the patch back on copies; some files may be left out."""
+        self.forget()
+        # A name of its own: git may outlive a command that is killed, and still be at work there.
+        work = self.place.with_name(f"{self.place.name}-{os.getpid()}")
+        before, after = work / "before", work / "after"
+        files.make_private(before, after)
+        named = self.tree.named_in(self.patch, without)
+        for path in sorted({*named, *_attributes(named)}):
+            self._copy(path, before, after)
+        self.tree.take_back(self.patch, without, after)
+        try:
+            _write_seal(work, self.patch)
+            _sync(work)
+            disk.rename(work, self.place)
+            disk.sync_directory(self.place.parent)
+        except OSError as trouble:
+            raise files.cannot("keep", self.place, trouble) from trouble
+
+    def finish(self) -> tuple[str, ...]:
+        """Put in place what is not yet; tells all files of the patch."""
+        self.refuse_foreign()
+        paths = self._paths()
+        try:
+            # What goes makes room: a file may come back where a directory is now.
+            for path in paths:
+                if self._after(path) is None:
+                    self._remove(path)
+            for path in paths:
+                if self._real(path) != self._after(path):
+                    self._put(path)
+        except OSError as trouble:
+            raise files.cannot("put back", trouble.filename or self.tree.top, trouble) from trouble
+        return paths
+
+    def changed_since(self) -> tuple[str, ...]:
+        """The files that are neither as they were nor as they shall be: somebody's work."""
+        self.refuse_foreign()
+        paths = self._paths()
+        return tuple(path for path in paths if self._is_strange(path, paths))
+
+    def refuse_foreign(self) -> None:
+        """Before anything is put in place: the copies are ours, and none of them is git's own."""
+        key = find_key()
+        sealed = plain_file(self.place, _SEAL)
+        told = (files.read(sealed) or b"").decode("ascii", "replace") if sealed else ""
+        if key is None or not same_digest(told, _seal(self.place, self.patch, key)):
+            raise ForeignError(
+                f"{self.place} was not prepared by your oraclepack; nothing was changed",
+                hint="look at the files in it; remove the folder, and undo again",
+            )
+        for path in self._paths():
+            if guarded_place(path) is not None:
+                raise ForeignError(f"{path} is never written to; nothing was changed")
+
+    def forget(self) -> None:
+        """Remove the copies, and those of commands that were killed while they made them."""
+        for folder in self.patch.parent.glob(f"{self.patch.name}{_ENDING}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _paths(self) -> tuple[str, ...]:
+        """What differs, relative to the top of the work tree."""
+        both = {*_below(self.place / "before"), *_below(self.place / "after")}
+        return tuple(sorted(path for path in both if self._before(path) != self._after(path)))
+
+    def _before(self, path: str) -> _Face | None:
+        return _face(self.place / "before", path)
+
+    def _after(self, path: str) -> _Face | None:
+        return _face(self.place / "after", path)
+
+    def _real(self, path: str) -> _Face | None:
+        return _face(self.tree.top, path)
+
+    def _is_strange(self, path: str, paths: Collection[str]) -> bool:
+        # A link that the step made, or that comes back, is looked at by itself.
+        link = _link_above(self.tree.top, path)
+        if link is not None and link not in paths:
+            return True
+        return self._real(path) not in (self._before(path), self._after(path))
+
+    def _copy(self, path: str, *folders: Path) -> None:
+        source, found = self.tree.top / path, self._real(path)
+        if found is None:
+            return
+        if found[0] == "other":
+            raise WorktreeError(f"{path} cannot be read")
+        for folder in folders:
+            _refuse_behind_a_link(folder, path)
+            files.make_private((folder / path).parent)
+            try:
+                _write(folder / path, found, stat.S_IMODE(source.lstat().st_mode))
+            except OSError as trouble:
+                raise files.cannot("copy", source, trouble) from trouble
+
+    def _remove(self, path: str) -> None:
+        if _link_above(self.tree.top, path) is not None:
+            return
+        place = self.tree.top / path
+        if self._real(path) is not None:
+            disk.remove(place)
+        file_moves.remove_empty(self.tree.top / folder for folder in _folders(path))
+        disk.sync_directory(next(folder for folder in place.parents if folder.is_dir()))
+
+    def _put(self, path: str) -> None:
+        wanted, place = self._after(path), self.tree.top / path
+        assert wanted is not None
+        _refuse_behind_a_link(self.tree.top, path)
+        files.make_directories(place.parent)
+        files.sweep(place.parent)  # a command that was killed here may have left half a file
+        kind, held = wanted
+        if kind == "link":
+            file_moves.replace_by_link(os.fsdecode(held), place)
+            return
+        now = self._real(path)
+        # Git knows of a mode only whether it is a program's: the rest stays as it is.
+        like = place if now is not None and now[0] == kind else self.place / "after" / path
+        files.write_atomic(place, held, mode=stat.S_IMODE(like.lstat().st_mode))
+
+
+def is_begun(patch: Path) -> bool:
+    """Some files of a patch may have been put in place, and not all."""
+    return _place(patch).is_dir()
+
+
+def seal(patch: Path) -> None:
+    """Vouch for the copies of an undo that was begun: the user has taken the run over."""
+    if _place(patch).is_symlink() or not _place(patch).is_dir():
+        return
+    _write_seal(_place(patch), patch)
+
+
+def _write_seal(folder: Path, patch: Path) -> None:
+    content = _seal(folder, patch, make_key()).encode()
+    files.write_atomic(folder / _SEAL, content, mode=files.PRIVATE_FILE)
+
+
+def _seal(folder: Path, patch: Path, key: bytes) -> str:
+    """A MAC over every file as it was and as it shall be, for this patch of this run."""
+    listed = [
+        (side, path, *_described(folder / side, path))
+        for side in _SIDES
+        for path in sorted(_below(folder / side))
+    ]
+    place = "/".join(patch.parts[-4:])
+    return keyed_digest(key, "undo", os.fsencode(place), ascii(listed).encode())
+
+
+def _described(top: Path, path: str) -> tuple[str, int, str]:
+    kind, held = _face(top, path) or ("none", b"")
+    return kind, stat.S_IMODE((top / path).lstat().st_mode), sha256_bytes(held)
+
+
+def remove_left_over(run: Path, listed: Collection[str]) -> None:
+    """Remove the copies of a run that nobody needs: whole ones are kept for the changes listed.
+
+    The others are of changes that were taken back, or never became whole. Needs the run's lock.
+    """
+    for folder in run.glob(f"steps/*/*{_ENDING}*"):
+        patch, _, unfinished = folder.relative_to(run).as_posix().rpartition(_ENDING)
+        if folder.parent.is_symlink():
+            continue  # whatever lies there is not ours
+        if unfinished or patch not in listed:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _place(patch: Path) -> Path:
+    return patch.with_name(patch.name + _ENDING)
+
+
+def _folders(path: str) -> list[str]:
+    """The directories on the way to a file, the outermost first."""
+    return [str(folder) for folder in PurePosixPath(path).parents][-2::-1]
+
+
+def _link_above(top: Path, path: str) -> str | None:
+    """The outermost link among the directories of a path."""
+    return next((folder for folder in _folders(path) if (top / folder).is_symlink()), None)
+
+
+def _refuse_behind_a_link(top: Path, path: str) -> None:
+    link = _link_above(top, path)
+    if link is not None:
+        raise files.cannot(
+            "write behind", top / link, OSError(errno.ELOOP, "it has become a symbolic link")
+        )
+
+
+def _face(top: Path, name: str) -> _Face | None:
+    """None where no file is; what stands in a directory has a face of its own."""
+    if _link_above(top, name) is not None:
+        return None
+    path = top / name
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        return "link", os.fsencode(path.readlink())
+    if not stat.S_ISREG(found.st_mode) or not os.access(path, os.R_OK):
+        return "other", b""
+    return "program" if found.st_mode & stat.S_IXUSR else "file", path.read_bytes()
+
+
+def _write(path: Path, face: _Face, mode: int) -> None:
+    """Straight to its place: a temporary file that the disk lets stay would be put back too."""
+    kind, held = face
+    if kind == "link":
+        disk.symlink(os.fsdecode(held), path)
+        return
+    descriptor = disk.create(path, files.PRIVATE_FILE)
+    try:
+        disk.set_mode(descriptor, mode, path)
+        disk.write(descriptor, held, path)
+    finally:
+        os.close(descriptor)
+
+
+def _attributes(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        for folder in PurePosixPath(path).parents:
+            yield str(folder / _ATTRIBUTES)
+
+
+def _below(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_dir():
+            yield path.relative_to(folder).as_posix()
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            disk.sync_directory(path)
+        elif not path.is_symlink():
+            disk.sync_file(path)
+    disk.sync_directory(folder)

@@ -1,0 +1,423 @@
+"""What a command does with every step of a pack: run it, or leave it and why.
+
+Resume is not a mode: every command plans against the state of its run, and the state
+of a new run is merely empty. `why` and `run --dry-run` print the same plan.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.errors import InputError, WorldError
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.script import Place
+from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
+from oraclepack.run.planning.missing_files import missing_files
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
+from oraclepack.run.planning.selection import Chosen, Rerun, Selection, choose
+from oraclepack.tools.tool_names import ORACLE
+from oraclepack.tools.wrappers import unwrap
+
+TOOL_MISSING = "tool_missing"
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """The outputs of a step whose answer missed its contract, checked as they are now."""
+
+    passed: bool
+    is_whole: bool = True
+    """Every output is there, and none looks cut off or like a placeholder."""
+    lacks: str = ""
+    """What is missing where, for people: `out/03.md lacks risks-unknowns`."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the disk and the machine look like now.
+
+    Hashes are SHA-256 by the path the journal gives; a path that is not in the mapping,
+    or has None, is missing.
+    """
+
+    outputs: Mapping[str, str | None] = msgspec.field(default_factory=dict)
+    """The copies in the run directory, by path relative to it."""
+    declared: Mapping[str, str | None] = msgspec.field(default_factory=dict)
+    """Outputs where the pack asked for them, by path relative to the project root."""
+    attached: Mapping[str, str | None] = msgspec.field(default_factory=dict)
+    missing_tools: frozenset[str] = frozenset()
+    """Tools that cannot be called here, by the names of `pack/tool_call.py`. Oracle is not one of
+    them while oraclepack itself answers for it."""
+    checked: Mapping[str, Checked] = msgspec.field(default_factory=dict)
+    """By step: those whose answer missed its contract."""
+    answered: frozenset[str] = frozenset()
+    """Tools that oraclepack itself answers for, so that none of them may really start."""
+    missing_files: frozenset[str] = frozenset()
+    """Attachments of the pack that are not there; empty where nobody is to be stopped by that."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """The files whose hashes a plan asks for."""
+
+    outputs: tuple[str, ...]
+    declared: tuple[str, ...]
+    attached: tuple[str, ...]
+
+
+def wanted(state: RunState) -> Wanted:
+    """What to look at before planning: files of steps that went well, nothing else."""
+    steps = [step for step in state.steps.values() if step.status is Status.OK]
+    outputs = [output for step in steps for output in step.outputs]
+    return Wanted(
+        outputs=tuple(sorted({output.path for output in outputs})),
+        declared=tuple(sorted({o.declared_path for o in outputs if o.declared_path})),
+        attached=tuple(sorted({path for step in steps for path in step.attached})),
+    )
+
+
+def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan | Refusal:
+    """The decision about every step, with its reason, in the order of the ids."""
+    steps = sorted(pack.steps, key=lambda step: step.id)
+    ids = [step.id for step in steps]
+    twice = sorted({one for one in ids if ids.count(one) > 1})
+    if twice:
+        return Refusal(f"the pack has more than one step {listed(twice)}", hint="number them anew")
+    chosen = choose(selection, ids)
+    if isinstance(chosen, Refusal):
+        return chosen
+    early = _taken_back_before(chosen.resume_from, ids, state)
+    if early is not None:
+        return early
+    edges = edges_of(steps)
+    planned = [
+        _planned(
+            _Case(step, command_hash(pack, step), state.step(step.id), seen, selection.refresh),
+            chosen,
+            edges[step.id],
+        )
+        for step in steps
+    ]
+    return Plan(
+        steps=tuple(_with_neighbours(step, planned, state) for step in planned),
+        warnings=tuple(_warnings(pack, state, planned)),
+        refusal=_without_oracle(pack, planned, seen)
+        or _escaping_prelude(pack, seen)
+        or _without_file(pack, planned, state, seen),
+    )
+
+
+def _taken_back_before(first: str | None, ids: Iterable[str], state: RunState) -> Refusal | None:
+    """`--resume-from` means that the steps before are done; what was taken back is not."""
+    back = [one for one in ids if one < (first or "") and state.step(one).rolled_back]
+    if not back:
+        return None
+    return Refusal(
+        f"--resume-from {first} leaves out step {listed(back)}, whose files were taken back",
+        hint=f"resume from {back[0]}, or pick steps with --steps",
+    )
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """One step and everything that is known about it."""
+
+    step: Step
+    command_hash: str
+    state: StepState
+    seen: Seen
+    refresh: bool = False
+
+
+def _planned(case: _Case, chosen: Chosen, edges: Edges) -> PlannedStep:
+    reason, decision, skip_reason = _decided(case, chosen)
+    warnings = [*_stale(case)] if decision in {Decision.DONE, Decision.RESTORE} else []
+    notice = chosen.notice(case.step)
+    if notice is not None and decision is not Decision.NOT_SELECTED:
+        warnings.append(notice)
+    return PlannedStep(
+        step_id=case.step.id,
+        decision=decision,
+        reason=reason,
+        command_hash=case.command_hash,
+        needs=edges.needs,
+        after=edges.after,
+        barrier=is_barrier(case.step),
+        skip_reason=skip_reason,
+        warnings=tuple(warnings),
+    )
+
+
+def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
+    left_out = chosen.against(case.step) or _not_rerun(case, chosen)
+    if left_out is not None:
+        return left_out, Decision.NOT_SELECTED, None
+    reason = _asked_for(case, chosen)
+    kept = _kept(case) if reason is None else None
+    if kept is not None:
+        return *kept, None
+    reason = reason or _due(case)
+    if reason is None:
+        return _done(case.state), Decision.DONE, None
+    missing = _missing_tools(case)
+    if missing:
+        names = listed(missing)
+        verb = "is" if len(missing) == 1 else "are"
+        return f"{names} {verb} not on PATH", Decision.SKIPPED, f"{TOOL_MISSING}: {names}"
+    escape = _escape(case)
+    if escape is not None:
+        return escape, Decision.SKIPPED, f"rehearsal: {escape}"
+    return reason, Decision.RUN, None
+
+
+def _not_rerun(case: _Case, chosen: Chosen) -> str | None:
+    """Why `--rerun failed` or `--rerun changed` passes a step over."""
+    status = case.state.status
+    if chosen.rerun is Rerun.FAILED and not case.state.has_bad_attempt:
+        return f"--rerun failed passes over it: it is {status}"
+    if chosen.rerun is Rerun.CHANGED:
+        if status is not Status.OK:
+            return f"--rerun changed passes over it: it is {status}"
+        if not any((*_changed(case), *_changed_files(case), _restored(case))):
+            return "--rerun changed passes over it: nothing it stands on has changed"
+    return None
+
+
+def _asked_for(case: _Case, chosen: Chosen) -> str | None:
+    """Why a step runs although it may be done."""
+    if chosen.rerun is Rerun.ALL:
+        return "--rerun all asks for it"
+    if chosen.named is not None:
+        return "--rerun names it"
+    if chosen.rerun is Rerun.CHANGED:
+        return next(iter((*_changed(case), *_changed_files(case))), None)
+    return None
+
+
+def _kept(case: _Case) -> tuple[str, Decision] | None:
+    """What was paid for and need not be asked for again, though the step is not simply done."""
+    restored = _restored(case)
+    if restored is not None:
+        return restored, Decision.RESTORE
+    now = case.seen.checked.get(case.step.id)
+    same = case.state.misses_contract and case.state.command_hash == case.command_hash
+    if now is None or not same or case.refresh:
+        return None
+    if now.passed and is_complete(case.step, case.state):
+        return "its answer meets its contract now", Decision.RECHECK
+    if now.passed or not now.is_whole:
+        return None
+    ways = f"accept it, correct it, or --rerun {case.step.id} --refresh"
+    return f"{now.lacks}; it was paid for and is not asked again: {ways}", Decision.HELD
+
+
+def is_complete(step: Step, state: StepState) -> bool:
+    """The script of a step whose answer missed its contract came to its end all the same.
+
+    The call itself fails with such an answer, which may have ended the script; after the last
+    command there is nothing left to run.
+    """
+    if state.status is Status.OK:
+        return True
+    if not state.misses_contract or state.error is None:
+        return False
+    last = max((command.span for command in step.script.commands), default=None)
+    calls = [call.span for call in step.calls]
+    return state.error.code == "OUTPUT_CONTRACT" or (
+        last is not None and bool(calls) and max(calls) >= last
+    )
+
+
+def _restored(case: _Case) -> str | None:
+    """What is put back of a step that went well; None when nothing is, or not all of it can be."""
+    state = case.state
+    if state.status is not Status.OK or any(_changed(case)):
+        return None
+    return next(iter(_displaced(case)), None)
+
+
+def _displaced(case: _Case) -> Iterable[str]:
+    """Outputs that are not as recorded in one of their two places, and are in the other."""
+    for output in case.state.outputs:
+        copy = case.seen.outputs.get(output.path)
+        path = output.declared_path
+        there = case.seen.declared.get(path) if path is not None else None
+        if path is not None and there is None and copy == output.sha256:
+            yield f"its output {path} is gone and put back from the run's own copy"
+        elif path is not None and there != output.sha256 and copy == output.sha256:
+            yield (
+                f"its output {path} has changed since it was recorded: "
+                "that goes to quarantine, and the recorded one is put back"
+            )
+        elif path is not None and there == output.sha256 and copy != output.sha256:
+            yield f"the run's copy {output.path} is made anew from {path}"
+
+
+def _due(case: _Case) -> str | None:
+    """Why a step is not done; None when it is."""
+    state = case.state
+    match state.status:
+        case Status.OK:
+            return next(iter(_changed(case)), None)
+        case Status.RUNNING:
+            return "it was running when the last command was ended"
+        case Status.FAILED:
+            told = f": {state.error.message}" if state.error else ""
+            return f"its last attempt failed{told}"
+        case Status.SKIPPED:
+            if (state.skip_reason or "").startswith(TOOL_MISSING):
+                return "a tool was missing when it was skipped, and none is now"
+            return "it skipped itself last time, and may not now"
+        case _:
+            return _still_to_do(state)
+
+
+def _still_to_do(state: StepState) -> str:
+    if state.is_interrupted:
+        return "it was interrupted: stopped before its end"
+    return "its last run was taken back" if state.rolled_back else "it has not run yet"
+
+
+def _changed(case: _Case) -> Iterable[str]:
+    """What of a step that went well is no longer so: its command, its outputs."""
+    if case.state.command_hash != case.command_hash:
+        yield "its commands or the prelude have changed since it ran"
+    for output in case.state.outputs:
+        places = [(output.path, case.seen.outputs.get(output.path))]
+        if output.declared_path is not None:
+            now = case.seen.declared.get(output.declared_path)
+            # First: the declared path is the one that people know.
+            places.insert(0, (output.declared_path, now))
+        if any(now == output.sha256 for _, now in places):
+            continue  # the other place can be mended from it
+        for path, now in places:
+            if now is None:
+                yield f"its output {path} is gone"
+            elif now != output.sha256:
+                yield f"its output {path} has changed since it was recorded"
+
+
+def _changed_files(case: _Case) -> Iterable[str]:
+    """What of the attached files is no longer as it was asked about."""
+    for path, was in sorted(case.state.attached.items()):
+        now = case.seen.attached.get(path)
+        if now is None:
+            yield f"its attached file {path} is gone"
+        elif now != was:
+            yield f"its attached file {path} has changed since it was asked about"
+
+
+def _stale(case: _Case) -> Iterable[str]:
+    return (f"{one}; --rerun changed asks again" for one in _changed_files(case))
+
+
+def _done(state: StepState) -> str:
+    how = "it was taken over from a state file" if state.imported else "it went well"
+    if state.is_accepted:
+        why = next((f": {one.reason}" for one in state.accepted if one.reason), "")
+        how = f"it was accepted as it is{why}"
+    match len(state.outputs):
+        case 0:
+            return how
+        case 1:
+            return f"{how}, and its output is as recorded"
+        case count:
+            return f"{how}, and its {count} outputs are as recorded"
+
+
+def _missing_tools(case: _Case) -> list[str]:
+    """Tools other than oracle that the step surely calls and that are not there."""
+    sure = {
+        call.tool
+        for call in case.step.calls
+        if call.tool != ORACLE and not call.guarded and Place.CONDITION not in call.places
+    }
+    return sorted(sure & case.seen.missing_tools)
+
+
+def _escape(case: _Case) -> str | None:
+    """Why a tool that we answer for would really start, if one would."""
+    for call in case.step.calls:
+        if call.tool in case.seen.answered and call.escapes is not None:
+            return f"{call.tool} would really start: {call.escapes}"
+    return None
+
+
+def _escaping_prelude(pack: Pack, seen: Seen) -> Refusal | None:
+    """The prelude runs before every step: what it would really start cannot be skipped."""
+    commands = pack.prelude.script.commands if pack.prelude and seen.answered else ()
+    for command in commands:
+        found = unwrap([word.value for word in command.words])
+        if found is not None and found.tool in seen.answered and found.escapes is not None:
+            return Refusal(
+                f"the prelude would really start {found.tool}: {found.escapes}",
+                hint=f"call it as {found.tool}, so that the rehearsal can answer for it",
+            )
+    return None
+
+
+def _with_neighbours(step: PlannedStep, planned: list[PlannedStep], state: RunState) -> PlannedStep:
+    """Add what a reader should know about the steps that a step needs."""
+    others = {other.step_id: other for other in planned}
+    notes = [
+        note
+        for one in step.needs
+        if (note := _note(step, others[one], state.step(one).status)) is not None
+    ]
+    return replace(step, warnings=(*step.warnings, *notes)) if notes else step
+
+
+def _note(step: PlannedStep, needed: PlannedStep, status: Status) -> str | None:
+    if step.decision is Decision.DONE and needed.runs:
+        return f"step {needed.step_id}, whose output it reads, runs again"
+    if not step.runs:
+        return None
+    reads = f"it reads what step {needed.step_id} writes, and that step"
+    if needed.decision is Decision.SKIPPED:
+        return f"{reads} is skipped"
+    if needed.decision is Decision.NOT_SELECTED and status is not Status.OK:
+        return f"{reads} is {status} and not selected"
+    return None
+
+
+def _warnings(pack: Pack, state: RunState, planned: list[PlannedStep]) -> Iterable[str]:
+    if state.created is not None and state.created.pack_hash != pack.pack_hash:
+        yield "the pack has changed since this run began; steps with other commands run again"
+    if planned and not any(step.decision is not Decision.NOT_SELECTED for step in planned):
+        yield "no step is selected"
+
+
+def _without_file(
+    pack: Pack, planned: list[PlannedStep], state: RunState, seen: Seen
+) -> Refusal | None:
+    if not seen.missing_files:
+        return None
+    running = {step.step_id for step in planned if step.runs}
+    settled = {step.id for step in pack.steps if state.step(step.id).status is Status.OK}
+    found = list(missing_files(pack, seen.missing_files, running, settled - running))
+    if not found:
+        return None
+    first = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return Refusal(
+        f"step {first.step} (line {first.line}) attaches {first.path}, which does not exist and "
+        f"which nothing before it creates{more}",
+        hint="correct the path, which is relative to the project root, or create the file; "
+        "--no-validate runs it all the same",
+        kind=InputError,
+    )
+
+
+def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: Seen) -> Refusal | None:
+    if ORACLE not in seen.missing_tools:
+        return None
+    asking = {step.id for step in pack.steps if any(not call.guarded for call in step.oracle_calls)}
+    steps = [step.step_id for step in planned if step.runs and step.step_id in asking]
+    if not steps:
+        return None
+    return Refusal(
+        f"oracle is not on PATH, and step {listed(steps)} calls it",
+        hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
+        "or try the pack with --engine rehearsal",
+        kind=WorldError,
+    )

@@ -1,0 +1,108 @@
+"""Which steps start now.
+
+Pure: the engine tells what is finished, failed and running, and asks again whenever
+something ends. With a limit of one the steps run exactly in the order of their ids;
+a larger limit changes the time, never the results.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from oraclepack.pack.model import StepId
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal
+
+
+class OnFailure(StrEnum):
+    """What becomes of the other steps when one fails."""
+
+    STOP = "stop"
+    """Nothing new starts; what runs is let to its end, since it may be paid for."""
+    KEEP_GOING = "keep_going"
+    """Everything runs that does not need the failed step."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a command has come with the steps it has to run."""
+
+    finished: frozenset[StepId] = frozenset()
+    """Ended well, or skipped themselves."""
+    failed: frozenset[StepId] = frozenset()
+    running: frozenset[StepId] = frozenset()
+
+    @property
+    def started(self) -> frozenset[StepId]:
+        return self.finished | self.failed | self.running
+
+
+def on_failure(
+    *, keep_going: bool | None, stop_on_fail: bool | None, min_completion: float = 1.0
+) -> OnFailure | Refusal:
+    """The meaning of `--keep-going` and the older `--stop-on-fail`; None is a flag not given.
+
+    Whoever is content with less than all steps wants those after a failure: `--min-completion`
+    below 1 means `--keep-going`, unless one of the two was given.
+    """
+    if keep_going and stop_on_fail:
+        return Refusal("--keep-going and --stop-on-fail contradict each other", hint="give one")
+    if keep_going or (keep_going is None and stop_on_fail is False):
+        return OnFailure.KEEP_GOING
+    if keep_going is None and stop_on_fail is None and min_completion < 1:
+        return OnFailure.KEEP_GOING
+    return OnFailure.STOP
+
+
+def ready(
+    plan: Plan, progress: Progress, limit: int, policy: OnFailure = OnFailure.STOP
+) -> tuple[StepId, ...]:
+    """The steps to start now, in the order of their ids; none means wait, or the end."""
+    if _is_stopped(progress, policy):
+        return ()
+    # Asked between any two steps, so only the open ones are looked at, and each once.
+    planned = plan.to_run
+    held = frozenset(step.step_id for step in plan.of(Decision.HELD))
+    if held and policy is OnFailure.STOP:
+        # It has failed and stays so: what comes before it runs, as it would have then.
+        planned = tuple(step for step in planned if step.step_id < min(held))
+    settled = progress.finished | progress.failed | _blocked(planned, progress, held)
+    waiting = [step for step in planned if step.step_id not in settled]
+    running = len(progress.running)
+    starting: list[StepId] = []
+    for place, step in enumerate(waiting):
+        if running >= limit:
+            break
+        if step.step_id not in progress.running and not _waits(step, waiting[:place]):
+            running += 1
+            starting.append(step.step_id)
+    return tuple(starting)
+
+
+def _is_stopped(progress: Progress, policy: OnFailure) -> bool:
+    return bool(progress.failed) and policy is OnFailure.STOP
+
+
+def _blocked(
+    planned: Iterable[PlannedStep], progress: Progress, held: frozenset[StepId]
+) -> set[StepId]:
+    """The steps that will not run, since a step they need failed or will not run either."""
+    blocked: set[StepId] = set()
+    failed = progress.failed | held
+    if not failed:
+        return blocked
+    for step in planned:
+        lost = any(one in failed or one in blocked for one in step.needs)
+        if lost and step.step_id not in progress.started:
+            blocked.add(step.step_id)
+    return blocked
+
+
+def _waits(step: PlannedStep, earlier: Iterable[PlannedStep]) -> bool:
+    """Whether one of the earlier steps, none of them settled, must end before this one may start.
+
+    A barrier waits for all of them, and all that come later wait for a barrier.
+    """
+    return any(
+        step.barrier or other.barrier or other.step_id in step.needs or other.step_id in step.after
+        for other in earlier
+    )

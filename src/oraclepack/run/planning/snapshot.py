@@ -1,0 +1,85 @@
+"""What the disk and the machine look like, for the planner."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.pack.model import Pack
+from oraclepack.run.planning.missing_files import literal_attachments
+from oraclepack.run.planning.planner import Checked, Seen, wanted
+from oraclepack.run.run_session import RunOptions, manner_of
+from oraclepack.system.path_jail import hashes_of
+from oraclepack.system.programs import find_program, probe
+from oraclepack.tools.tool_names import ORACLE, SPELLINGS
+
+
+def look(root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions) -> Seen:
+    """Hash what the state speaks of, and look for the tools the pack calls.
+
+    Tools that oraclepack itself answers for need not be installed, and an oracle that the user
+    named need not be on PATH. Attachments are looked for where the options need them.
+    """
+    asked, answered = wanted(state), options.answered
+    return Seen(
+        outputs=hashes_of(run.path, asked.outputs),
+        declared=hashes_of(root, asked.declared),
+        attached=hashes_of(root, asked.attached),
+        missing_tools=missing_tools(pack) - answered - ({ORACLE} if options.oracle_bin else set()),
+        checked=_checked(root, run, pack, state, options),
+        answered=answered,
+        missing_files=_missing(root, literal_attachments(pack))
+        if options.needs_files
+        else frozenset(),
+    )
+
+
+def _missing(root: Path, paths: Iterable[str]) -> frozenset[str]:
+    return frozenset(path for path in paths if not _exists(root / path))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return True  # a name that cannot be looked up is for the tool to refuse
+
+
+def _checked(
+    root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
+) -> dict[str, Checked]:
+    """How the answers stand now that missed their contracts."""
+    unmet = [step for step in pack.steps if state.step(step.id).misses_contract]
+    if not unmet:
+        return {}
+    from oraclepack.run.revise import checked  # noqa: PLC0415 - seldom
+
+    manner, verify = manner_of(options), options.verify
+    return {
+        step.id: checked(root, run, step, state.step(step.id), manner, verify=verify)[1]
+        for step in unmet
+    }
+
+
+def missing_tools(pack: Pack) -> frozenset[str]:
+    """The tools a pack calls by name that neither we nor a login shell can find."""
+    spelled: dict[str, set[str]] = {}
+    for step in pack.steps:
+        for call in step.calls:
+            name = "npx" if "npx" in call.wrappers else call.spelled.strip("'\"")
+            spelled.setdefault(call.tool, set()).add(name)
+    return frozenset(
+        tool for tool, names in spelled.items() if not any(map(_is_there, names | _others(tool)))
+    )
+
+
+def _others(tool: str) -> set[str]:
+    """Only one spelling of Task Master is ever installed; either will do."""
+    return {word for word, known in SPELLINGS.items() if known == tool and tool == "task-master"}
+
+
+def _is_there(name: str) -> bool:
+    if find_program(name) is not None:
+        return True
+    # A login profile may know more places than we do.
+    return probe(["bash", "-lc", 'command -v -- "$0"', name]).exit_code == 0

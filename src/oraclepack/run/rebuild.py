@@ -1,0 +1,166 @@
+"""Computes the files of runs again from their journals: `doctor --rebuild`."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import InputError
+from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.line_format import Reading
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.run.legacy_files import names_for
+from oraclepack.run.manifest_files import write_manifests
+from oraclepack.run.manifests import StepsManifest, steps_manifest, with_words_of
+from oraclepack.run.past_runs import look_at, named_run, pack_of
+from oraclepack.system import environment, files, locks
+from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.path_jail import RUNS
+from oraclepack.system.secrets import Redactor
+
+
+class Rebuilding(StrEnum):
+    """What became of one run."""
+
+    REBUILT = "rebuilt"
+    DAMAGED = "damaged"
+    """Its journal cannot be believed to the end; nothing of it was touched."""
+    LOCKED = "locked"
+    """Another process works on it."""
+    FOREIGN = "foreign"
+    """It cannot be proven to be ours; nothing of it was touched."""
+    EMPTY = "empty"
+    """Its journal says nothing, so there is nothing to compute."""
+
+
+class RunRebuilt(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    run_id: str
+    result: Rebuilding
+    events: int
+    """How many events of its journal are intact."""
+    files: tuple[str, ...]
+    """What was written, relative to the project root."""
+    problem: str | None
+    """What is damaged and where, or who has the run."""
+    torn: bool
+    """The last line was cut short by a crash; it counts as never written."""
+    notices: tuple[str, ...]
+
+
+class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
+    """Every run that was looked at, by name."""
+
+    runs: tuple[RunRebuilt, ...]
+
+    def count(self, result: Rebuilding) -> int:
+        return sum(run.result is result for run in self.runs)
+
+
+def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
+    """Rebuild one run, or all; of a damaged one nothing is touched."""
+    every = [RunDir(root, one) for one in run_dir.run_ids(root)]
+    chosen = every if run_id is None else [named_run(root, run_id)]
+    return Rebuilt(runs=tuple(_rebuild(root, run) for run in chosen))
+
+
+def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
+    foreign = look_at(run).foreign  # before its lock is written to
+    if foreign is not None:
+        return _told(run, Rebuilding.FOREIGN, problem=foreign.reason)
+    holder = locks.Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
+        started_at=rfc3339(SystemClock().now()),
+        command="doctor --rebuild",
+    )
+    held = locks.acquire(run.path, holder)
+    if isinstance(held, locks.Holder):
+        return _told(run, Rebuilding.LOCKED, problem=f"in use by {held}")
+    with held:
+        try:
+            reading = journal_file.load(run.journal)
+        except InputError as trouble:
+            return _told(run, Rebuilding.DAMAGED, problem=trouble.message)
+        if reading.damage is not None:
+            problem = f"line {reading.damage.line} of the journal: {reading.damage.reason}"
+            return _told(run, Rebuilding.DAMAGED, reading, problem=problem)
+        return _compute(root, run, reading)
+
+
+def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
+    state = fold(reading.events)
+    created = state.created
+    if created is None:
+        return _told(run, Rebuilding.EMPTY, reading, problem="it was stopped before it began")
+    pack = pack_of(root, created.pack_path, created.pack_hash)
+    before = _steps_before(run) if pack is None else None
+    legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
+    redactor = Redactor.of(environment.environment())
+    write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
+    notices: list[str] = []
+    if pack is None:
+        notices.append(f"{created.pack_path} is gone or has changed; {_kept(before)}")
+    if before is not None:
+        _put_back(run, steps_manifest(None, state), before)
+    written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
+    written += names_for(root, created.pack_path) if legacy else ()
+    return _told(run, Rebuilding.REBUILT, reading, written=written, notices=notices)
+
+
+def _kept(before: StepsManifest | None) -> str:
+    if before is None:
+        return "what only it knew of the steps (titles, scores) is null"
+    return "what only it knew of the steps (titles, scores) is taken from the older steps.json"
+
+
+def _steps_before(run: RunDir) -> StepsManifest | None:
+    data = files.read(run.path / "steps.json")
+    try:
+        return None if data is None else msgspec.json.decode(data, type=StepsManifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
+    """Keep what the pack once said of each step."""
+    known = {entry.step_id: entry for entry in before.steps}
+    steps = tuple(with_words_of(entry, known.get(entry.step_id, entry)) for entry in now.steps)
+    merged = msgspec.structs.replace(now, steps=steps)
+    files.write_atomic(run.path / "steps.json", canonical_file(merged), mode=files.PRIVATE_FILE)
+
+
+def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
+    """The state file in the project root belongs to the run of the pack that was last at work."""
+    assert state.created is not None
+    for run_id in run_dir.run_ids(root):
+        looked = look_at(RunDir(root, run_id))
+        other = looked.state if looked.foreign is None else EMPTY
+        same = other.created is not None and other.created.pack_path == state.created.pack_path
+        if same and (other.last_at or "", run_id) > (state.last_at or "", run.run_id):
+            return False
+    return True
+
+
+def _told(
+    run: RunDir,
+    result: Rebuilding,
+    reading: Reading | None = None,
+    *,
+    written: Sequence[str] = (),
+    problem: str | None = None,
+    notices: Sequence[str] = (),
+) -> RunRebuilt:
+    return RunRebuilt(
+        run_id=run.run_id,
+        result=result,
+        events=len(reading.events) if reading else 0,
+        files=tuple(written),
+        problem=problem,
+        torn=bool(reading and reading.torn),
+        notices=tuple(notices),
+    )

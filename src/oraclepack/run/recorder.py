@@ -1,0 +1,140 @@
+"""The journal of a running command, and everything that follows from each event."""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Self
+
+from oraclepack.errors import OraclePackError
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.journal_file import JournalFile
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.pack.model import Pack
+from oraclepack.run.manifest_files import refresh_manifests, write_manifests
+
+Observer = Callable[[KnownEvent, RunState], None]
+"""Someone who is told of every event: a screen, a log. It must not raise."""
+
+_SOON = (
+    j.RunCreated,
+    j.SessionStarted,
+    j.HeadSeen,
+    j.PreludeStarted,
+    j.PreludeFinished,
+    j.StepStarted,
+    j.StepSpawned,
+    j.OutputRecorded,
+    j.StepFinished,
+    j.Warned,
+    j.SessionFinished,
+    j.RunFinished,
+)
+"""Synced together, by `sync`, while the shell of the next step starts. Until then a power cut may
+forget them, which costs a step's time, never a call: those wait for the disk."""
+
+_BEGINNINGS = (j.PreludeStarted, j.StepStarted)
+
+_PAUSE = 0.2
+"""Seconds from an event to the writing of the manifests: right after it, the next step starts."""
+
+
+class Recorder:
+    """Appends events, tells the observers, keeps the manifests up to date.
+
+    The manifests are folds and can be rebuilt, so they are rewritten by a thread of their own:
+    a step never waits for them. At the end they are written once more, and synced.
+    """
+
+    def __init__(
+        self,
+        journal: JournalFile,
+        run: RunDir,
+        pack: Pack | None,
+        *,
+        legacy: bool,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self._journal = journal
+        self._run = run
+        self._pack = pack
+        self._legacy = legacy
+        self._observers = observers
+        self._wake = threading.Event()
+        self._over = threading.Event()
+        self._trouble: Exception | None = None
+        self._keeper: threading.Thread | None = None
+
+    @property
+    def state(self) -> RunState:
+        return self._journal.state
+
+    def append(self, event: KnownEvent) -> KnownEvent:
+        """Keep an event; when this returns it has happened, whatever dies next.
+
+        Manifests that cannot be written keep new things from beginning. What has begun is
+        still written down: it may have been paid for.
+        """
+        begins = isinstance(event, _BEGINNINGS)
+        if begins and self._trouble is not None:
+            raise self._trouble
+        kept = self._journal.append(event, sync=not _can_wait(event))
+        for observer in self._observers:
+            observer(kept, self._journal.state)
+        if begins and self._keeper is None:
+            self._keeper = threading.Thread(target=self._keep, name="manifests", daemon=True)
+            self._keeper.start()
+        self._wake.set()
+        return kept
+
+    def sync(self) -> None:
+        """Make all events so far survive a power cut."""
+        self._journal.sync()
+
+    def close(self) -> None:
+        """Write the manifests a last time, durably. The journal is closed whatever happens."""
+        self._over.set()
+        self._wake.set()
+        write = refresh_manifests
+        if self._keeper is not None:
+            self._keeper.join()
+            write = write_manifests
+        try:
+            self._journal.sync()
+            write(self._run, self._pack, self.state, legacy=self._legacy)
+        finally:
+            self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+            return
+        # What goes wrong now is most likely the same trouble; the first word about it counts.
+        with suppress(OraclePackError, OSError):
+            self.close()
+
+    def _keep(self) -> None:
+        while True:
+            self._wake.wait()
+            self._over.wait(_PAUSE)
+            self._wake.clear()
+            if self._over.is_set():  # asked after the clearing: the wake-up of `close` may be gone
+                return
+            try:
+                write_manifests(
+                    self._run, self._pack, self.state, legacy=self._legacy, durable=False
+                )
+            except Exception as trouble:  # noqa: BLE001 - told before the next thing begins
+                self._trouble = trouble
+            else:
+                self._trouble = None
+
+
+def _can_wait(event: KnownEvent) -> bool:
+    """Whether a power cut may forget it; a call's process is gone then anyway."""
+    told_again = isinstance(event, j.InvocationIntent) and event.process is not None
+    return told_again or isinstance(event, _SOON)

@@ -1,0 +1,74 @@
+"""What an earlier command left unfinished: processes without a runner, a half-done rollback."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
+from oraclepack.run.recorder import Recorder
+from oraclepack.run.rollback import is_unfinished, roll_back
+from oraclepack.run.tree_guard import recover_change
+from oraclepack.shell.attempt import Process, Started
+from oraclepack.shell.orphans import Patience, end_leftovers
+from oraclepack.shell.processes import has_proc
+from oraclepack.system import environment
+from oraclepack.tools.tool_names import ORACLE
+
+
+def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
+    """Bring the run into a state from which a command can start; whether that changed files."""
+    for step_id, names in end_processes(record.state):
+        message = f"left over from a killed command and ended: {names}"
+        record.append(j.Warned(step=step_id, code="orphans", message=message))
+    recover_change(root, run, record)
+    environment.forget_private(record.state.sessions[-1].started.private or "")
+    if is_unfinished(record.state):
+        status = roll_back(root, run, record, folder)
+        message = f"the rollback of an earlier command was interrupted; now {status}"
+        record.append(j.Warned(code="rollback", message=message))
+        return True
+    return False
+
+
+def end_processes(state: RunState) -> list[tuple[str | None, str]]:
+    """End what still runs of a killed command: the step (None is the prelude), and what it was."""
+    prelude = state.prelude_process
+    left: list[tuple[str | None, Process | None, str | None]] = []
+    if prelude is not None:
+        left.append((None, prelude, prelude.token))
+    for step_id, step in sorted(state.steps.items()):
+        if step.status is Status.RUNNING:
+            left.append((step_id, step.process, step.token))
+            left += [(step_id, process, None) for process in _agents(step)]
+    ended = ((step_id, _ended(process, token)) for step_id, process, token in left)
+    return [(step_id, names) for step_id, names in ended if names]
+
+
+def _agents(step: StepState) -> Iterator[Process]:
+    """The tools that the step had called, each in a session of its own, and that may still work.
+
+    What oracle was asked is paid for and adopted later; nobody waits for the others, and they
+    would go on changing files under the next attempt.
+    """
+    for made in step.invocations:
+        intent = made.intent
+        if made.is_open and intent is not None and intent.tool != ORACLE and intent.process:
+            yield intent.process
+
+
+def _ended(process: Process | None, token: str | None) -> str:
+    """End what still runs of a step whose runner was killed; which processes those were."""
+    # Without a process there is only the mark to go by, and only /proc shows it.
+    if process is None and (token is None or not has_proc()):
+        return ""
+    started = Started(
+        pid=process.pid if process else 0,
+        pgid=(process.pgid if process else None) or 0,
+        start_time=(process.start_time if process else None) or "",
+        token=token or "",
+    )
+    left = end_leftovers(started, Patience())
+    return ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in left)

@@ -1,0 +1,159 @@
+"""Where a rehearsal works: in a throw-away copy of the project, in a directory that starts over."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.model import Pack
+from oraclepack.run.planning.plan import Plan
+from oraclepack.run.project_copy import CopyPlan, environment_in, make_copy, plan_copy
+from oraclepack.run.recovery import end_processes
+from oraclepack.run.run_pack import RunRequest
+from oraclepack.run.run_session import Session
+from oraclepack.run.step_outputs import declared_paths
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.system import environment, locks
+from oraclepack.system.path_jail import REHEARSALS, content_at
+
+_FOLDER = "copy"
+"""In the private directory of the command."""
+_FAILED = ".oraclepack/_failed"
+"""The quarantine, in the copy."""
+
+
+def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
+    """What a rehearsal copies; None where it is to run in the project itself.
+
+    Raises what stands against it. Changes nothing.
+    """
+    if request.wish.in_place:
+        _refuse_replacing(request, planned)
+        return None
+    _refuse_place_named(request.pack, request.root)
+    return plan_copy(
+        request.root,
+        environment.environment(),
+        also=_files(request),
+        folders=_folders(request.pack),
+    )
+
+
+def enter_workplace(session: Session, plan: CopyPlan | None) -> None:
+    """Let the steps of a command run in a copy, made now in its private directory.
+
+    Without a plan they run in the project; what fails there goes into the rehearsal's own
+    quarantine, since that of the pack is for what real runs left.
+    """
+    if plan is None:
+        session.failed = session.run.failed
+        return
+    # Its own name: a step may ask for the name of the directory it runs in.
+    place = session.private / _FOLDER / (plan.top.name or "project")
+    made = make_copy(plan, place, lambda: session.stop.level is not StopLevel.NONE)
+    session.root = made.root
+    session.environment = environment_in(made, plan, session.environment)
+    session.failed = made.root / _FAILED
+    for path in made.left_out:
+        message = f"{path} is not in the copy: it is a link to a directory outside of the project"
+        session.record.append(j.Warned(code="rehearsal", message=message))
+
+
+def start_over(run: RunDir) -> None:
+    """Remove an earlier rehearsal and what killed ones left. Needs the lock of the run."""
+    for other in run_dir.run_ids(run.root, REHEARSALS):
+        if other != run.run_id:
+            _tidy(RunDir(run.root, other, REHEARSALS))
+    _end_leftovers(_state(run))
+    run.clear()
+
+
+def _tidy(run: RunDir) -> None:
+    """End what a killed rehearsal left; one that somebody works on is left alone."""
+    state = _state(run)
+    if not state.is_open or locks.holder_of(run.path) is not None:
+        return
+    _end_leftovers(state)
+
+
+def _end_leftovers(state: RunState) -> None:
+    if state.is_open:
+        end_processes(state)
+    if state.sessions:
+        environment.forget_private(state.sessions[-1].started.private or "")
+
+
+def _state(run: RunDir) -> RunState:
+    """What is known of a rehearsal of ours; of a damaged one what stands before the damage."""
+    try:
+        examined = run_dir.examine(run)
+    except InputError:
+        return EMPTY
+    return fold(examined.reading.events) if examined.foreign is None else EMPTY
+
+
+def _files(request: RunRequest) -> Iterator[str]:
+    """What the pack names itself: it is copied even where git ignores it."""
+    root, pack = Path(os.path.realpath(request.root)), request.pack
+    place = os.path.realpath(pack.path)
+    if place.startswith(f"{root}/"):
+        yield os.path.relpath(place, root)
+    calls = (call for step in pack.steps for call in step.calls)
+    for value in {one.value for call in calls for one in call.attachments}:
+        if not value.startswith("/") and (root / value).is_file():
+            yield value
+
+
+def _folders(pack: Pack) -> Iterator[str]:
+    """Where steps write: such a directory may be there and be empty, or be ignored."""
+    if pack.out_dir:
+        yield pack.out_dir
+    for step in pack.steps:
+        for path in (*declared_paths(step), *step.writes):
+            yield path.rpartition("/")[0] or "."
+
+
+def _refuse_replacing(request: RunRequest, planned: Plan) -> None:
+    """In the project itself a rehearsal must not take the place of a real answer."""
+    for one in planned.to_run:
+        step = request.pack.step(one.step_id)
+        for path in declared_paths(step) if step is not None else ():
+            data = content_at(request.root, path).data
+            if data is not None and not is_rehearsed(data.decode("utf-8", "replace")):
+                raise InputError(
+                    f"{path} is there and is not a rehearsed answer; step {one.step_id} would "
+                    "replace it",
+                    hint="leave --in-place out, or move the file away",
+                )
+
+
+def _refuse_place_named(pack: Pack, root: Path) -> None:
+    """A command that names the project by its place would leave the copy."""
+    if pack.block is None:
+        return
+    pattern = _spellings(root)
+    for number, line in enumerate(pack.block.content.splitlines(), start=pack.block.content_line):
+        found = pattern.search(line)
+        if found is not None:
+            raise InputError(
+                f"{pack.path}:{number} names the project by its place ({found[0]}), so that its "
+                "steps would leave the copy in which a rehearsal runs",
+                hint="write paths relative to the project root; --in-place rehearses in the "
+                "project itself, where the steps change real files",
+            )
+
+
+def _spellings(root: Path) -> re.Pattern[str]:
+    """The project root as a script may spell it."""
+    places = {str(root), os.path.realpath(root)} - {"/"}
+    home = environment.environment().get("HOME", "").rstrip("/")
+    below = {place.removeprefix(home) for place in places if home and place.startswith(f"{home}/")}
+    spelled = places | {f"{start}{rest}" for rest in below for start in ("~", "$HOME", "${HOME}")}
+    listed = "|".join(map(re.escape, sorted(spelled))) or "(?!)"
+    return re.compile(rf"(?<![\w./-])(?:{listed})(?![\w.-])")

@@ -1,0 +1,300 @@
+"""Recorded outputs and the files that people have since: put back, checked again, accepted."""
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.answers.suspicions import INCOMPLETE
+from oraclepack.answers.verify_pack import Manner, verify_step
+from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir, attempt_name
+from oraclepack.journal.statuses import Move, Status, Verification
+from oraclepack.journal.step_state import StepState
+from oraclepack.pack.contract import by_suffix
+from oraclepack.pack.model import Step
+from oraclepack.pack.output_names import output_names
+from oraclepack.pack.questions import title_of
+from oraclepack.run.planning.planner import Checked
+from oraclepack.run.quarantine import put_aside
+from oraclepack.run.recorder import Recorder
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.files import Content
+from oraclepack.system.path_jail import (
+    Refused,
+    content_at,
+    jail,
+    judge_entry,
+    plain_place,
+    read_content,
+)
+
+EDITED = "it was changed after it was recorded; the recorded output is back in its place"
+"""Why a file is in quarantine that no failed attempt left."""
+
+
+class RunFiles(msgspec.Struct, frozen=True):
+    """A run that is locked, and where its files and those of the project lie."""
+
+    root: Path
+    run: RunDir
+    record: Recorder
+    failed: Path
+    """The quarantine."""
+
+
+def restore_outputs(where: RunFiles, step_id: str) -> tuple[str, ...]:
+    """Make the outputs of a step that went well what was recorded, as far as a copy is left.
+
+    What stands in place of one now goes to quarantine. Every change is in the journal before it
+    is made or can be made again, so a kill at any point loses nothing. The paths put back.
+    """
+    state = where.record.state.step(step_id)
+    return tuple(
+        output.declared_path
+        for output in state.outputs
+        if output.declared_path is not None and _is_restored(where, state, output)
+    )
+
+
+def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) -> bool:
+    path = output.declared_path or ""
+    copy = plain_place(where.run.path, output.path)
+    # Before anything moves: both ends are places that an output may have.
+    if copy is None or judge_entry(where.root, path) is not None:
+        return False
+    there, kept = read_content(where.root / path).data, read_content(copy).data
+    if there is not None and sha256_bytes(there) == output.sha256:
+        if kept is None or sha256_bytes(kept) != output.sha256:
+            files.write_atomic(copy, there, mode=files.PRIVATE_FILE)
+            _tell(where, output, to_run=True)
+        return False
+    if kept is None or sha256_bytes(kept) != output.sha256:
+        return False
+    if there is None or not _is_kept_elsewhere(where, output, there):
+        _put_edited_aside(where, state, output.step, path)
+    put_in_place(where.root, path, kept, output.mode)
+    _tell(where, output, to_run=False)
+    return True
+
+
+def _is_kept_elsewhere(where: RunFiles, output: j.OutputRecorded, there: bytes) -> bool:
+    """Whether a file can be overwritten: it holds nothing, or what the run has as a backup.
+
+    Both are what a power cut makes of an output that its tool did not sync.
+    """
+    if not there.strip(b"\0"):
+        return True
+    backup = plain_place(where.run.path, output.backup) if output.backup else None
+    if backup is None or sha256_bytes(there) != output.replaced_sha256:
+        return False
+    kept = read_content(backup).data
+    return kept is not None and sha256_bytes(kept) == output.replaced_sha256
+
+
+def _tell(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
+    where.record.append(
+        j.OutputRestored(
+            step=output.step,
+            path=output.path,
+            declared_path=output.declared_path or "",
+            sha256=output.sha256,
+            to_run=to_run,
+        )
+    )
+
+
+def _put_edited_aside(where: RunFiles, state: StepState, step_id: str, path: str) -> None:
+    """Move what a person left at an output's path to quarantine, and say where it is."""
+
+    def tell(moves: tuple[Move, ...]) -> None:
+        where.record.append(
+            j.Quarantined(step=step_id, attempt=state.attempts, moves=moves, reason=EDITED)
+        )
+        for move in moves:
+            message = (
+                f"{move.source} was changed after it was recorded: it is kept as {move.target}, "
+                f"and the recorded output is back; to keep the changed one, `oraclepack quarantine "
+                f"restore --force {move.target}`, then `oraclepack accept`"
+            )
+            where.record.append(j.Warned(step=step_id, code="edited", message=message))
+
+    run_id = where.run.run_id
+    put_aside(where.root, where.failed, run_id, step_id, state.attempts, [path], before=tell)
+
+
+def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
+    """Write an output where the pack wants it."""
+    verdict = jail(root, path)
+    if isinstance(verdict, Refused):
+        raise InputError(
+            f"{path} cannot be put back: {verdict.reason}",
+            hint="move away what stands there, and give the command again",
+        )
+    files.make_directories(verdict.path.parent)
+    files.write_atomic(verdict.path, data, mode=mode)
+
+
+def checked(
+    root: Path, run: RunDir, step: Step, state: StepState, manner: Manner, *, verify: bool = True
+) -> tuple[Verification, Checked]:
+    """The outputs of a step that missed its contract, as they are now.
+
+    Where a file is gone, the run's copy of it counts: it is put back.
+    """
+    copies = {out.declared_path: out for out in state.outputs if out.declared_path}
+
+    def read(path: str) -> Content:
+        now = content_at(root, path)
+        copy = copies.get(path)
+        if now.data is not None or copy is None:
+            return now
+        kept = read_content(run.path / copy.path)
+        whole = kept.data is not None and sha256_bytes(kept.data) == copy.sha256
+        return kept if whole else now
+
+    found = verify_step(step, read, manner, copies, accepted_in(state))
+    unmet = tuple(one for one in found.failures if one.missing_sections)
+    gone = [one for one in found.failures if one.io_error]
+    if not verify:
+        return found, Checked(passed=not gone, is_whole=not gone)
+    bad = {one.path for one in unmet}
+    cut = any(one.code in INCOMPLETE and one.path in bad for one in found.doubts)
+    lacks = "; ".join(f"{one.path} lacks {', '.join(one.missing_sections)}" for one in unmet)
+    whole = bool(unmet) and not gone and not cut
+    return found, Checked(passed=found.passed, is_whole=whole, lacks=lacks)
+
+
+def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
+    """What a person accepted in place of an output, by path."""
+    return {one.declared_path: one for one in state.accepted}
+
+
+def recheck(where: RunFiles, step: Step, manner: Manner, *, verify: bool) -> bool:
+    """Record a step whose answer meets its contract now as ok; whether it does."""
+    bring_back(where, step)
+    state = where.record.state.step(step.id)
+    verification, now = checked(where.root, where.run, step, state, manner, verify=verify)
+    if not now.passed:
+        return False
+    for output in state.outputs:
+        if output.declared_path is not None:
+            revise(where, step, output.declared_path)
+    finish(where, step, verification if verify else None)
+    return True
+
+
+def hold(where: RunFiles, step: Step, manner: Manner) -> None:
+    """Keep a step failed whose answer misses its contract, with what it lacks by now."""
+    bring_back(where, step)
+    state = where.record.state.step(step.id)
+    found, now = checked(where.root, where.run, step, state, manner)
+    if state.error is None or found == state.verification:
+        return
+    where.record.append(
+        j.StepFinished(
+            step=step.id,
+            attempt=state.attempts,
+            status=Status.FAILED,
+            exit_code=state.exit_code,
+            error=msgspec.structs.replace(state.error, message=now.lacks or state.error.message),
+            verification=found,
+            duration_ms=state.duration_ms,
+            attached=dict(state.attached),
+        )
+    )
+
+
+def bring_back(where: RunFiles, step: Step) -> None:
+    """Put back the answers that a failed step left and that are gone: people are to edit them."""
+    for output in where.record.state.step(step.id).outputs:
+        path = output.declared_path
+        if path is None or os.path.lexists(where.root / path):
+            continue
+        kept = read_content(where.run.path / output.path).data
+        if kept is not None and sha256_bytes(kept) == output.sha256:
+            put_in_place(where.root, path, kept, output.mode)
+            _tell(where, output, to_run=False)
+
+
+def revise(
+    where: RunFiles,
+    step: Step,
+    path: str,
+    *,
+    accepted: bool = False,
+    reason: str = "",
+    missing: tuple[str, ...] = (),
+) -> j.OutputRevised | None:
+    """Make the file at an output's path the recorded output; None when it is that already.
+
+    First a copy of what was recorded is kept, then the journal is told, then the run's copy is
+    replaced: killed in between, the next run makes that copy anew from the file.
+    """
+    state = where.record.state.step(step.id)
+    known = {out.declared_path: out.path for out in state.outputs if out.declared_path}
+    recorded = next((out for out in state.outputs if out.declared_path == path), None)
+    name = output_names(step.id, title_of(step), [path], known)[path]
+    place, content = where.root / path, content_at(where.root, path)
+    if content.data is None:
+        raise InputError(f"{path}: {content.trouble or 'missing'}", hint="there is nothing to take")
+    digest = sha256_bytes(content.data)
+    if not accepted and recorded is not None and recorded.sha256 == digest:
+        return None
+    event = j.OutputRevised(
+        step=step.id,
+        attempt=state.attempts,
+        path=name,
+        declared_path=path,
+        section=(recorded.section if recorded else None) or by_suffix(path),
+        sha256=digest,
+        bytes=len(content.data),
+        mode=stat.S_IMODE(place.stat().st_mode),
+        replaced_sha256=recorded.sha256 if recorded else None,
+        backup=_kept_copy(where, state, step.id, recorded, digest),
+        accepted=accepted,
+        reason=reason,
+        missing_sections=missing,
+    )
+    where.record.append(event)
+    files.write_atomic(where.run.path / name, content.data, mode=files.PRIVATE_FILE)
+    return event
+
+
+def _kept_copy(
+    where: RunFiles,
+    state: StepState,
+    step_id: str,
+    recorded: j.OutputRecorded | None,
+    digest: str,
+) -> str | None:
+    """Keep the output that was recorded, as it was paid for; where, relative to the run."""
+    if recorded is None or recorded.sha256 == digest:
+        return None
+    data = read_content(where.run.path / recorded.path).data
+    if data is None or sha256_bytes(data) != recorded.sha256:
+        return None
+    folder = where.run.backups / f"{attempt_name(step_id, state.attempts)}.answer"
+    target = folder / f"{recorded.sha256[:12]}-{Path(recorded.path).name}"
+    files.make_private(folder)
+    files.write_atomic(target, data, mode=files.PRIVATE_FILE)
+    return target.relative_to(where.run.path).as_posix()
+
+
+def finish(where: RunFiles, step: Step, verification: Verification | None) -> None:
+    """The step is ok, though no further attempt was made."""
+    state = where.record.state.step(step.id)
+    where.record.append(
+        j.StepFinished(
+            step=step.id,
+            attempt=state.attempts,
+            status=Status.OK,
+            exit_code=state.exit_code,
+            verification=verification,
+            duration_ms=state.duration_ms,
+            attached=dict(state.attached),
+        )
+    )

@@ -1,0 +1,361 @@
+"""The use case behind `run`: everything between reading the pack and the last word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import RollbackStatus, Status
+from oraclepack.pack.model import Pack
+from oraclepack.run.open_run import (
+    Found,
+    Wish,
+    begin,
+    described,
+    enter,
+    find_run,
+    opened,
+    path_in_project,
+)
+from oraclepack.run.other_packs import refusal_of, taken_outputs, warnings_of
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal
+from oraclepack.run.planning.planner import Seen
+from oraclepack.run.planning.planner import plan as make_plan
+from oraclepack.run.planning.selection import Selection
+from oraclepack.run.planning.snapshot import look
+from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
+from oraclepack.run.quarantine import failed_folder
+from oraclepack.run.recorder import Recorder
+from oraclepack.run.run_session import RunOptions, Session, manner_of
+from oraclepack.settings.call_settings import ENGINE, REHEARSAL
+from oraclepack.shell.stop import Caught, Stop, stopping_on_signals
+from oraclepack.system import environment, files
+from oraclepack.system.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from oraclepack.run.project_copy import CopyPlan
+
+
+class RunResult(msgspec.Struct, frozen=True):
+    """What the command came to."""
+
+    found: Found
+    plan: Plan
+    state: RunState
+    told: RunReply
+    completion: Completion
+    exit_code: int
+    root: Path
+    """Where the steps ran: the project, or the copy of a rehearsal while that lasts."""
+
+
+class After(msgspec.Struct, frozen=True):
+    """What became of the stages that follow the steps."""
+
+    exit_code: int
+    """Of the whole command, unless a signal or a rollback has the last word."""
+    failed: bool
+    """If wished, the command is rolled back for it."""
+
+
+class RunRequest(msgspec.Struct, frozen=True):
+    """What the user asked for."""
+
+    root: Path
+    pack: Pack
+    selection: Selection = msgspec.field(default_factory=Selection)
+    options: RunOptions = msgspec.field(default_factory=RunOptions)
+    wish: Wish = msgspec.field(default_factory=Wish)
+    argv: tuple[str, ...] = ()
+    settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
+    import_state: Path | None = None
+    take_over: bool = False
+    """Overwrite outputs that another pack's run has recorded."""
+    min_completion: float = 1.0
+    notes: tuple[str, ...] = ()
+    """What the user should know about the request itself."""
+    check: Callable[[], None] | None = None
+    """Raises what the pack's own faults say against running it."""
+    command: str = "run"
+    then: Callable[[RunResult], After] | None = None
+    """The stages of a longer command that follow the steps, while the run is still locked."""
+
+
+def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: Seen) -> Plan:
+    """The plan against a run in this state; raises what stands against carrying it out."""
+    made = make_plan(request.pack, state, request.selection, seen)
+    if isinstance(made, Refusal):
+        raise made.error()
+    made = msgspec.structs.replace(made, warnings=(*request.notes, *made.warnings))
+    in_copy = request.wish.rehearsal and not request.wish.in_place
+    taken = () if in_copy else taken_outputs(request.root, request.pack, run, state, made)
+    if not taken:
+        return made
+    if request.take_over:
+        return msgspec.structs.replace(made, warnings=(*made.warnings, *warnings_of(taken)))
+    return msgspec.structs.replace(
+        made, refusal=made.refusal or refusal_of(taken, request.pack.path, run.run_id)
+    )
+
+
+def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Plan]:
+    """Which run would be continued and what would be done. Changes nothing.
+
+    A pack whose steps are all done was checked before.
+    """
+    found = find_run(request.root, request.pack, request.wish, clock or SystemClock())
+    check = request.check or (lambda: None)
+    found = described(found, check if found.is_new else lambda: None)
+    if _has_legacy_files(request):
+        from oraclepack.run.legacy_files import refuse_directories  # noqa: PLC0415 - seldom
+
+        refuse_directories(request.root, _pack_path(request, found))
+    planned = plan_run(request, found.run, found.state, _look(request, found.run, found.state))
+    if planned.to_run and not found.is_new:
+        check()
+    if request.import_state is None and (left := _left_by_go(request, found)):
+        said = f"{left[0]} is of the Go tool: what succeeded there and still passes is taken over"
+        planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, said))
+    return found, planned
+
+
+def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
+    return look(request.root, run, request.pack, state, request.options)
+
+
+def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
+    """Run what is to be run.
+
+    The plan is made before anything is written, so that a mistake changes nothing, and again
+    under the lock if the state has changed meanwhile: there nobody else can change it.
+    """
+    clock = clock or SystemClock()
+    found, planned = look_up(request, clock)
+    older = _older_state(request, found)
+    if planned.refusal is not None and older is None:
+        raise planned.refusal.error()
+    copied = _plan_workplace(request, planned)
+    with ExitStack() as stack:
+        stop = stack.enter_context(Stop())
+        caught = stack.enter_context(stopping_on_signals(stop))
+        record = stack.enter_context(
+            opened(found, request.pack, request.wish, clock, request.command)
+        )
+        folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
+        untouched = record.state.last_seq == found.state.last_seq
+        begin(request, found, record)
+        untouched &= not _recovered(request, found, record, folder)
+        name = environment.private_name()
+        session = Session(
+            root=request.root,
+            pack=request.pack,
+            run=found.run,
+            record=record,
+            stop=stop,
+            clock=clock,
+            options=request.options,
+            private=Path(name),
+            environment=_environment(request.options),
+            failed=folder,
+            began=clock.monotonic_ns(),
+        )
+        if older is not None:
+            # Before the command begins, so that its rollback leaves what it found.
+            older(session)
+            untouched = False
+        _refuse_dirty_rerun(request, found, record, planned)
+        enter(request, found, record, name)
+        # Only now that the journal names it: whoever continues can remove it.
+        session.private = stack.enter_context(environment.private_directory(name))
+        if request.wish.rehearsal:
+            _enter_workplace(session, copied)
+        if not untouched:
+            now = _look(request, found.run, record.state)
+            planned = plan_run(request, found.run, record.state, now)
+            if planned.refusal is not None:
+                raise planned.refusal.error()
+        _carry_out(session, planned)
+        return _end(request, session, found, planned, caught)
+
+
+def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
+    """What a rehearsal copies to run in; raises what stands against it before it begins."""
+    if not request.wish.rehearsal:
+        return None
+    from oraclepack.run.rehearsing import plan_workplace  # noqa: PLC0415 - seldom
+
+    return plan_workplace(request, planned)
+
+
+def _enter_workplace(session: Session, copied: CopyPlan | None) -> None:
+    from oraclepack.run.rehearsing import enter_workplace  # noqa: PLC0415 - seldom
+
+    enter_workplace(session, copied)
+
+
+def _older_state(request: RunRequest, found: Found) -> Callable[[Session], None] | None:
+    """What takes over a state file of the Go tool: the one that is named, or that stands there."""
+    if request.import_state is None and not _left_by_go(request, found):
+        return None
+    from oraclepack.run import import_state as older_state  # noqa: PLC0415 - seldom
+
+    if request.import_state is not None:
+        named = older_state.read_state(request.import_state)
+        return lambda session: older_state.import_state(session, named)
+    pack = request.pack
+    there = older_state.find_state(request.root, _pack_path(request, found), pack.pack_hash)
+    return None if there is None else lambda session: older_state.take_over(session, there)
+
+
+def _left_by_go(request: RunRequest, found: Found) -> tuple[str, ...]:
+    """Files of the Go tool that stand where ours are going to be written."""
+    if not _has_legacy_files(request):
+        return ()
+    from oraclepack.run.legacy_files import files_of_go  # noqa: PLC0415 - seldom
+
+    return files_of_go(request.root, _pack_path(request, found))
+
+
+def _has_legacy_files(request: RunRequest) -> bool:
+    """Something stands where the state and report files of the pack are going to be written."""
+    if not request.wish.legacy_files or request.wish.rehearsal:
+        return False
+    stem = Path(request.pack.path).stem
+    return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
+
+
+def _pack_path(request: RunRequest, found: Found) -> str:
+    created = found.state.created
+    return created.pack_path if created else path_in_project(request.pack.path, request.root)
+
+
+def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path) -> bool:
+    """Put right what a killed command left; whether that changed files."""
+    changed = False
+    if record.state.is_open:
+        from oraclepack.run.recovery import recover  # noqa: PLC0415 - seldom
+
+        changed = recover(request.root, found.run, record, folder)
+    elif record.state.sessions:  # it may have been killed on its way out
+        environment.forget_private(record.state.sessions[-1].started.private or "")
+    last = record.state.rollback
+    failed = last is not None and last.status is RollbackStatus.FAILED
+    if failed and request.options.rollback_on_failure:
+        from oraclepack.run.rollback import finish_rollback  # noqa: PLC0415 - seldom
+
+        changed |= finish_rollback(request.root, found.run, record, folder)
+    return changed
+
+
+def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, plan: Plan) -> None:
+    if not found.run.has_changes:
+        return
+    from oraclepack.run import tree_guard  # noqa: PLC0415 - seldom
+
+    tree_guard.refuse_half_undone(request.pack, found.run, record.state, request.argv)
+    if not request.options.allow_dirty_rerun:
+        tree_guard.refuse_dirty_rerun(
+            request.root, request.pack, found.run, record, plan, request.argv
+        )
+
+
+def _environment(options: RunOptions) -> dict[str, str]:
+    """What the steps inherit: our environment, and the out_dir if one was given."""
+    inherited = environment.inherited()
+    if options.answered:
+        # A step may call oraclepack itself; what that runs is a rehearsal too.
+        inherited |= {ENGINE.variable: REHEARSAL}
+    return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
+
+
+def _carry_out(session: Session, planned: Plan) -> None:
+    for warning in planned.warnings:
+        session.record.append(j.Warned(message=warning))
+    for step in planned.steps:
+        for warning in step.warnings:
+            session.record.append(j.Warned(step=step.step_id, message=warning))
+    for step in planned.of(Decision.SKIPPED):
+        _skip(session, step)
+    _keep_what_was_paid_for(session, planned)
+    if planned.to_run:
+        if session.options.makes_out_dir:
+            files.make_directories(session.root / session.options.out_dir)
+        from oraclepack.shell.launch import asked_ahead  # noqa: PLC0415 - only to run
+
+        # It answers while the other half of the program is loaded.
+        asked = asked_ahead(session.environment, str(session.root))
+        with nullcontext() if session.options.login_once else asked:
+            from oraclepack.run.run_steps import carry_out  # noqa: PLC0415 - that half
+
+            carry_out(session, planned)
+
+
+def _keep_what_was_paid_for(session: Session, planned: Plan) -> None:
+    """Put outputs back, record answers that meet their contracts by now, before anything runs."""
+    kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
+    kept = [step for step in planned.steps if step.decision in kinds]
+    if not kept:
+        return
+    from oraclepack.run import revise  # noqa: PLC0415 - seldom
+
+    where = revise.RunFiles(session.root, session.run, session.record, session.failed)
+    options = session.options
+    for one in kept:
+        step = session.pack.step(one.step_id)
+        assert step is not None
+        if one.decision is Decision.RESTORE:
+            revise.restore_outputs(where, one.step_id)
+        elif one.decision is Decision.HELD:
+            revise.hold(where, step, manner_of(options))
+        else:
+            revise.recheck(where, step, manner_of(options), verify=options.verify)
+
+
+def _skip(session: Session, step: PlannedStep) -> None:
+    before = session.record.state.step(step.step_id)
+    if before.status is Status.SKIPPED and before.skip_reason == step.skip_reason:
+        return
+    session.record.append(
+        j.StepFinished(
+            step=step.step_id,
+            attempt=before.attempts,
+            status=Status.SKIPPED,
+            skip_reason=step.skip_reason,
+            command_hash=step.command_hash,
+        )
+    )
+
+
+def _end(
+    request: RunRequest, session: Session, found: Found, planned: Plan, caught: Caught
+) -> RunResult:
+    record = session.record
+    before = record.state
+    figures = completion(planned, before, request.min_completion)
+    told = reply(planned, before)
+    code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
+    after = After(code, failed=told.is_unfinished)
+    if request.then is not None:
+        after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
+    if after.failed and request.options.rollback_on_failure:
+        from oraclepack.run.rollback import roll_back  # noqa: PLC0415 - seldom
+
+        roll_back(session.root, session.run, record, session.failed, told.unfinished_steps)
+        told = reply(planned, before, record.state)
+    settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
+    if all(settled) and record.state.finished_at is None:
+        record.append(j.RunFinished(ok=told.failed_step is None))
+    code = after.exit_code
+    if caught.number is not None or told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+        code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
+    took = (session.clock.monotonic_ns() - session.began) // 1_000_000
+    ended = j.SessionFinished(exit_code=code, rollback=told.rollback_status, duration_ms=took)
+    record.append(ended)
+    return RunResult(found, planned, record.state, told, figures, code, session.root)

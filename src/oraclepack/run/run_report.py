@@ -1,0 +1,232 @@
+"""What `run` tells when it ends: the shape of its data."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from oraclepack.answers.verification import Failed
+from oraclepack.journal.run_dir import log_names
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import UNMET
+from oraclepack.pack.model import PRELUDE
+from oraclepack.run.open_run import Found
+from oraclepack.run.planning.plan import Plan, PlannedStep
+from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
+from oraclepack.run.run_pack import RunResult
+
+
+class StepTold(msgspec.Struct, frozen=True, kw_only=True):
+    """One step in the reply of a command."""
+
+    step_id: str
+    decision: str
+    reason: str
+    status: str
+    attempts: int
+    duration_ms: int | None = None
+    error: str | None = None
+    message: str | None = None
+    transient: bool | None = None
+    """Whether the error may pass by itself; null without an error."""
+    retry_after: float | None = None
+    """Seconds after which the provider asks to be tried again."""
+    stdout_log: str | None = None
+    stderr_log: str | None = None
+    changed_files: tuple[str, ...] = ()
+    """What its last attempt changed in the work tree and nobody took back."""
+    patch: str | None = None
+    """That change, relative to the run directory."""
+
+
+class CompletionTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the CI policy."""
+
+    ok: int
+    to_run: int
+    figure: float
+    required: float
+    self_skipped: tuple[str, ...]
+
+    @property
+    def shortfall(self) -> str | None:
+        """Why that is not enough, if it is not."""
+        return completion_shortfall(self.ok, self.to_run, self.required)
+
+
+def ways_on(steps: Sequence[str]) -> str:
+    """The three ways on from answers that miss their contracts: they were paid for."""
+    return (
+        f"`oraclepack accept PACK {steps[0]} --reason …` takes the answer as it is; "
+        "or correct the file and run again; "
+        f"or `oraclepack run PACK --rerun {','.join(steps)} --refresh` asks again"
+    )
+
+
+class RunTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The data of `run`."""
+
+    run_id: str
+    run_dir: str
+    continued: bool
+    reason: str
+    """Why this run and no other."""
+    status: str
+    completed_steps: tuple[str, ...]
+    """Those that this command completed, also when a rollback took them back afterwards."""
+    done_steps: tuple[str, ...]
+    failed_step: str | None
+    failed_steps: tuple[str, ...]
+    prelude_error: str | None = None
+    """Why the prelude failed, if it did."""
+    prelude_stdout_log: str | None = None
+    prelude_stderr_log: str | None = None
+    """Of the prelude that failed."""
+    skipped_steps: tuple[str, ...]
+    resume_from: str | None
+    rollback_status: str
+    rollback_error: str | None
+    completion: CompletionTold
+    steps: tuple[StepTold, ...]
+    dry_run: bool = False
+    interrupted_steps: tuple[str, ...] = ()
+    """Those that a signal stopped before their end."""
+    held_steps: tuple[str, ...] = ()
+    """Failed ones that did not run: their answers miss their contracts and were paid for."""
+    output_failures: tuple[Failed, ...] = ()
+    """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
+    rolled_back_steps: tuple[str, ...] = ()
+    """Those of the completed steps of which a rollback took back files; they are pending again."""
+    not_taken_back: tuple[str, ...] = ()
+    """The files that a failed rollback left as they were, relative to the project root."""
+
+    @property
+    def cause(self) -> str | None:
+        """The first failure and why: `step 01 failed: RATE_LIMITED: Rate limit reached …`."""
+        if self.failed_step is None:
+            return None
+        if self.failed_step == PRELUDE:
+            return f"the prelude failed: {self.prelude_error or 'no reason is known'}"
+        first = next((one for one in self._failed if one.step_id == self.failed_step), None)
+        why = f": {first.error}: {first.message}" if first and first.error else ""
+        others = [step for step in self.failed_steps if step != self.failed_step]
+        more = f" (also failed: {', '.join(others)})" if others else ""
+        return f"step {self.failed_step} failed{why}{more}"
+
+    @property
+    def is_retryable(self) -> bool:
+        """Everything that failed may pass by itself, so the same command may succeed later."""
+        return bool(self._failed) and all(step.transient for step in self._failed)
+
+    @property
+    def retry_after(self) -> float | None:
+        """When the last of the providers that failed us wants to be tried again, in seconds."""
+        if not self.is_retryable:
+            return None
+        return max((s.retry_after for s in self._failed if s.retry_after is not None), default=None)
+
+    @property
+    def unmet_steps(self) -> tuple[str, ...]:
+        """The failed steps with a whole answer that misses its contract."""
+        return tuple(step.step_id for step in self._failed if step.error in UNMET)
+
+    @property
+    def ways_on(self) -> str | None:
+        """What a person can do where nothing but such answers stands in the way."""
+        if not self.unmet_steps or set(self.unmet_steps) != set(self.failed_steps):
+            return None
+        return ways_on(self.unmet_steps)
+
+    @property
+    def _failed(self) -> list[StepTold]:
+        return [step for step in self.steps if step.step_id in self.failed_steps]
+
+    @property
+    def counted(self) -> str:
+        """How many steps came to what, in words."""
+        counts = [
+            (len(self.completed_steps), "ok"),
+            (len(self.done_steps), "done before"),
+            (len(self.skipped_steps), "skipped"),
+            (len(self.failed_steps), "failed"),
+            (len(self.interrupted_steps), "interrupted"),
+        ]
+        nothing = "no step ran" if self.failed_step else "nothing to do"
+        return ", ".join(f"{count} {word}" for count, word in counts if count) or nothing
+
+
+def told(result: RunResult) -> RunTold:
+    return _told(
+        result.found, result.plan, result.state, result.told, result.completion, dry_run=False
+    )
+
+
+def told_plan(found: Found, plan: Plan) -> RunTold:
+    """What would be done, told in the same shape."""
+    answer = reply(plan, found.state)
+    return _told(found, plan, found.state, answer, completion(plan, found.state), dry_run=True)
+
+
+def _told(
+    found: Found,
+    plan: Plan,
+    state: RunState,
+    answer: RunReply,
+    figures: Completion,
+    *,
+    dry_run: bool,
+) -> RunTold:
+    failed_prelude = state.prelude_error is not None
+    logs = log_names(PRELUDE, state.prelude_attempts) if failed_prelude else (None, None)
+    return RunTold(
+        run_id=found.run.run_id,
+        run_dir=found.run.relative,
+        continued=not found.is_new,
+        reason=found.reason,
+        status=state.status,
+        completed_steps=answer.completed_steps,
+        done_steps=answer.done_steps,
+        failed_step=answer.failed_step,
+        failed_steps=answer.failed_steps,
+        interrupted_steps=answer.interrupted_steps,
+        held_steps=answer.held_steps,
+        prelude_error=state.prelude_error.message if state.prelude_error else None,
+        prelude_stdout_log=logs[0],
+        prelude_stderr_log=logs[1],
+        skipped_steps=answer.skipped_steps,
+        resume_from=answer.resume_from,
+        rollback_status=answer.rollback_status,
+        rollback_error=answer.rollback_error,
+        completion=CompletionTold(
+            ok=figures.ok,
+            to_run=figures.to_run,
+            figure=round(figures.figure, 4),
+            required=figures.required,
+            self_skipped=figures.self_skipped,
+        ),
+        steps=tuple(_step(step, state) for step in plan.steps),
+        dry_run=dry_run,
+        output_failures=answer.output_failures,
+        rolled_back_steps=answer.rolled_back_steps,
+        not_taken_back=answer.not_taken_back,
+    )
+
+
+def _step(step: PlannedStep, state: RunState) -> StepTold:
+    now = state.step(step.step_id)
+    change = now.change if now.change and now.change.attempt == now.attempts else None
+    return StepTold(
+        step_id=step.step_id,
+        decision=step.decision,
+        reason=step.reason,
+        status=now.word,
+        attempts=now.attempts,
+        duration_ms=now.duration_ms,
+        error=now.error.code if now.error else None,
+        message=now.error.message if now.error else None,
+        transient=now.error.transient if now.error else None,
+        retry_after=now.error.known_wait if now.error else None,
+        stdout_log=now.stdout_log,
+        stderr_log=now.stderr_log,
+        changed_files=change.files if change else (),
+        patch=change.patch if change else None,
+    )

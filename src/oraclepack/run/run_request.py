@@ -1,0 +1,274 @@
+"""Settings and flags of the command line into a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.context import CallOptions
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.overrides import read_overrides
+from oraclepack.calls.retry import RetryPolicy
+from oraclepack.errors import InputError, UsageError
+from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.run_state import Ask
+from oraclepack.pack.contract import ChunkMode, ContractMode
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import Directed, directed
+from oraclepack.run.open_run import IN_PLACE, Wish
+from oraclepack.run.planning.plan import Refusal
+from oraclepack.run.planning.schedule import OnFailure, on_failure
+from oraclepack.run.planning.selection import RoiMode, Selection
+from oraclepack.run.recorder import Observer
+from oraclepack.run.run_pack import RunRequest
+from oraclepack.run.run_session import RunOptions
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Settings
+from oraclepack.system import environment
+from oraclepack.system.files import HOME
+from oraclepack.system.path_jail import Allowed, jail
+from oraclepack.system.programs import named_program
+from oraclepack.system.secrets import Redactor
+from oraclepack.tools.flag_tables import table_of
+from oraclepack.tools.tool_names import ORACLE, TOOLS
+
+if TYPE_CHECKING:
+    pass
+
+
+def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:
+    """How calls are made, from the settings."""
+    engine = settings[cs.ENGINE]
+    flags = [*settings[cs.ORACLE_FLAG]]
+    if engine in {"api", "browser"}:
+        flags.append(f"--engine={engine}")
+    steps = [step.id for step in pack.steps]
+    per_step = settings[cs.OVERRIDE]
+    unknown = OnUnknown(settings[cs.ON_UNKNOWN])
+    return CallOptions(
+        overrides=read_overrides(table_of(ORACLE), flags, per_step, steps),
+        rehearsal=is_rehearsal(engine),
+        use_cache=settings[cs.CACHE],
+        refresh=settings[cs.REFRESH],
+        call_timeout=settings[cs.CALL_TIMEOUT] or None,
+        retry=RetryPolicy(
+            base=settings[cs.RETRY_BASE_SECONDS], run_tries=settings[cs.RETRY_BUDGET]
+        ),
+        output_retries=settings[cs.OUTPUT_RETRIES],
+        on_unknown=OnUnknown.FAIL if unknown is OnUnknown.ASK and not can_ask else unknown,
+        limits=limits_of(settings),
+        trust_project=settings[ALLOW_PROJECT_PROGRAMS],
+        verify=settings[rs.OUTPUT_VERIFY],
+        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
+        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
+        contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
+    )
+
+
+def limits_of(settings: Settings) -> dict[str, Limit]:
+    return {
+        name: Limit(
+            settings[cs.MAX_CONCURRENT[name]] or None,
+            settings[cs.REQUESTS_PER_MINUTE[name]] or None,
+        )
+        for name in cs.PROVIDERS
+    }
+
+
+class InvalidPackError(InputError):
+    """The pack has errors, so nothing is run."""
+
+    code = "INVALID_PACK"
+
+
+class Picked(msgspec.Struct, frozen=True):
+    """What the flags of `run` say, beyond the settings."""
+
+    rerun: str | None = None
+    steps: str | None = None
+    resume_from: str | None = None
+    run_id: str | None = None
+    new_run: bool = False
+    import_state: str | None = None
+    in_place: bool = False
+    take_over: bool = False
+    argv: tuple[str, ...] = msgspec.field(default_factory=tuple)
+
+
+def request_for(
+    pack: Pack,
+    settings: Settings,
+    asked: Picked,
+    observers: Sequence[Observer] = (),
+    ask: Ask | None = None,
+) -> RunRequest:
+    """Put together what is to be done with a pack."""
+    root = Path(settings.root)
+    rehearsal = is_rehearsal(settings[cs.ENGINE])
+    if asked.in_place and not rehearsal:
+        raise UsageError(
+            "--in-place is about rehearsals, and this is a real run",
+            hint="leave it out, or add --engine rehearsal",
+        )
+    out_dir, where = settings[rs.OUT_DIR], settings.origin(rs.OUT_DIR).where
+    sent = directed(pack, root, out_dir, where) if out_dir else Directed(pack, "", is_used=False)
+    _refuse_own_folder(root, out_dir, sent.out_dir, where)
+    literal = "has no effect: the pack never says $out_dir, its paths are literal"
+    pack = sent.pack
+    threshold = settings[rs.ROI_THRESHOLD]
+    redactor = Redactor.of(environment.environment())
+    return RunRequest(
+        root=root,
+        pack=pack,
+        selection=Selection(
+            rerun=asked.rerun,
+            steps=asked.steps,
+            resume_from=asked.resume_from,
+            roi_threshold=threshold or None,
+            roi_mode=RoiMode(settings[rs.ROI_MODE]),
+            refresh=settings[cs.REFRESH],
+        ),
+        options=msgspec.structs.replace(
+            _options(settings, pack, asked, ask), out_dir=sent.out_dir, makes_out_dir=sent.is_used
+        ),
+        notes=(f"{where} {out_dir} {literal}",) if out_dir and not sent.is_used else (),
+        wish=Wish(
+            run_id=asked.run_id,
+            new_run=asked.new_run,
+            rehearsal=rehearsal,
+            in_place=asked.in_place,
+            legacy_files=settings[rs.LEGACY_FILES] and not rehearsal,
+            observers=observers,
+        ),
+        argv=tuple(redactor.clean(word) for word in asked.argv),
+        settings=_recorded(settings) | ({IN_PLACE: True} if asked.in_place else {}),
+        import_state=Path(asked.import_state) if asked.import_state else None,
+        take_over=asked.take_over,
+        min_completion=settings[rs.MIN_COMPLETION],
+        check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
+    )
+
+
+def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None:
+    """Answers are the user's: they do not go where git ignores them and our commands remove files.
+
+    A pack's own `out_dir=` may lie there, as that of the ticket action pack does.
+    """
+    verdict = jail(root, f"{out_dir}/x") if out_dir else None
+    places = {out_dir, verdict.relative if isinstance(verdict, Allowed) else ""}
+    if any(place.split("/")[0].casefold() == HOME for place in places):
+        raise UsageError(
+            f"{where} {named}: it lies in {HOME}, which is oraclepack's own and ignored by git",
+            hint="give another directory inside the project, relative to its root",
+        )
+
+
+def _options(settings: Settings, pack: Pack, asked: Picked, ask: Ask | None) -> RunOptions:
+    policy = on_failure(
+        keep_going=_given(settings, rs.KEEP_GOING),
+        stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
+        min_completion=_accepted_share(settings),
+    )
+    if isinstance(policy, Refusal):
+        raise policy.error()
+    return RunOptions(
+        max_parallel=settings[rs.MAX_PARALLEL],
+        keep_going=policy is OnFailure.KEEP_GOING,
+        strict=settings[STRICT],
+        allow_dirty_rerun=settings[rs.ALLOW_DIRTY_RERUN],
+        step_timeout=settings[rs.STEP_TIMEOUT] or None,
+        idle_timeout=settings[rs.IDLE_TIMEOUT] or None,
+        login_once=settings[rs.LOGIN] == "once",
+        verify=settings[rs.OUTPUT_VERIFY],
+        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
+        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
+        contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
+        rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
+        ci=settings[rs.CI],
+        engine=settings[cs.ENGINE],
+        answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
+        # A rehearsal asks nobody, so that a file that is missing costs nothing.
+        needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
+        calls=_calls(settings, pack, can_ask=ask is not None, in_place=asked.in_place),
+        refresh=settings[cs.REFRESH],
+        oracle_bin=_oracle(settings),
+        ask=ask,
+    )
+
+
+def _oracle(settings: Settings) -> str:
+    """The oracle that the user named, if it is there; a rehearsal needs none."""
+    named = settings[cs.ORACLE_BIN]
+    if not named or is_rehearsal(settings[cs.ENGINE]):
+        return ""
+    program, fault = named_program(named)
+    if fault:
+        where = settings.origin(cs.ORACLE_BIN).where
+        raise UsageError(f"{where} {named}: {fault}", hint="name the oracle program by its path")
+    return program
+
+
+def _accepted_share(settings: Settings) -> float:
+    """The share of steps that suffices for this command.
+
+    A config file states it for CI; it must not change what the same pack does at a terminal.
+    """
+    is_flag = settings.origin(rs.MIN_COMPLETION).source is Source.FLAG
+    return settings[rs.MIN_COMPLETION] if settings[rs.CI] or is_flag else 1.0
+
+
+def _calls(
+    settings: Settings, pack: Pack, *, can_ask: bool, in_place: bool
+) -> Callable[[], CallOptions]:
+    """How calls are made, worked out late; but a mistake in what somebody asked is told now."""
+
+    def work_out() -> CallOptions:
+
+        options = call_options(settings, pack, can_ask=can_ask)
+        return msgspec.structs.replace(options, in_place=in_place)
+
+    if any(settings.is_given(one) for one in (*cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)):
+        work_out()
+    return work_out
+
+
+def _given(settings: Settings, setting: Setting[bool]) -> bool | None:
+    """The value, if somebody gave one."""
+    return settings[setting] if settings.is_given(setting) else None
+
+
+def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[str] | None]:
+    """What a run remembers of its settings: those somebody gave."""
+    given = {
+        setting.name: settings[setting]
+        for setting in (*rs.RUN_SETTINGS, *cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)
+        if settings.is_given(setting)
+    }
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(given.items())}
+
+
+def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
+    from oraclepack.lint.bash_syntax import start_reading  # noqa: PLC0415 - for a new run only
+
+    # Bash reads the block while the rules are loaded.
+    bash = start_reading(pack.block) if pack.block is not None else None
+    from oraclepack.lint.validate import errors_that_stop  # noqa: PLC0415 - the rules
+
+    strict = settings[STRICT]
+    errors = errors_that_stop(pack, root, bash, settings if strict else None)
+    if not errors:
+        return
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    raise InvalidPackError(
+        f"{pack.path}:{first.span.line}:{first.span.column} {first.rule} {first.message}{more}",
+        hint=f"oraclepack validate {'--strict ' if strict else ''}{pack.path} shows all; "
+        "--no-validate runs it all the same",
+    )

@@ -1,0 +1,111 @@
+"""What the parts of one `run` command share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from oraclepack.answers.verify_pack import Manner
+from oraclepack.journal.run_state import Ask
+from oraclepack.pack.contract import ChunkMode, ContractMode
+from oraclepack.shell.attempt import Grace
+
+if TYPE_CHECKING:
+    from oraclepack.calls.context import CallOptions
+
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.pack.model import Pack
+from oraclepack.run.recorder import Recorder
+from oraclepack.shell.stop import Stop
+from oraclepack.system.clock import Clock
+
+if TYPE_CHECKING:  # a command with nothing to run does without them
+    from oraclepack.calls.server import Gateway
+    from oraclepack.run.call_service import LateCalls
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """How steps are run and judged. Durations are seconds."""
+
+    max_parallel: int = 1
+    keep_going: bool = False
+    strict: bool = False
+    """A step that changes files it does not own has failed."""
+    allow_dirty_rerun: bool = False
+    """Run a step over what its failed attempt left in the work tree."""
+    step_timeout: float | None = None
+    idle_timeout: float | None = None
+    login_once: bool = False
+    verify: bool = True
+    require_headings: bool = False
+    chunks: ChunkMode = ChunkMode.AUTO
+    contracts: ContractMode = ContractMode.AUTO
+    rollback_on_failure: bool = False
+    out_dir: str = ""
+    """Handed to the pack as the variable `out_dir`; empty leaves the pack alone."""
+    makes_out_dir: bool = False
+    """The pack uses it, so that it must be there before the first step."""
+    ci: bool = False
+    """The policy decides about the exit code."""
+    engine: str | None = None
+    answered: frozenset[str] = frozenset()
+    """Tools that oraclepack answers for itself, so that they need not be installed."""
+    needs_files: bool = False
+    """Begin nothing while a call would surely miss a file that it attaches."""
+    calls: Callable[[], CallOptions] | None = None
+    """How calls are made, worked out when there is something to run; None is the usual way."""
+    refresh: bool = False
+    """Ask again, whatever was answered before."""
+    oracle_bin: str = ""
+    """The oracle to call, where the user named one."""
+    ask: Ask | None = None
+    """Asks the person at the terminal; None where there is none."""
+    grace: Grace = msgspec.field(default_factory=Grace)
+
+
+def manner_of(options: RunOptions) -> Manner:
+    """How strictly outputs are judged."""
+    return Manner(
+        options.chunks,
+        options.contracts,
+        options.require_headings,
+        options.strict,
+        rehearsal=bool(options.answered),
+    )
+
+
+class Session(msgspec.Struct):
+    """One command at work on one run."""
+
+    root: Path
+    pack: Pack
+    run: RunDir
+    record: Recorder
+    stop: Stop
+    clock: Clock
+    options: RunOptions
+    private: Path
+    """A directory only we can read, gone at the end: bodies, the prelude's snapshot."""
+    environment: Mapping[str, str]
+    failed: Path
+    """The quarantine."""
+    began: int
+    """By the steady clock, in nanoseconds."""
+    attempts_before: frozenset[str] = frozenset()
+    """Those that had left files when this command began to run steps."""
+    snapshot: Path | None = None
+    """What the prelude left, once it has run."""
+    calls: LateCalls | None = None
+    gateway: Gateway | None = None
+    """What stands between the steps and the tools, while steps run."""
+
+    def token(self, step: str, attempt: int) -> str:
+        """The mark of an attempt's processes, unique on this machine."""
+        return f"{step}-{attempt}-{self.private.name}"

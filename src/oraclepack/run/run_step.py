@@ -1,0 +1,301 @@
+"""One step, from the plan to its place in the journal."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from signal import Signals
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.answers.verification import lack_of
+from oraclepack.errors import SIGNALLED, StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import attempt_name, log_names
+from oraclepack.journal.statuses import INTERRUPTED, Status, Verification, Wait
+from oraclepack.pack.model import Step
+from oraclepack.pack.tree_policy import TreePolicy, Watched, policy_of
+from oraclepack.run.planning.plan import PlannedStep
+from oraclepack.run.run_session import Session
+from oraclepack.run.step_outputs import (
+    attached_hashes,
+    backup_folder,
+    declared_paths,
+    is_same,
+    place_of,
+    put_back,
+    quarantine_earlier,
+    record_outputs,
+    set_aside,
+    verify_outputs,
+)
+from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Started, StopLevel, Watch
+from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.log_files import last_lines, skip_line
+from oraclepack.tools.oracle_failures import last_words
+
+_GOES_ON = "a question it asked goes on without it; the run ends after the answer"
+
+
+@contextmanager
+def intercepted(session: Session, attempt: Attempt) -> Iterator[Attempt]:
+    """The attempt with our stand-ins first on its PATH, for as long as it runs."""
+    gateway = session.gateway
+    if gateway is None:
+        yield attempt
+        return
+    guarded = replace(
+        attempt,
+        env=gateway.shims.environment(attempt.env),
+        first_on_path=str(gateway.shims.path),
+    )
+    gateway.expect(guarded)
+    try:
+        yield guarded
+        if session.stop.level is StopLevel.NONE and not gateway.await_answers(guarded, 0):
+            warning = j.Warned(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
+            session.record.append(warning)
+    finally:
+        gateway.forget(guarded)
+
+
+def answers(session: Session, attempt: Attempt) -> Callable[[float], bool] | None:
+    """Waits that many seconds for what the attempt has asked; whether all is answered."""
+    gateway = session.gateway
+    return partial(gateway.await_answers, attempt) if gateway is not None else None
+
+
+_UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
+"""What an attempt may come to that leaves the step to be done."""
+_REASON_LINES = 400
+"""The end of a log in which the reason of a failure is looked for: a stack trace is long."""
+_UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
+"""Codes of calls whose answer is not what the step promised."""
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What an attempt came to."""
+
+    status: Status
+    error: StepError | None = None
+    skip_reason: str | None = None
+    verification: Verification | None = None
+
+
+def run_step(session: Session, planned: PlannedStep) -> Status:
+    """Run a step once; everything about it is in the journal when this returns."""
+    step = session.pack.step(planned.step_id)
+    assert step is not None
+    attached = attached_hashes(session, step)
+    quarantine_earlier(session, step)
+    attempt = _attempt(session, step)
+    set_aside(session, step, attempt.number)
+    stdout, stderr = log_names(step.id, attempt.number)
+    session.record.append(
+        j.StepStarted(
+            step=step.id,
+            attempt=attempt.number,
+            command_hash=planned.command_hash,
+            reason=planned.reason,
+            stdout_log=stdout,
+            stderr_log=stderr,
+            token=attempt.token,
+        )
+    )
+    tree = _watched(session, step, attempt.number)
+    with tree as watched, intercepted(session, attempt) as guarded:
+        outcome = run_attempt(guarded, session.stop, _watch(session, attempt), session.clock)
+    attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
+    record_outputs(session, step, attempt.number, succeeded=outcome.ok)
+    judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
+    _tell_leftovers(session, step, outcome)
+    if judged.status in _UNFINISHED:
+        put_back(session, step, attempt.number)
+    session.record.append(
+        j.StepFinished(
+            step=step.id,
+            attempt=attempt.number,
+            status=judged.status,
+            exit_code=outcome.exit_code,
+            error=judged.error,
+            skip_reason=judged.skip_reason,
+            verification=judged.verification,
+            duration_ms=round(outcome.duration * 1000),
+            attached=attached,
+        )
+    )
+    return judged.status
+
+
+def _watched(session: Session, step: Step, attempt: int) -> AbstractContextManager[Watched]:
+    policy = policy_of(step)
+    if policy is TreePolicy.UNWATCHED:
+        return nullcontext(Watched(policy))
+    from oraclepack.run.tree_guard import watched_tree  # noqa: PLC0415 - not for most steps
+
+    return watched_tree(session, step, attempt, policy)
+
+
+def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgement:
+    """A step that touched what is not its own has failed, where its policy is strict."""
+    strict = session.options.strict or watched.policy is TreePolicy.OWNED
+    if judged.status in _UNFINISHED or not watched.strange or not strict:
+        return judged
+    return Judgement(
+        Status.FAILED,
+        StepError(code="TREE_CHANGED", message=watched.told),
+        verification=judged.verification,
+    )
+
+
+def _attempt(session: Session, step: Step) -> Attempt:
+    number = session.record.state.step(step.id).attempts + 1
+    while attempt_name(step.id, number) in session.attempts_before:
+        number += 1  # a crash may have kept a file and lost its event
+    folder, (stdout, stderr) = session.run.place, log_names(step.id, number)
+    return Attempt(
+        step=step.id,
+        number=number,
+        code=step.code,
+        cwd=str(session.root),
+        env=session.environment,
+        stdout_log=f"{folder}/{stdout}",
+        stderr_log=f"{folder}/{stderr}",
+        token=session.token(step.id, number),
+        restore=str(session.snapshot) if session.snapshot else None,
+        login=not session.options.login_once,
+        step_timeout=session.options.step_timeout,
+        idle_timeout=session.options.idle_timeout,
+        grace=session.options.grace,
+    )
+
+
+def _watch(session: Session, attempt: Attempt) -> Watch:
+    def started(process: Started) -> None:
+        session.record.append(
+            j.StepSpawned(
+                step=attempt.step,
+                attempt=attempt.number,
+                process=Process(
+                    pid=process.pid,
+                    pgid=process.pgid,
+                    start_time=process.start_time,
+                    token=process.token,
+                ),
+            )
+        )
+        session.record.sync()  # the shell is at work meanwhile
+
+    def idle(seconds: float) -> None:
+        message = f"no output for {seconds:.0f} s; it may be thinking"
+        session.record.append(j.Warned(step=attempt.step, code="idle", message=message))
+
+    return Watch(on_started=started, on_idle=idle, is_answered=answers(session, attempt))
+
+
+def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> Judgement:
+    failure = _failure(session, attempt, outcome)
+    if failure is not None:
+        # What a call missed is counted over many runs, like what the step itself finds missing.
+        unmet = failure.code in _UNMET and session.options.verify
+        seen = verify_outputs(session, step, attempt.number) if unmet else None
+        if seen is not None and failure.code == "CONTRACT" and seen.failures:
+            failure = msgspec.structs.replace(failure, message=_lacks(seen))
+        # Stopped, not failed: the next command runs it as one that is still to be done.
+        stopped = failure.code == INTERRUPTED and session.stop.level is not StopLevel.NONE
+        status = Status.PENDING if stopped else Status.FAILED
+        return Judgement(status, failure, verification=seen)
+    if not _left_something(session, step, attempt.number):
+        said = skip_line(attempt.stdout_log)
+        if said is not None:
+            return Judgement(Status.SKIPPED, skip_reason=said)
+    if not session.options.verify:
+        return Judgement(Status.OK)
+    verification = verify_outputs(session, step, attempt.number)
+    for doubt in verification.doubts:
+        message = f"{doubt.path}:{doubt.line} is doubtful: {doubt.message}"
+        session.record.append(j.Warned(step=step.id, code="doubtful", message=message))
+    if verification.passed:
+        return Judgement(Status.OK, verification=verification)
+    error = _unmet(session, verification, _failed_calls(session, attempt))
+    return Judgement(Status.FAILED, error, verification=verification)
+
+
+def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError | None:
+    match outcome.reason:
+        case Ending.STOPPED:
+            return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
+        case Ending.TIMEOUT:
+            limit = attempt.step_timeout or 0.0
+            message = f"stopped after {limit:g} s, its --step-timeout"
+            return StepError(code="STEP_TIMEOUT", message=message, transient=True)
+        case Ending.SPAWN_FAILED | Ending.INCOMPLETE:
+            return StepError(code="SPAWN_FAILED", message=outcome.message)
+    if outcome.exit_code == 0:
+        return None
+    for call in _failed_calls(session, attempt):
+        if (call.exit_code or 1) == outcome.exit_code:
+            return call.error
+    message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
+    log = session.run.path / log_names(attempt.step, attempt.number)[1]
+    reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
+    return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
+
+
+def _signal(code: int) -> str:
+    """Which signal an exit code stands for, as shells tell it."""
+    try:
+        return f" ({Signals(code - SIGNALLED).name})"
+    except ValueError:
+        return ""
+
+
+def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcome]:
+    """The calls of the attempt that failed, the last one first: most likely the step's reason."""
+    made = session.record.state.step(attempt.step).invocations
+    told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
+    failed = [outcome for outcome in told if outcome.error is not None]
+    return sorted(failed, key=lambda outcome: -outcome.seq)
+
+
+def _left_something(session: Session, step: Step, attempt: int) -> bool:
+    """Some declared output is there, and it is not merely the older one."""
+    if not step.outputs:
+        return False
+    kept = backup_folder(session, step.id, attempt)
+    there = [path for path in declared_paths(step) if (session.root / path).exists()]
+    return any(not is_same(session.root / path, kept / path) for path in there)
+
+
+def _unmet(
+    session: Session, verification: Verification, calls: list[j.InvocationOutcome]
+) -> StepError:
+    gone = [failure for failure in verification.failures if failure.io_error]
+    if gone:
+        missing = {place_of(session, failure.path) for failure in gone}
+        for call in calls:
+            if call.output_path in missing and call.error is not None:
+                return call.error
+        told = ", ".join(f"{failure.path} ({failure.io_error})" for failure in gone)
+        return StepError(code="OUTPUT_MISSING", message=f"it ended well but left no answer: {told}")
+    if not verification.failures:
+        told = "; ".join(f"{doubt.path}: {doubt.message}" for doubt in verification.doubts)
+        return StepError(code="OUTPUT_DOUBTFUL", message=told)
+    return StepError(code="OUTPUT_CONTRACT", message=_lacks(verification))
+
+
+def _lacks(verification: Verification) -> str:
+    """Each file that failed its check, with what it lacks."""
+    return "; ".join(
+        f"{one.path}: {lack_of(one.io_error, one.missing_sections, one.reason)}"
+        for one in verification.failures
+    )
+
+
+def _tell_leftovers(session: Session, step: Step, outcome: Outcome) -> None:
+    for warning in outcome.warnings:
+        session.record.append(j.Warned(step=step.id, message=warning))
+    if outcome.orphans:
+        names = ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in outcome.orphans)
+        message = f"processes outlived the step and were ended: {names}"
+        session.record.append(j.Warned(step=step.id, code="orphans", message=message))

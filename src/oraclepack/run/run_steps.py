@@ -1,0 +1,170 @@
+"""Running the steps of a plan: the prelude, the steps, what tidies up after them."""
+
+from functools import partial
+from pathlib import Path
+
+from oraclepack.errors import StepError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import attempt_name, log_names
+from oraclepack.journal.statuses import INTERRUPTED, Status
+from oraclepack.pack.model import PRELUDE, Prelude, plain_text
+from oraclepack.run.call_service import standing_between
+from oraclepack.run.executor import drive
+from oraclepack.run.planning.plan import Plan, PlannedStep
+from oraclepack.run.planning.schedule import OnFailure
+from oraclepack.run.run_session import Session
+from oraclepack.run.run_step import answers, intercepted, run_step
+from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, StopLevel, Watch
+from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.stop import Stop
+from oraclepack.system import git
+from oraclepack.system.path_jail import read_content
+
+
+def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
+    """There is something in it besides comments, or the profile is to be kept with it."""
+    code = prelude.code if prelude is not None else ""
+    lines = (line.strip() for line in code.splitlines())
+    return login_once or any(line and not line.startswith("#") for line in lines)
+
+
+def prepare(session: Session) -> StepError | None:
+    """Run the prelude and keep its state for the steps; its failure, if it fails."""
+    prelude = session.pack.prelude
+    if not needs_running(prelude, login_once=session.options.login_once):
+        return None
+    from oraclepack.shell.prelude_snapshot import run_prelude  # noqa: PLC0415 - not every pack has one
+
+    number = session.record.state.prelude_attempts + 1
+    while attempt_name(PRELUDE, number) in session.attempts_before:
+        number += 1
+    stdout, stderr = log_names(PRELUDE, number)
+    snapshot = session.private / "prelude.snapshot"
+    attempt = _attempt(session, PRELUDE, number, prelude.code if prelude else "", str(snapshot))
+    session.record.append(
+        j.PreludeStarted(
+            attempt=number,
+            stdout_log=stdout,
+            stderr_log=stderr,
+            # Its number is not known yet; the mark is enough to find what a crash leaves of it.
+            process=Process(pid=0, token=attempt.token),
+        )
+    )
+    watch = Watch(on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt))
+    with intercepted(session, attempt) as guarded:
+        outcome = run_prelude(guarded, session.stop, watch, session.clock)
+    error = _error(session, outcome, stderr)
+    session.record.append(
+        j.PreludeFinished(
+            attempt=number,
+            exit_code=outcome.exit_code,
+            duration_ms=round(outcome.duration * 1000),
+            error=error,
+        )
+    )
+    for warning in outcome.warnings:
+        session.record.append(j.Warned(code="prelude", message=warning))
+    if error is None:
+        session.snapshot = snapshot
+    return error
+
+
+def tidy_up(session: Session) -> None:
+    """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
+    if session.snapshot is None:
+        return
+    from oraclepack.shell.prelude_snapshot import exit_trap  # noqa: PLC0415 - not every pack has one
+
+    script = exit_trap(session.snapshot)
+    if script is None:
+        return
+    number = 1
+    while attempt_name(f"{PRELUDE}-exit", number) in session.attempts_before:
+        number += 1
+    attempt = _attempt(session, f"{PRELUDE}-exit", number, script.read_text(), None)
+    # A stop of its own: after Ctrl-C there is still something to tidy up.
+    with Stop() as stop:
+        outcome = run_attempt(attempt, stop, Watch(), session.clock)
+    if not outcome.ok:
+        message = f"the prelude's EXIT trap ended with exit code {outcome.exit_code}"
+        session.record.append(j.Warned(code="prelude", message=message))
+
+
+def _attempt(session: Session, name: str, number: int, code: str, capture: str | None) -> Attempt:
+    stdout, stderr = (session.run.path / log for log in log_names(name, number))
+    return Attempt(
+        step=name,
+        number=number,
+        code=code,
+        cwd=str(session.root),
+        env=session.environment,
+        stdout_log=str(stdout),
+        stderr_log=str(stderr),
+        token=session.token(name, number),
+        restore=str(session.snapshot) if session.snapshot else None,
+        capture=capture,
+        login=not session.options.login_once,
+        step_timeout=session.options.step_timeout,
+        grace=session.options.grace,
+    )
+
+
+def _error(session: Session, outcome: Outcome, stderr: str) -> StepError | None:
+    if outcome.ok:
+        return None
+    if outcome.reason is Ending.STOPPED:
+        return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
+    last = last_lines(session.run.path / stderr, 1)
+    told = outcome.message or f"exit code {outcome.exit_code}"
+    if last and last[0].strip():
+        told = f"{told}: {last[0].strip()[:300]}"
+    return StepError(code="PRELUDE_FAILED", message=told)
+
+
+def carry_out(session: Session, planned: Plan) -> None:
+    """Run what is to be run, as far as it goes; the journal tells how far that was."""
+    policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
+    session.attempts_before = session.run.attempts_seen()
+    with standing_between(session):
+        if prepare(session) is not None:
+            return
+        drive(
+            planned,
+            partial(_work, session),
+            session.stop,
+            limit=session.options.max_parallel,
+            policy=policy,
+            between=session.record.sync,
+        )
+        if session.stop.level is not StopLevel.AT_ONCE:
+            tidy_up(session)
+    _see_pack(session)
+
+
+def _work(session: Session, step: PlannedStep) -> Status:
+    status = run_step(session, step)
+    _see_head(session, step.step_id)
+    return status
+
+
+def _see_head(session: Session, step_id: str) -> None:
+    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
+    sha = git.peek(session.root)
+    if sha is None and session.record.state.heads:
+        sha = git.look(session.root, session.environment).sha
+    if sha is not None and sha not in session.record.state.heads:
+        session.record.append(j.HeadSeen(sha=sha, step=step_id))
+
+
+def _see_pack(session: Session) -> None:
+    """Say it when the pack is no longer what ran: the next command would begin another run."""
+    now = read_content(Path(session.pack.path))
+    if (
+        now.data is not None
+        and plain_text(now.data.decode("utf-8", "replace")) == session.pack.text
+    ):
+        return
+    what = "was changed" if now.data is not None else f"is {now.trouble}"
+    message = f"{session.pack.path} {what} since this command began; what ran is the older content"
+    session.record.append(j.Warned(code="pack", message=message))

@@ -1,0 +1,384 @@
+"""Several files of one command: written one after another and, if wished, all taken back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.run.quarantine import FOLDER
+from oraclepack.system import file_moves, files, trust_key
+from oraclepack.system.digests import (
+    canonical_file,
+    canonical_line,
+    keyed_digest,
+    same_digest,
+    sha256_bytes,
+)
+from oraclepack.system.ownership import came_with_repository, linked
+from oraclepack.system.path_jail import judge_entry, plain_file, refuse_link_out
+
+
+class Carried(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a command that writes several files under names of its own for each."""
+
+    completed_steps: tuple[str, ...] = ()
+    """The steps that this command completed, in their order, also those that a rollback took back.
+
+    The same in all commands that can roll back: what is left of them is what `rolled_back_steps`
+    does not name. What earlier commands did is never among them.
+    """
+    failed_step: str | None = None
+    skipped_steps: tuple[str, ...] = ()
+    """What was still to be done when one failed."""
+    resume_from: str | None = None
+    """Where the same command begins: the first step whose file is not in place."""
+    error: str | None = None
+    retryable: bool = False
+    """What failed may succeed later without any change: a full disk, a file in use."""
+    suggestion: str = ""
+    rollback_status: RollbackStatus = RollbackStatus.NOT_ATTEMPTED
+    rollback_error: str | None = None
+    rolled_back_steps: tuple[str, ...] = ()
+    """Those of the completed steps of which a rollback took back files."""
+    not_taken_back: tuple[str, ...] = ()
+    """The files that a failed rollback left as they were."""
+    finished_rollback: bool = False
+    """Before it began, the command finished the rollback that an earlier one could not."""
+    quarantined: tuple[str, ...] = ()
+    """Where the files went that a rollback took away, relative to the project root."""
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """The completed steps whose files are in place."""
+        return tuple(one for one in self.completed_steps if one not in self.rolled_back_steps)
+
+    @property
+    def ok(self) -> bool:
+        return self.failed_step is None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One file of a command: the name of its step, the place and the content."""
+
+    step: str
+    path: Path
+    content: bytes
+    stays: bool = False
+    """Once written, it is not taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    path: Path
+    before: file_moves.Before | None
+    folders: tuple[Path, ...]
+    stays: bool
+    content: bytes
+    copy: str | None
+    """The copy of the earlier file, relative to the place."""
+
+
+class _Left(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a rollback could not take back."""
+
+    path: str
+    """Relative to the project root."""
+    written: str
+    """The SHA-256 of what the command wrote: another file there is left alone."""
+    before: str | None = None
+    """The copy of the earlier file, relative to the place; None when there was none."""
+
+
+class _Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """`_unfinished.json`: what a failed rollback left, for the same command to finish."""
+
+    files: tuple[_Left, ...]
+    version: int = 1
+    mac: str = ""
+    """The signature, with the user's key: what others wrote is left alone."""
+
+
+_UNFINISHED = "_unfinished.json"
+_ABANDONED = "_abandoned.json"
+_BEFORE = "_before"
+
+
+class Transaction:
+    """What a command has changed so far, and how to turn it round.
+
+    Nothing is deleted: what a rollback takes away goes to `.oraclepack/_failed/<command>/<n>/`.
+    With `undo`, the earlier files are kept there in `_before/` until the command has ended well or
+    everything was taken back; a rollback that fails is finished by the same command, given again.
+    """
+
+    def __init__(self, root: Path, command: str, *, undo: bool = False) -> None:
+        self._root = root
+        self._command = command
+        self._undo_wished = undo
+        self._changes: list[_Change] = []
+        self._place: Path | None = None
+        self._finished = self._finish_earlier()
+
+    def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
+        """Put a file in place, remembering what stood there."""
+        refuse_link_out(self._root, path.parent)
+        before, folders = file_moves.look(path), file_moves.missing_directories(path)
+        kept = self._undo_wished and before is not None and not stays
+        copy = self._keep(path) if kept else None
+        # Remembered before it happens: a write that fails halfway is taken back as well.
+        self._changes.append(_Change(path, before, folders, stays, content, copy))
+        files.make_directories(path.parent)
+        files.sweep(path.parent)  # a command that was killed here may have left half a file
+        files.write_atomic(path, content)
+
+    def carry_out(self, pieces: Sequence[Piece]) -> Carried:
+        """Write all pieces; after a failure nothing more is written."""
+        for piece in pieces:
+            refuse_link_out(self._root, piece.path.parent)
+        for number, piece in enumerate(pieces):
+            try:
+                self.write(piece.path, piece.content, stays=piece.stays)
+            except OraclePackError as trouble:
+                return self._failed(pieces, number, trouble, undo=self._undo_wished)
+            except BaseException:
+                if self._undo_wished:
+                    self.roll_back()
+                raise
+        self._forget_copies()
+        return Carried(
+            completed_steps=tuple(piece.step for piece in pieces),
+            finished_rollback=self._finished,
+        )
+
+    def roll_back(self) -> Carried:
+        """Bring the files back to how the command found them, the last change first.
+
+        One that cannot be taken back does not keep the others from it.
+        """
+        moved: list[str] = []
+        left: list[_Change] = []
+        causes: dict[str, None] = {}
+        place = self._place or self._free_place()
+        for change in reversed(self._changes):
+            try:
+                target = self._undo(change, place)
+            except (OraclePackError, OSError) as trouble:
+                left.insert(0, change)
+                causes[str(trouble)] = None
+            else:
+                moved += [target] if target is not None else []
+        self._changes = left
+        if not left:
+            self._forget_copies()
+            return Carried(rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved))
+        paths = tuple(self._shown(change.path) for change in reversed(left))
+        later = self._record_left(place, left)
+        return Carried(
+            rollback_status=RollbackStatus.FAILED,
+            rollback_error=f"{'; '.join(causes)}; not taken back: {', '.join(paths)}{later}",
+            not_taken_back=paths,
+            quarantined=tuple(moved),
+        )
+
+    def _failed(
+        self, pieces: Sequence[Piece], number: int, trouble: OraclePackError, *, undo: bool
+    ) -> Carried:
+        end = self.roll_back() if undo else Carried()
+        left = {change.path for change in self._changes}
+        written = pieces[:number]
+        gone = [piece for piece in written if undo and not piece.stays and piece.path not in left]
+        first = next((piece for piece in written if piece in gone), pieces[number])
+        return Carried(
+            completed_steps=tuple(piece.step for piece in written),
+            failed_step=pieces[number].step,
+            skipped_steps=tuple(piece.step for piece in pieces[number + 1 :]),
+            resume_from=first.step,
+            error=trouble.message,
+            retryable=trouble.retryable,
+            suggestion=trouble.hint,
+            rollback_status=end.rollback_status,
+            rollback_error=end.rollback_error,
+            rolled_back_steps=tuple(piece.step for piece in gone),
+            not_taken_back=end.not_taken_back,
+            quarantined=end.quarantined,
+            finished_rollback=self._finished,
+        )
+
+    def _keep(self, path: Path) -> str:
+        """A copy of the earlier file, so that it is on disk whatever happens to this process."""
+        if self._place is None:
+            self._place = self._free_place()
+        name = f"{_BEFORE}/{len(self._changes) + 1}-{path.name}"
+        files.make_private(self._place / _BEFORE)
+        try:
+            file_moves.copy(path, self._place / name)
+        except OSError as trouble:
+            raise files.cannot("keep a copy of", path, trouble) from trouble
+        return name
+
+    def _forget_copies(self) -> None:
+        """Remove the copies: the command has ended well, or the earlier files stand again."""
+        if self._place is not None:
+            _remove_copies(self._place)
+
+    def _record_left(self, place: Path, left: Sequence[_Change]) -> str:
+        """Write down what is left, for the next time; what to add to the error if that fails."""
+        inside = [change for change in left if change.path.is_relative_to(self._root)]
+        found = tuple(
+            _Left(
+                path=change.path.relative_to(self._root).as_posix(),
+                written=sha256_bytes(change.content),
+                before=change.copy,
+            )
+            for change in inside
+            if not change.stays
+        )
+        try:
+            files.make_private(place)
+            content = canonical_file(_signed(_Unfinished(files=found), self._shown(place)))
+            files.write_atomic(place / _UNFINISHED, content, mode=files.PRIVATE_FILE)
+        except OraclePackError:
+            is_kept = False
+        else:
+            is_kept = len(inside) == len(left)
+        if is_kept or self._place is None:
+            return ""
+        return f"; the earlier files are kept in {self._shown(place / _BEFORE)}"
+
+    def _finish_earlier(self) -> bool:
+        """Take back what the rollback of an earlier command left; whether there was anything.
+
+        Only for a command that could be rolled back itself: without that wish the user goes on
+        with the files as they are, and only the copies stay. Raises when something is still left.
+        """
+        folder = self._root / ".oraclepack" / FOLDER / self._command
+        done = False
+        for record in sorted(folder.glob(f"*/{_UNFINISHED}")):
+            if not self._is_ours(record):
+                continue
+            if not self._undo_wished:
+                file_moves.rename(record, record.with_name(_ABANDONED))
+                continue
+            self._finish(record)
+            done = True
+            files.forget(record)
+            _remove_copies(record.parent)
+        return done
+
+    def _is_ours(self, record: Path) -> bool:
+        """Signed with the user's key, not tracked by git, and not behind a link."""
+        relative = self._shown(record)
+        if linked(self._root, relative) or came_with_repository(self._root, relative):
+            return False
+        found, key = _read(record), trust_key.find_key()
+        if found is None or key is None:
+            return False
+        return same_digest(found.mac, _mac(found, self._shown(record.parent), key))
+
+    def _finish(self, record: Path) -> None:
+        unfinished = _read(record)
+        if unfinished is None:
+            return
+        left: list[str] = []
+        causes: dict[str, None] = {}
+        for one in unfinished.files:
+            try:
+                self._take_back(one, record.parent)
+            except (OraclePackError, OSError) as trouble:
+                left.append(one.path)
+                causes[str(trouble)] = None
+        if left:
+            raise WorldError(
+                f"the rollback of the last {self._command} cannot be finished; nothing was written",
+                hint="repair the cause and give the same command again, or give it without "
+                "--rollback-on-failure to go on with the files as they are",
+                detail=f"{'; '.join(causes)}; not taken back: {', '.join(left)}",
+            )
+
+    def _take_back(self, one: _Left, place: Path) -> None:
+        path = self._root / one.path
+        if judge_entry(self._root, one.path) is not None:
+            return
+        now = file_moves.look(path)
+        if now is not None and sha256_bytes(now.content) != one.written:
+            return  # somebody has changed it since, or it is the earlier file already
+        if now is not None:
+            target = place / one.path
+            files.make_directories(target.parent)
+            file_moves.move(path, target)
+        copy = None if one.before is None else plain_file(place, one.before)
+        if copy is not None:
+            files.make_directories(path.parent)
+            file_moves.copy(copy, path)
+
+    def _shown(self, path: Path) -> str:
+        inside = path.is_relative_to(self._root)
+        return path.relative_to(self._root).as_posix() if inside else str(path)
+
+    def _undo(self, change: _Change, place: Path) -> str | None:
+        """Set aside what stands there now, then restore; tells where it was set aside."""
+        if change.stays:
+            file_moves.remove_empty(change.folders)  # those of a file that could not be written
+            return None
+        now = file_moves.look(change.path)
+        moved: str | None = None
+        unchanged = _same(now, change.before)
+        if now is not None and not unchanged:
+            target = place / self._inside(change.path)
+            files.make_directories(target.parent)
+            file_moves.move(change.path, target)
+            moved = target.relative_to(self._root).as_posix()
+        if change.before is not None and not unchanged:
+            file_moves.put_back(change.path, change.before)
+        file_moves.remove_empty(change.folders)
+        return moved
+
+    def _inside(self, path: Path) -> Path:
+        """Where a file goes in quarantine: the path tells where it came from."""
+        if path.is_relative_to(self._root):
+            return path.relative_to(self._root)
+        return Path("outside", *path.absolute().parts[1:])
+
+    def _free_place(self) -> Path:
+        folder = self._root / ".oraclepack" / FOLDER / self._command
+        number = 1
+        while (folder / str(number)).exists():
+            number += 1
+        return folder / str(number)
+
+
+def _read(record: Path) -> _Unfinished | None:
+    try:
+        return msgspec.json.decode(files.read(record) or b"", type=_Unfinished)
+    except (msgspec.MsgspecError, UnicodeDecodeError, OraclePackError):
+        return None
+
+
+def _signed(unfinished: _Unfinished, place: str) -> _Unfinished:
+    mac = _mac(unfinished, place, trust_key.make_key())
+    return msgspec.structs.replace(unfinished, mac=mac)
+
+
+def _mac(unfinished: _Unfinished, place: str, key: bytes) -> str:
+    content = canonical_line(msgspec.structs.replace(unfinished, mac=""))
+    return keyed_digest(key, "rollback", place.encode(), content)
+
+
+def _remove_copies(place: Path) -> None:
+    """Remove the copies of earlier files, and what is then empty."""
+    folder = place / _BEFORE
+    for path in sorted(folder.glob("*")):
+        files.forget(path)
+    file_moves.remove_empty([folder, place, place.parent, place.parent.parent])
+
+
+def _same(now: file_moves.Before | None, before: file_moves.Before | None) -> bool:
+    """The old file still stands there; that it was read since then does not count."""
+    if now is None or before is None:
+        return False
+    facts = (now.content, now.mode, now.modified_ns)
+    return facts == (before.content, before.mode, before.modified_ns)

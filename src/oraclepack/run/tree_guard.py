@@ -1,0 +1,293 @@
+"""The work-tree guard: what a step changes is told and recorded."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import InputError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import STEPS, RunDir
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.step_state import StepState
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.tree_policy import TreePolicy, Watched, strangers
+from oraclepack.run.legacy_files import all_file_names
+from oraclepack.run.patch_undo import is_begun, remove_left_over
+from oraclepack.run.planning.plan import Plan
+from oraclepack.run.recorder import Recorder
+from oraclepack.run.run_session import Session
+from oraclepack.run.step_outputs import declared_paths
+from oraclepack.run.worktree import Worktree, WorktreeError
+from oraclepack.system import environment, files, git
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import plain_file
+from oraclepack.system.printable import readable
+
+
+class DirtyRerunError(InputError):
+    """A failed attempt's changes are still in the work tree."""
+
+    code = "DIRTY_RERUN"
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """A recorded change that is still in the work tree."""
+
+    patch: Path
+    files: tuple[str, ...]
+    """What undoing it changes, relative to the top of the work tree."""
+    outputs: tuple[str, ...]
+    """Those of the change that are outputs: quarantine and rollback care for them."""
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """What the patch touched and undoing it must leave."""
+        return tuple(path for path in self.outputs if path not in self.files)
+
+
+def work_tree(root: Path, run: RunDir, step_id: str, state: RunState) -> Worktree | None:
+    """The work tree around a project without what we write there ourselves; None outside of git."""
+    own = all_file_names(state.created.pack_path) if state.created else ()
+    return Worktree.around(root, run.step(step_id), environment.environment(), own)
+
+
+def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Leftover | None:
+    """The last change of a step, if it is in the work tree as the step left it.
+
+    Its outputs may be gone meanwhile: they are set aside on their own, and have their own way back.
+    """
+    change = state.change
+    patch = None if change is None else patch_of(run, change)
+    if change is None or patch is None:
+        return None
+    called = (call.outcome.output_path for call in state.invocations if call.outcome)
+    owned = [tree.from_top(path) for path in (*declared_paths(step), *called) if path]
+    # The journal spells out what is no UTF-8, as above a project; git wants the names themselves.
+    named = {readable(path): path for path in owned}
+    changed = tuple(named.get(path, path) for path in change.files)
+    outputs = tuple(path for path in changed if path in owned)
+    others = tuple(path for path in changed if path not in owned)
+    if tree.holds(patch):
+        return Leftover(patch, changed, outputs)
+    if outputs and others and tree.holds(patch, outputs):
+        return Leftover(patch, others, outputs)
+    return None
+
+
+def patch_of(run: RunDir, change: j.TreeChanged) -> Path | None:
+    """The patch of a change, if it is a plain file of this run and still what was recorded."""
+    name = change.patch or ""
+    found = plain_file(run.path, name) if name.startswith(f"{STEPS}/") else None
+    if found is None or change.patch_sha256 is None:
+        return found
+    is_same = sha256_bytes(files.read(found) or b"") == change.patch_sha256
+    return found if is_same else None
+
+
+def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[str] = ()) -> None:
+    """No step runs over half of a change: nobody has ever seen such a tree, so nobody allows it."""
+    remove_left_over(run.path, recorded_patches(state))
+    for step_id, step in sorted(state.steps.items()):
+        if any(one.patch and is_begun(run.path / one.patch) for one in step.changes):
+            raise DirtyRerunError(
+                f"an undo of step {step_id} was cut off: it may have taken back half of the files",
+                hint=f"{_undo(pack, step_id, argv)} takes back the rest",
+            )
+
+
+def recorded_patches(state: RunState) -> frozenset[str]:
+    """Of the changes that nobody took back, relative to the run directory."""
+    changes = (one for step in state.steps.values() for one in step.changes)
+    return frozenset(one.patch for one in changes if one.patch)
+
+
+def refuse_dirty_rerun(
+    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan, argv: Sequence[str] = ()
+) -> None:
+    """A step must not run over what its failed attempt left in the tree."""
+    for one in planned.to_run:
+        state, step = record.state.step(one.step_id), pack.step(one.step_id)
+        failed = state.has_bad_attempt or state.rolled_back
+        if step is None or state.change is None or not failed:
+            continue
+        tree = work_tree(root, run, one.step_id, record.state)
+        left = leftover(tree, run, step, state) if tree is not None else None
+        # Mere outputs are set aside before the step runs again.
+        if left is not None and set(left.files) - set(left.outputs):
+            undo = _undo(pack, one.step_id, argv)
+            raise DirtyRerunError(
+                f"changes of an earlier attempt at step {one.step_id} are still in the work tree: "
+                f"{run.relative}/{state.change.patch}",
+                hint=f"{undo} takes them back, --allow-dirty-rerun runs the step over them",
+            )
+
+
+def _undo(pack: Pack, step_id: str, argv: Sequence[str]) -> str:
+    return shlex.join(["oraclepack", "undo", pack.path, step_id, *_root_in(argv)])
+
+
+def _root_in(argv: Sequence[str]) -> list[str]:
+    """The words that name the project root: what we propose must find the same one."""
+    joined = [word for word in argv if word.startswith("--cwd=")]
+    return joined[-1:] or [word for pair in pairwise(argv) if pair[0] == "--cwd" for word in pair]
+
+
+PATCH = "changes.patch"
+
+
+@contextmanager
+def watched_tree(
+    session: Session, step: Step, attempt: int, policy: TreePolicy
+) -> Iterator[Watched]:
+    """Look at the work tree before and after a step, as its policy demands."""
+    watched = Watched(policy)
+    tree = work_tree(session.root, session.run, step.id, session.record.state)
+    if tree is None:
+        if watched.policy is TreePolicy.MUTATES:
+            message = "outside of git what it changes is not recorded, and cannot be taken back"
+            session.record.append(j.Warned(step=step.id, code="tree", message=message))
+        yield watched
+    elif watched.policy is TreePolicy.MUTATES:
+        with _recorded(session, step, attempt, tree):
+            yield watched
+    else:
+        before = _status(session, step, tree)
+        yield watched
+        after = _status(session, step, tree)
+        if before is not None and after is not None:
+            _look_for_strangers(session, step, tree, _differing(before, after), watched)
+
+
+def recorded_change(
+    run: RunDir, tree: Worktree, before: str, step_id: str, attempt: int
+) -> j.TreeChanged:
+    """What lies between a tree and now, as a patch in the run directory."""
+    after = tree.snapshot()
+    touched = tree.touched(before, after)
+    patch = digest = None
+    if touched:
+        folder = run.step(step_id)
+        files.make_private(folder)
+        place = folder / (PATCH if attempt == 1 else f"changes.{attempt}.patch")
+        difference = tree.difference(before, after)
+        files.write_atomic(place, difference, mode=files.PRIVATE_FILE)
+        patch, digest = place.relative_to(run.path).as_posix(), sha256_bytes(difference)
+    return j.TreeChanged(
+        step=step_id, attempt=attempt, files=touched, patch=patch, patch_sha256=digest
+    )
+
+
+def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
+    """A runner that was killed in a mutating step could not look at the tree; do it now."""
+    for step_id, state in sorted(record.state.steps.items()):
+        if state.tree_before is None:
+            continue
+        tree = work_tree(root, run, step_id, record.state)
+        if tree is None:
+            continue
+        try:
+            change = recorded_change(run, tree, state.tree_before, step_id, state.attempts)
+        except WorktreeError as trouble:
+            message = f"what the killed attempt changed cannot be told: {trouble}"
+            record.append(j.Warned(step=step_id, code="tree", message=message))
+            change = j.TreeChanged(step=step_id, attempt=state.attempts, files=())
+        record.append(change)
+        tree.forget()
+
+
+@contextmanager
+def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
+    """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
+    was = git.peek(session.root)
+    try:
+        before = tree.snapshot()
+    except WorktreeError as trouble:
+        _cannot_watch(session, step, trouble)
+        yield
+        return
+    session.record.append(j.TreeSeen(step=step.id, attempt=attempt, tree=before))
+    try:
+        yield
+    finally:
+        try:
+            change = recorded_change(session.run, tree, before, step.id, attempt)
+            _tell_repositories(session, step, tree)
+        except WorktreeError as trouble:
+            _cannot_watch(session, step, trouble)
+            change = j.TreeChanged(step=step.id, attempt=attempt, files=())
+        now = git.peek(session.root)
+        session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
+        tree.forget()
+
+
+def _tell_repositories(session: Session, step: Step, tree: Worktree) -> None:
+    listed = tree.repositories()
+    if listed:
+        message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
+        session.record.append(j.Warned(step=step.id, code="tree", message=message))
+
+
+_Status = dict[str, tuple[str, int, int]]
+
+
+def _status(session: Session, step: Step, tree: Worktree) -> _Status | None:
+    try:
+        return tree.status()
+    except WorktreeError as trouble:
+        _cannot_watch(session, step, trouble)
+        return None
+
+
+def _differing(before: _Status, after: _Status) -> tuple[str, ...]:
+    paths = {*before, *after}
+    return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))
+
+
+def _cannot_watch(session: Session, step: Step, trouble: WorktreeError) -> None:
+    message = f"the work tree cannot be watched: {trouble}"
+    session.record.append(j.Warned(step=step.id, code="tree", message=message))
+
+
+def _look_for_strangers(
+    session: Session, step: Step, tree: Worktree, touched: tuple[str, ...], watched: Watched
+) -> None:
+    watched.strange = strangers(_from_root(session, tree, touched), _allowed(session, step))
+    if watched.strange:
+        session.record.append(j.Warned(step=step.id, code="tree", message=watched.told))
+
+
+def _from_root(session: Session, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths from the top of the work tree, as seen from the project root."""
+    if session.root.resolve() == tree.top.resolve():
+        return paths
+    below = session.root.resolve().relative_to(tree.top.resolve()).as_posix() + "/"
+    return tuple(path.removeprefix(below) for path in paths if path.startswith(below))
+
+
+def _allowed(session: Session, step: Step) -> tuple[str, ...]:
+    """The declared outputs of all steps, since several may run at once, and what others write."""
+    outputs = [o.path.value for s in session.pack.steps for o in s.outputs if o.path.value]
+    recorded = [
+        out.declared_path
+        for step in session.record.state.steps.values()
+        for out in step.outputs
+        if out.declared_path
+    ]
+    called = [
+        call.outcome.output_path
+        for step in session.record.state.steps.values()
+        for call in step.invocations
+        if call.outcome is not None and call.outcome.output_path
+    ]
+    folder = [f"{session.pack.out_dir}/"] if session.pack.out_dir not in {None, "."} else []
+    created = session.record.state.created
+    legacy = all_file_names(created.pack_path) if created else ()
+    others = (other for other in session.pack.steps if other.id != step.id)
+    writes = [path for other in others for path in other.writes]
+    # Our own files, those just being written among them.
+    ours = (*legacy, ".oraclepack/", "*.oraclepack-*.tmp")
+    return (*outputs, *recorded, *called, *folder, *writes, *ours)

@@ -1,0 +1,118 @@
+"""Take back what a step changed in the work tree, because the user asks."""
+
+import shlex
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.step_state import StepState
+from oraclepack.pack.model import Step
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.open_run import Wish, find_run, opened
+from oraclepack.run.patch_undo import Reversal, is_begun, remove_left_over
+from oraclepack.run.tree_guard import leftover, patch_of, recorded_patches, work_tree
+from oraclepack.run.worktree import WorktreeError
+from oraclepack.settings.registry import CWD, Settings
+from oraclepack.system.clock import SystemClock
+
+
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    """What was taken back."""
+
+    step_id: str
+    run_id: str
+    patch: str
+    files: tuple[str, ...]
+
+
+def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None = None) -> Undone:
+    """Apply the recorded patch of a step in reverse: all of it, or nothing."""
+    pack = read_pack(Path(pack_path))
+    root = Path(settings.root)
+    step_id = step.zfill(2)
+    known = pack.step(step_id)
+    if known is None:
+        ids = ", ".join(one.id for one in pack.steps)
+        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
+    clock = SystemClock()
+    wish = Wish(run_id=run_id)
+    found = find_run(root, pack, wish, clock)
+    state = found.state.step(step_id)
+    change = state.change
+    if found.is_new:
+        raise UsageError(
+            f"there is no run to undo a step of: {found.reason}",
+            hint="`oraclepack runs list` shows the runs; --run-id names one",
+        )
+    if state.tree_before is not None:
+        raise UsageError(
+            f"what the last attempt at step {step_id} changed is not recorded yet",
+            hint=_after_a_kill(pack_path, step_id, settings[CWD]),
+        )
+    if change is None or change.patch is None:
+        raise UsageError(
+            f"step {step_id} left no recorded change in run {found.run.run_id}",
+            hint="`oraclepack runs show` tells what each step left; --run-id names another run",
+        )
+    wish = msgspec.structs.replace(wish, legacy_files=found.state.has_legacy_files)
+    with opened(found, pack, wish, clock, "undo") as record:
+        tree = work_tree(root, found.run, step_id, record.state)
+        patch = patch_of(found.run, change)
+        if tree is None or patch is None:
+            raise InputError(
+                f"{found.run.relative}/{change.patch} is gone or not what was recorded, "
+                "or its repository is gone",
+                hint="nothing was changed",
+            )
+        remove_left_over(found.run.path, recorded_patches(record.state))
+        reversal = Reversal(tree, patch)
+        if not is_begun(reversal.patch):
+            _begin(reversal, found.run, known, record.state.step(step_id))
+        files = _finish(reversal, found.run)
+        record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
+        reversal.forget()
+    return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=files)
+
+
+def _begin(reversal: Reversal, run: RunDir, step: Step, state: StepState) -> None:
+    left = leftover(reversal.tree, run, step, state)
+    if left is None:
+        raise InputError(
+            f"the changes of step {step.id} are not in the work tree as it left them",
+            hint=f"nothing was changed; look at {_shown(reversal.patch, run)}",
+        )
+    try:
+        reversal.begin(left.without)
+    except WorktreeError as trouble:
+        reversal.forget()
+        raise InputError(
+            f"git would not take it back: {trouble}", hint="nothing was changed"
+        ) from None
+
+
+def _finish(reversal: Reversal, run: RunDir) -> tuple[str, ...]:
+    changed = reversal.changed_since()
+    if changed:
+        place = _shown(reversal.place, run)
+        raise InputError(
+            f"changed since the undo was cut off: {', '.join(changed[:5])}",
+            hint=f"each file as it was and as it shall be is in {place}: give one of them back and "
+            "undo again, or remove that folder and keep the work tree as it is",
+        )
+    return reversal.finish()
+
+
+def _shown(path: Path, run: RunDir) -> str:
+    return f"{run.relative}/{path.relative_to(run.path).as_posix()}"
+
+
+def _after_a_kill(pack: str, step_id: str, cwd: str) -> str:
+    """What was not recorded when the step was cut off is recorded by the next run."""
+    run = shlex.join(["oraclepack", "run", pack, *(["--cwd", cwd] if cwd else [])])
+    return (
+        f"it was cut off: {run} records what it left, and if that is anything stops before step "
+        f"{step_id}; then undo takes it back"
+    )

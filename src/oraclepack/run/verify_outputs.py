@@ -1,0 +1,180 @@
+"""Verify outputs later, without running anything: no process is started, neither bash nor git.
+
+Git is asked only where its index speaks of `.oraclepack`, see `system/ownership.py`.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.answers.verification import Verified, VerifiedPacks
+from oraclepack.answers.verify_pack import Manner, Recorded, summed, verify_pack
+from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import run_dir as rundir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import fold
+from oraclepack.journal.statuses import Status
+from oraclepack.pack.contract import ChunkMode, ContractMode
+from oraclepack.pack.model import Fence, Pack
+from oraclepack.pack.pack_files import directed, find_packs, read_pack_text
+from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.run.manifests import RunManifest
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import CWD, STRICT, Settings
+from oraclepack.system import files
+from oraclepack.system.environment import project_of, project_root
+from oraclepack.system.files import Content
+from oraclepack.system.ownership import foreign_run
+from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
+
+
+def verify_outputs(
+    paths: Sequence[str], settings: Settings, run_dir: str | None = None
+) -> Verified | VerifiedPacks:
+    """Check the outputs of packs, or of one run, against their contracts."""
+    if run_dir is not None and len(paths) > 1:
+        raise UsageError("--run-dir is one run: name at most one pack with it")
+    if run_dir is not None:
+        return _of_run(Path(run_dir), paths, settings)
+    if not paths:
+        raise UsageError("name a pack, or a run with --run-dir")
+    packs = tuple(_of_pack(path, settings) for path in find_packs(paths))
+    if len(packs) == 1:
+        return packs[0]
+    return VerifiedPacks(packs=packs, totals=summed(pack.totals for pack in packs))
+
+
+def manner_of(settings: Settings) -> Manner:
+    return Manner(
+        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
+        mode=ContractMode(settings[rs.OUTPUT_CONTRACT]),
+        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
+        strict=settings[STRICT],
+    )
+
+
+def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verified:
+    """One run: its pack is the one it was made from, unless another is named."""
+    data = files.read(directory / "run.json")
+    if data is None:
+        raise InputError(
+            f"{directory} is not a run directory: it has no run.json",
+            hint="`oraclepack runs list` shows the runs; `oraclepack doctor --rebuild` mends one",
+        )
+    try:
+        manifest = msgspec.json.decode(data, type=RunManifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{directory / 'run.json'} cannot be read: {error}",
+            hint="`oraclepack doctor --rebuild` writes it anew from the journal",
+        ) from None
+    root = _project_of(directory.resolve())
+    path = Path(paths[0]) if paths else root / manifest.pack_path
+    shown = paths[0] if paths else manifest.pack_path
+    pack = _read(path, shown)
+    found = _checked(pack, root, _run_at(root, directory.resolve()), settings)
+    if pack.pack_hash == manifest.pack_hash:
+        return found
+    note = f"{shown} is not the text this run was made from; its contracts are those of today"
+    return replace(found, warnings=(note,))
+
+
+def _run_at(root: Path, directory: Path) -> RunDir:
+    return RunDir(root, directory.name, directory.parent.relative_to(root).as_posix())
+
+
+def _project_of(run_dir: Path) -> Path:
+    root = project_of(run_dir)
+    if root is None:
+        raise InputError(
+            f"{run_dir} is not inside a project's {RUNS}",
+            hint="outputs are looked for in the project: keep run directories where they are",
+        )
+    return root
+
+
+def _of_pack(path: Path, settings: Settings) -> Verified:
+    pack = _read(path, path.as_posix())
+    root = project_root(path.as_posix(), settings[CWD])
+    return _checked(pack, root, _newest_run(root, pack.pack_hash), settings)
+
+
+def _read(path: Path, shown: str) -> Pack:
+    """A pack; what has no steps promises no outputs, and must not pass for verified."""
+    pack = parse_pack(read_pack_text(path), shown)
+    if pack.block is None:
+        others = [one for one in pack.fences if one.marker]
+        named = f"; the block on line {others[0].span.line} is {_mark(others[0])}" if others else ""
+        raise InputError(
+            f"{shown} is not a pack: it has no bash block{named}",
+            hint="mark the block of the steps with ```bash",
+        )
+    if not pack.steps:
+        raise InputError(
+            f"{shown} is not a pack: its bash block has no steps",
+            hint="a step begins with a comment such as `# 01) title`; see `oraclepack validate`",
+        )
+    return pack
+
+
+def _mark(fence: Fence) -> str:
+    return f"marked `{fence.language}`" if fence.language else "not marked"
+
+
+def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> Verified:
+    recorded, sent = _recorded(run) if run else (None, "")
+    given = settings[rs.OUT_DIR]
+    where = settings.origin(rs.OUT_DIR).where if given else "the out_dir of the last command"
+    if given or sent:
+        pack = directed(pack, root, given or sent, where, None).pack
+    read: Callable[[str], Content] = partial(content_at, root)
+    if run is not None and run.folder == REHEARSALS:
+        read = _reader_of(run)
+    return verify_pack(pack, read, manner_of(settings), recorded)
+
+
+def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
+    """Reads the answers of a rehearsal where they are: nothing of it is in the project."""
+    steps = fold(rundir.examine(rehearsal).reading.events).steps.values()
+    copies = {out.declared_path: out.path for step in steps for out in step.outputs}
+
+    def read(name: str) -> Content:
+        if name not in copies:
+            return Content(trouble="missing")
+        return content_at(rehearsal.path, copies[name])
+
+    return read
+
+
+def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
+    runs = sorted(rundir.summaries(root, pack_hash), key=lambda run: run.age)
+    good = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
+    # What a rehearsal of an earlier version wrote tells less than any real run.
+    whole = [run for run in good if not run.rehearsal] or good
+    return RunDir(root, whole[-1].run_id) if whole else None
+
+
+def _recorded(run: RunDir) -> tuple[Recorded, str]:
+    """What a run knows of its outputs, and the --out-dir of its last command."""
+    examined = rundir.examine(run)
+    if examined.foreign is not None:
+        raise foreign_run(run.run_id, examined.foreign)
+    state = fold(examined.reading.events)
+    steps = state.steps
+    said = state.sessions[-1].started.settings.get("out_dir") if state.sessions else None
+    recorded = Recorded(
+        run.run_id,
+        paths={
+            step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
+            for step_id, step in steps.items()
+        },
+        accepted={
+            step_id: {one.declared_path: one for one in step.accepted}
+            for step_id, step in steps.items()
+        },
+        skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
+    )
+    return recorded, said if isinstance(said, str) else ""
