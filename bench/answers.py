@@ -3,9 +3,9 @@
 import gc
 import sys
 
-from oraclepack.actionize.engine import actionize
-from oraclepack.core.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
-from oraclepack.core.evidence import AskedFile
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
+from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.evidence import AskedFile
 
 FEW = 20
 FILES = 25

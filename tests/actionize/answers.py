@@ -1,8 +1,8 @@
 """Builders of answered steps."""
 
-from oraclepack.actionize.engine import Work, actionize
-from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers, Question, Record
-from oraclepack.core.evidence import AskedFile
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Question, Record
+from oraclepack.work.engine_actionize import Work, actionize
+from oraclepack.work.evidence import AskedFile
 
 PACK_HASH = "ab12cd34" + "0" * 56
 FILES = (

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from oraclepack.actionize.engine import Work, actionize
-from oraclepack.app.actionize.loading import from_directory
-from oraclepack.core.backlog import Export, PackAnswers
+from oraclepack.work.backlog import Export, PackAnswers
+from oraclepack.work.engine_actionize import Work, actionize
+from oraclepack.work.load_answers import from_directory
 
 FOLDER = Path(__file__).parent.parent / "golden" / "actionize"
 PROJECT = FOLDER / "project"

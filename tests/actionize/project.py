@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from oraclepack.app.actionize.command import Done, Request, actionize_request
-from oraclepack.core.backlog import Export, Record
 from oraclepack.journal import events as j
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system.digests import sha256_text
+from oraclepack.work.actionize import Done, Request, actionize_request
+from oraclepack.work.backlog import Export, Record
 from tests.actionize.answers import direct
 from tests.events import created, finished, started, write_journal
 from tests.packs import pack_text

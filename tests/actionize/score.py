@@ -5,8 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.actionize.compare import Relation, relate
-from oraclepack.actionize.statement import statement_of
+from oraclepack.work.compare import Relation, relate, statement_of
 
 PAIRS = Path(__file__).parent / "pairs.jsonl"
 

@@ -8,19 +8,19 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from oraclepack.actionize.engine import actionize
-from oraclepack.actionize.trackers import (
+from oraclepack.core.schemas import schema_of
+from oraclepack.errors import InputError
+from oraclepack.system.kept_text import read_kept
+from oraclepack.system.markdown_text import code_pieces
+from oraclepack.work.backlog import Export, Record, WorkStatus
+from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.trackers import (
     LONGEST_ISSUE_BODY,
     github_issues,
     marker,
     number_of,
     taskmaster,
 )
-from oraclepack.core.backlog import Export, Record, WorkStatus
-from oraclepack.core.schemas import schema_of
-from oraclepack.errors import InputError
-from oraclepack.system.kept_text import read_kept
-from oraclepack.system.markdown_text import code_pieces
 from tests.actionize.answers import a_pack, a_step, direct, records_of, work_of
 from tests.actionize.golden import CASES, expected, work
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.errors import InputError
+from oraclepack.work.actionize import Request, actionize_request
 from tests.actionize.answers import direct
 from tests.actionize.project import FIX, Project, a_question, by_hand
 

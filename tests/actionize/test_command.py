@@ -6,8 +6,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.actionize.compare import Relation
 from oraclepack.core.schemas import schema_of
+from oraclepack.work.compare import Relation
 from tests.actionize import score
 from tests.actionize.answers import direct
 from tests.cli.answers import answer

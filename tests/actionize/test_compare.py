@@ -1,7 +1,6 @@
 import pytest
 
-from oraclepack.actionize.compare import Relation, relate
-from oraclepack.actionize.statement import MOST_WORDS, statement_of, stem
+from oraclepack.work.compare import MOST_WORDS, Relation, relate, statement_of, stem
 
 AT = "(`src/pool.c:20`)"
 

@@ -1,8 +1,14 @@
 import pytest
 
-from oraclepack.actionize.citations import check, said_of
-from oraclepack.actionize.evidence import commands_in, find_evidence
-from oraclepack.core.evidence import AskedFile, Citation, CitationState, Evidence
+from oraclepack.work.citations import check, said_of
+from oraclepack.work.evidence import (
+    AskedFile,
+    Citation,
+    CitationState,
+    Evidence,
+    commands_in,
+    find_evidence,
+)
 from tests.actionize.answers import FILES
 
 ATTACHED = {file.path: file for file in FILES}

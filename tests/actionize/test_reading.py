@@ -1,16 +1,16 @@
 import pytest
 
-from oraclepack.actionize.intent import (
+from oraclepack.pack.answer_sections import Section
+from oraclepack.work.answer_blocks import LONGEST_INLINE, clean, read_blocks
+from oraclepack.work.answer_items import read_sections
+from oraclepack.work.intent import (
     cannot_tell,
     follows_another,
     is_action,
     says_no_action,
     says_nothing,
 )
-from oraclepack.actionize.markdown import LONGEST_INLINE, clean, read_blocks
-from oraclepack.actionize.sections import read_sections
-from oraclepack.actionize.sentences import cut, sentences, title_of
-from oraclepack.pack.answer_sections import Section
+from oraclepack.work.points import cut, sentences, title_of
 
 REQUESTS = [
     "Add a lock.", "Please add a lock", "Then run `make`", "In `a.py:3`, rename x", "Fix: it",

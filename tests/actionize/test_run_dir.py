@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.app.actionize.command import Request, actionize_request
-from oraclepack.core.backlog import Export, WorkStatus
 from oraclepack.errors import InputError, LockedError, UsageError
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
 from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file, sha256_text
+from oraclepack.work.actionize import Request, actionize_request
+from oraclepack.work.backlog import Export, WorkStatus
 from tests.actionize.answers import direct
 from tests.actionize.project import FIX, RUN_ID, SOURCE, Project, a_question, called
 from tests.events import finished, numbered, started

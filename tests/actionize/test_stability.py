@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oraclepack.actionize.engine import actionize
-from oraclepack.core.backlog import AnsweredStep, Export, PackAnswers
+from oraclepack.work.backlog import AnsweredStep, Export, PackAnswers
+from oraclepack.work.engine_actionize import actionize
 from tests.actionize.answers import a_pack, a_step, direct
 from tests.actionize.golden import CASES, answers
 

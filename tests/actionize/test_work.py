@@ -3,12 +3,12 @@ import re
 import msgspec
 import pytest
 
-from oraclepack.actionize.engine import actionize
-from oraclepack.actionize.normalize import MOST_NUMBERS, MOST_TASKS, normalize
-from oraclepack.core.backlog import AnsweredStep, AnswerPart, Priority, Question, WorkStatus
-from oraclepack.core.evidence import AskedFile
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.model import CATEGORIES
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, Priority, Question, WorkStatus
+from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.evidence import AskedFile
+from oraclepack.work.normalize import MOST_NUMBERS, MOST_TASKS, normalize
 from tests.actionize.answers import PACK_HASH, a_pack, a_step, direct, records_of
 
 ID = re.compile(rf"OP3-{PACK_HASH[:8]}-\d\d-\d\d")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.actionize.command import Done, Request, actionize_request
-from oraclepack.core.backlog import Actionized, Export
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.system import disk
+from oraclepack.work.actionize import Done, Request, actionize_request
+from oraclepack.work.backlog import Actionized, Export
 from tests.actionize.golden import FOLDER
 from tests.faults import failing
 

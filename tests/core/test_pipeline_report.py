@@ -1,6 +1,5 @@
 import pytest
 
-from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.core.pipeline_report import (
     PolicyTold,
     Stage,
@@ -10,6 +9,7 @@ from oraclepack.core.pipeline_report import (
     verdict,
 )
 from oraclepack.run.run_report import CompletionTold
+from oraclepack.work.backlog import Actionized, WorkStatus
 
 
 def work(actionable: int, answered: int) -> Actionized:

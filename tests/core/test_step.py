@@ -2,12 +2,12 @@
 
 import pytest
 
-from oraclepack.app.actionize.asked import question_of
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import title_of
 from oraclepack.run.explain_steps import listing
 from oraclepack.run.manifests import steps_manifest
+from oraclepack.work.load_answers import question_of
 from tests.packs import a_pack
 
 META = "[oraclepack-meta]\nCategory: permissions\nReference: src/meta.py\n[/oraclepack-meta]\n"

@@ -5,14 +5,14 @@ from typing import Any
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from oraclepack.actionize.engine import actionize
 from oraclepack.answers.output_check import check_output, is_blank
 from oraclepack.answers.suspicions import suspicions
-from oraclepack.core.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.contract import ChunkMode, ContractMode, Declared, infer
 from oraclepack.system.files import Content
 from oraclepack.tools.oracle_failures import classify
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
+from oraclepack.work.engine_actionize import actionize
 from tests.actionize.answers import FILES, PACK_HASH
 from tests.fuzz import texts
 from tests.fuzz.target import Target

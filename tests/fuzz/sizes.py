@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.actionize.engine import actionize
 from oraclepack.answers.suspicions import suspicions
 from oraclepack.errors import InputError
 from oraclepack.journal.line_format import read_lines
@@ -26,6 +25,7 @@ from oraclepack.system.markdown_text import escape_keeping_code
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.tools.oracle_sessions import read_record
+from oraclepack.work.engine_actionize import actionize
 from tests.actionize.answers import a_pack, a_step
 
 Text = Callable[[int], str]

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from oraclepack.calls import cache
-from oraclepack.core import backlog, envelope
+from oraclepack.core import envelope
 from oraclepack.core.schemas import SCHEMAS
 from oraclepack.journal import events
 from oraclepack.run import legacy_files, manifests
+from oraclepack.work import backlog
 from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published
 
 CARRIED = {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.actionize.markdown import read_blocks
-from oraclepack.actionize.sections import read_sections
 from oraclepack.pack.answer_sections import Section, sections_present
+from oraclepack.work.answer_blocks import read_blocks
+from oraclepack.work.answer_items import read_sections
 
 ANSWERS = Path(__file__).parents[3] / "shared" / "answers"
 

@@ -7,7 +7,6 @@ import msgspec
 
 from oraclepack.answers.verification import Verified
 from oraclepack.answers.verify_pack import Manner, Recorded, verify_pack
-from oraclepack.core.backlog import Actionized, Export, WorkStatus
 from oraclepack.core.pipeline_report import (
     PipelineTold,
     PolicyTold,
@@ -36,6 +35,7 @@ from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.system.path_jail import content_at
+from oraclepack.work.backlog import Actionized, Export, WorkStatus
 
 
 class PipelineWish(msgspec.Struct, frozen=True):
@@ -211,11 +211,7 @@ class Pipeline:
         return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
 
     def _actionize(self, result: RunResult) -> None:
-        from oraclepack.app.actionize.command import (  # noqa: PLC0415 - steps do not wait for it
-            FOLDER,
-            Writer,
-            actionize_run,
-        )
+        from oraclepack.work.actionize import FOLDER, Writer, actionize_run  # noqa: PLC0415 - steps do not wait for it
 
         run, root = result.found.run, self.prepared.root
         try:

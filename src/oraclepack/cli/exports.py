@@ -2,8 +2,8 @@
 
 import click
 
-from oraclepack.core.backlog import Export
 from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.work.backlog import Export
 
 export_option = click.option(
     "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."

@@ -6,12 +6,12 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.answers.verification import Verified
-from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validation import Validation
 from oraclepack.run.policy import YieldTold, weigh, yield_of
 from oraclepack.run.run_report import CompletionTold, RunTold
+from oraclepack.work.backlog import Actionized, WorkStatus
 
 
 class Stage(StrEnum):

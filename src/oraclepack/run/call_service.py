@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from oraclepack.calls.cache import AnswerCache
 from oraclepack.calls.context import CallOptions, CallWorld
@@ -19,9 +18,6 @@ from oraclepack.system.clock import draw
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
-
-if TYPE_CHECKING:
-    pass
 
 
 def calls_of(session: Session) -> Calls:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -38,9 +37,6 @@ from oraclepack.system.programs import named_program
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
-
-if TYPE_CHECKING:
-    pass
 
 
 def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:

@@ -6,21 +6,21 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict, replace
 
-from oraclepack.actionize.engine import BACKLOG
-from oraclepack.app.actionize.command import Request, actionize_request
 from oraclepack.cli.events import to_stderr
 from oraclepack.cli.exports import allow_rehearsal_option, export_option, exports_named
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.policy_text import idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.backlog import Actionized, WorkStatus
 from oraclepack.errors import ExitCode
 from oraclepack.run.policy import YieldPolicy, weigh, yield_of
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.environment import project_of
+from oraclepack.work.actionize import Request, actionize_request
+from oraclepack.work.backlog import Actionized, WorkStatus
+from oraclepack.work.engine_actionize import BACKLOG
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
 

@@ -7,16 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.actionize.engine import BACKLOG, EXPORTS, Work, actionize
-from oraclepack.app.actionize.loading import Loaded, from_directory, from_run, refuse_foreign
-from oraclepack.core.backlog import (
-    Actionized,
-    Artifact,
-    Export,
-    PackAnswers,
-    WorkStatus,
-    WrittenArtifact,
-)
 from oraclepack.errors import LockedError, UsageError
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.run.transaction import Carried, Piece, Transaction
@@ -24,6 +14,16 @@ from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import refuse_link_out
+from oraclepack.work.backlog import (
+    Actionized,
+    Artifact,
+    Export,
+    PackAnswers,
+    WorkStatus,
+    WrittenArtifact,
+)
+from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, Work, actionize
+from oraclepack.work.load_answers import Loaded, from_directory, from_run, refuse_foreign
 
 FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"

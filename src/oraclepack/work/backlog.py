@@ -4,10 +4,10 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.evidence import AskedFile, Evidence
 from oraclepack.pack.answer_sections import Section
 from oraclepack.run.policy import YieldPolicy
 from oraclepack.run.transaction import Carried
+from oraclepack.work.evidence import AskedFile, Evidence
 
 RECORD_VERSION = 1
 

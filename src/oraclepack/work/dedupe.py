@@ -11,11 +11,10 @@ from itertools import combinations, combinations_with_replacement, product
 
 import msgspec
 
-from oraclepack.actionize.compare import Relation, relate
-from oraclepack.actionize.normalize import Claim, Normalized, Proposal
-from oraclepack.actionize.statement import Statement
-from oraclepack.core.backlog import WorkStatus
 from oraclepack.pack.answer_sections import normalise
+from oraclepack.work.backlog import WorkStatus
+from oraclepack.work.compare import Relation, Statement, relate
+from oraclepack.work.normalize import Claim, Normalized, Proposal
 
 MOST_PAIRS = 900
 """Pairs of statements about one piece of evidence that are compared between two answers."""

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oraclepack.actionize.plan import in_order, resolved
-from oraclepack.actionize.prose import (
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.markdown_text import without_live_text
+from oraclepack.work.backlog import Record, WorkStatus
+from oraclepack.work.points import cut
+from oraclepack.work.prose import (
     acceptance,
     bullets,
     done_when,
@@ -14,10 +17,7 @@ from oraclepack.actionize.prose import (
     named,
     origin,
 )
-from oraclepack.actionize.sentences import cut
-from oraclepack.core.backlog import Record, WorkStatus
-from oraclepack.system.digests import canonical_file
-from oraclepack.system.markdown_text import without_live_text
+from oraclepack.work.render import in_order, resolved
 
 LONGEST_ISSUE_TITLE = 256
 LONGEST_ISSUE_BODY = 60_000

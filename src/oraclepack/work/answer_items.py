@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.actionize.evidence import commands_in
-from oraclepack.actionize.markdown import Block, Kind
 from oraclepack.pack.answer_sections import Section, begins_section, mentions, normalise, opening_of
 from oraclepack.system.markdown_text import in_backquotes
+from oraclepack.work.answer_blocks import Block, Kind
+from oraclepack.work.evidence import commands_in
 
 _NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")
 _ECHO = re.compile(

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.core.evidence import AskedFile, Citation, CitationState, Evidence
 from oraclepack.system.markdown_text import in_backquotes
+from oraclepack.work.evidence import AskedFile, Citation, CitationState, Evidence
 
 _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 

@@ -5,15 +5,14 @@ from collections.abc import Collection
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.actionize.dedupe import group
-from oraclepack.actionize.normalize import normalize
-from oraclepack.actionize.plan import change_plan
-from oraclepack.actionize.records import records_of
-from oraclepack.actionize.render import REHEARSAL_NOTE, backlog, normalized
-from oraclepack.actionize.trackers import github_issues, taskmaster
-from oraclepack.core.backlog import AnsweredStep, Artifact, Export, PackAnswers, Record
-from oraclepack.core.evidence import CitationState
 from oraclepack.system.kept_text import read_kept
+from oraclepack.work.backlog import AnsweredStep, Artifact, Export, PackAnswers, Record
+from oraclepack.work.dedupe import group
+from oraclepack.work.evidence import CitationState
+from oraclepack.work.normalize import normalize
+from oraclepack.work.records import records_of
+from oraclepack.work.render import REHEARSAL_NOTE, backlog, change_plan, normalized
+from oraclepack.work.trackers import github_issues, taskmaster
 
 BACKLOG = "backlog.md"
 EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.json"}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+
 LONGEST_INLINE = 12_000
 """Characters of one paragraph that are read: inline Markdown can be made to cost its square."""
 

@@ -5,22 +5,16 @@ from itertools import combinations
 
 import msgspec
 
-from oraclepack.actionize import rank
-from oraclepack.actionize.citations import said_of
-from oraclepack.actionize.compare import Relation, relate
-from oraclepack.actionize.dedupe import Groups, Said
-from oraclepack.actionize.normalize import Proposal
-from oraclepack.actionize.sentences import LONGEST_NOTE, cut
-from oraclepack.core.backlog import (
-    PackAnswers,
-    Question,
-    Record,
-    Statement,
-    WorkStatus,
-)
-from oraclepack.core.evidence import CitationState, Evidence, united
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.system.markdown_text import in_backquotes
+from oraclepack.work import priority
+from oraclepack.work.backlog import PackAnswers, Question, Record, Statement, WorkStatus
+from oraclepack.work.citations import said_of
+from oraclepack.work.compare import Relation, relate
+from oraclepack.work.dedupe import Groups, Said
+from oraclepack.work.evidence import CitationState, Evidence, united
+from oraclepack.work.normalize import Proposal
+from oraclepack.work.points import LONGEST_NOTE, cut
 
 _MOST_NOTES = 24
 _LONGEST_SIDE = 90
@@ -103,7 +97,7 @@ class _Maker:
         evidence = united(_evidence(one) for one in members)
         roi = max((q.roi for q in questions if q.roi is not None), default=None)
         effort = min((q.effort for q in questions if q.effort is not None), default=None)
-        points = rank.score(roi, effort, evidence, len(sources))
+        points = priority.score(roi, effort, evidence, len(sources))
         ids = [task_id(self._pack.pack_hash, one.step_id, one.number) for one in members]
         return Record(
             pack_id=self._pack.pack_id,
@@ -112,7 +106,7 @@ class _Maker:
             task_id=ids[0],
             title=title,
             status=status,
-            category=rank.category_of(asked, [title, asked.reference or ""]),
+            category=priority.category_of(asked, [title, asked.reference or ""]),
             reference=asked.reference,
             expected_artifacts=asked.expected_artifacts,
             actions=(),
@@ -120,7 +114,7 @@ class _Maker:
             notes=(),
             missing_inputs=(),
             sources=tuple(sources),
-            priority=rank.priority_of(points),
+            priority=priority.priority_of(points),
             score=points,
             roi=roi,
             effort=effort,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from oraclepack.core.backlog import Record
-from oraclepack.core.evidence import CitationState
 from oraclepack.system.markdown_text import code_span, escape_keeping_code
+from oraclepack.work.backlog import Record
+from oraclepack.work.evidence import CitationState
 
 _STATES = {
     CitationState.VERIFIED: "verified",

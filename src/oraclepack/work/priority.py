@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from oraclepack.core.backlog import Priority, Question
-from oraclepack.core.evidence import CitationState, Evidence
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.pack.model import CATEGORIES
+from oraclepack.work.backlog import Priority, Question
+from oraclepack.work.evidence import CitationState, Evidence
 
 LAST_RESORT = "failure modes"
 """The category of what none of the words below fits."""

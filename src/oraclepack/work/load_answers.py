@@ -1,24 +1,25 @@
 """Answers from a run directory, or from a plain directory and its pack."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 import msgspec
 
-from oraclepack.adapters.answers import WORDS, find_answers, read_answer
-from oraclepack.app.actionize.asked import Asked, question_from, question_of
-from oraclepack.core.backlog import AnsweredStep, AnswerPart, PackAnswers
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.line_format import Reading
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
+from oraclepack.journal.step_state import StepState
 from oraclepack.pack.answer_sections import Section, is_rehearsed
 from oraclepack.pack.contract import by_suffix
-from oraclepack.pack.model import Pack
+from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.pack.questions import asking_calls, title_of
+from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.run.manifests import (
     OutputEntry,
     RunManifest,
@@ -29,9 +30,147 @@ from oraclepack.run.manifests import (
     with_words_of,
 )
 from oraclepack.system import files
+from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import foreign_run
-from oraclepack.system.path_jail import refuse_link_out, stays_inside
+from oraclepack.system.path_jail import read_content, refuse_link_out, stays_inside
 from oraclepack.system.text_limits import regex
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Question
+from oraclepack.work.evidence import AskedFile
+
+WORDS = (".md", ".markdown", ".txt", "")
+"""Endings of files that hold an answer in words."""
+
+_ANSWER = regex(r"(?P<step>\d\d)(?:[-_ .].*)?\.(?:md|markdown|txt)", re.IGNORECASE)
+
+
+def find_answers(directory: Path) -> dict[str, tuple[Path, ...]]:
+    """The files `01-*.md` … of a directory by step, those of one step sorted by name."""
+    try:
+        names = sorted(entry.name for entry in directory.iterdir() if entry.is_file())
+    except OSError as trouble:
+        reason = trouble.strerror or str(trouble)
+        raise InputError(
+            f"{directory}: cannot be read: {reason}", hint="name the directory with the answers"
+        ) from None
+    found: dict[str, list[Path]] = {}
+    for name in names:
+        match = _ANSWER.fullmatch(name)
+        if match is not None:
+            found.setdefault(match["step"], []).append(directory / name)
+    return {step: tuple(paths) for step, paths in found.items()}
+
+
+class AnswerFile(msgspec.Struct, frozen=True):
+    """An answer as it lies on disk."""
+
+    text: str
+    sha256: str
+
+
+def read_answer(path: Path) -> AnswerFile | None:
+    """An answer, whatever its bytes; None when there is no such file."""
+    data = read_content(path).data
+    if data is None:
+        return None
+    return AnswerFile(data.decode("utf-8-sig", "replace"), sha256_bytes(data))
+
+
+def asked_file(root: Path, path: str, recorded: str | None) -> AskedFile:
+    """A file that a question was asked about, as it is now."""
+    data = read_content(root / path).data
+    if data is None:
+        return AskedFile(path, recorded)
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    return AskedFile(path, recorded, sha256_bytes(data), lines)
+
+
+_FILE = "file:"
+
+
+def question_of(step: Step) -> Question:
+    """A question as the pack puts it."""
+    meta = step.meta
+    return Question(
+        step_id=str(step.id),
+        title=title_of(step),
+        question_id=meta.question_id,
+        category=step.category,
+        reference=step.reference,
+        expected_artifacts=meta.expected_artifacts or (),
+        roi=step.number("ROI"),
+        effort=step.number("effort"),
+    )
+
+
+def question_from(entry: StepEntry) -> Question:
+    """A question as `steps.json` remembers it."""
+    return Question(
+        step_id=entry.step_id,
+        title=entry.title or "",
+        question_id=entry.question_id,
+        category=entry.category,
+        reference=entry.reference,
+        roi=entry.roi,
+        effort=entry.effort,
+    )
+
+
+class Asked:
+    """Looks up what was attached; each file is read once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._seen: dict[tuple[str, str | None], AskedFile] = {}
+
+    def about(
+        self, step: Step | None, state: StepState | None
+    ) -> tuple[tuple[AskedFile, ...] | None, bool]:
+        """The files of a step, None when nobody knows them, and whether those were all."""
+        calls = _recorded_calls(state)
+        if calls is not None:
+            return self._files(calls), True
+        literal, is_all = _literal(step)
+        recorded = dict(state.attached) if state is not None else {}
+        if not recorded and not literal and not is_all:
+            return None, False
+        known: dict[str, str | None] = dict.fromkeys(literal) | recorded
+        return self._files(known), is_all
+
+    def _files(self, known: Mapping[str, str | None]) -> tuple[AskedFile, ...]:
+        return tuple(self._file(path, known[path]) for path in sorted(known))
+
+    def _file(self, path: str, recorded: str | None) -> AskedFile:
+        key = (path, recorded)
+        if key not in self._seen:
+            self._seen[key] = asked_file(self._root, path, recorded)
+        return self._seen[key]
+
+
+def _recorded_calls(state: StepState | None) -> dict[str, str] | None:
+    """The files of the step's last calls, where every one of them recorded its files."""
+    calls = state.last_invocations() if state is not None else ()
+    parts = [call.intent.key_parts for call in calls if call.intent is not None]
+    if not parts or not all(parts):
+        return None
+    return {name[len(_FILE) :]: sha for part in parts for name, sha in part.items() if _is(name)}
+
+
+def _is(name: str) -> bool:
+    return name.startswith(_FILE)
+
+
+def _literal(step: Step | None) -> tuple[tuple[str, ...], bool]:
+    """The files that the text of a step attaches by name, and whether the text tells all."""
+    calls = asking_calls(step) if step is not None else ()
+    every = [attachment for call in calls for attachment in call.attachments]
+    named = tuple(a.value for a in every if a.kind is AttachmentKind.LITERAL)
+    hidden = any(call.partly_hidden for call in calls)
+    return _files_only(named), bool(calls) and not hidden and len(named) == len(every)
+
+
+def _files_only(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({name.removeprefix("./") for name in names if not name.endswith("/")}))
+
 
 _STEP_ID = regex(r"[0-9]{2}")
 _HASH = regex(r"[0-9a-f]{8,128}")

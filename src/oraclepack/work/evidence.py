@@ -1,12 +1,100 @@
-"""What a text names: paths, lines, symbols and commands."""
+"""What an answer stands on: files, lines, symbols and commands, and whether they hold."""
 
 import re
 from collections.abc import Iterable
+from enum import StrEnum
 from pathlib import PurePosixPath
 
-from oraclepack.actionize.words import word_set
-from oraclepack.core.evidence import Citation, Evidence
+import msgspec
+
 from oraclepack.system.markdown_text import code_pieces, code_spans
+from oraclepack.work.comparison_words import word_set
+
+
+class CitationState(StrEnum):
+    """What became of a cited line when it was looked up."""
+
+    VERIFIED = "verified"
+    """The file was attached, is unchanged, and has that line."""
+    STALE = "stale"
+    """The file was attached, and has changed or gone since."""
+    NOT_ATTACHED = "not_attached"
+    """The question never had that file."""
+    OUT_OF_RANGE = "out_of_range"
+    """The file has fewer lines."""
+    UNKNOWN = "unknown"
+    """Nobody recorded what was attached."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Nothing can be built on it."""
+        return self in {self.STALE, self.NOT_ATTACHED, self.OUT_OF_RANGE}
+
+
+class Citation(msgspec.Struct, frozen=True, order=True):
+    """A place in a file that an answer names, and what is known of it."""
+
+    path: str
+    first_line: int
+    last_line: int
+    state: CitationState = CitationState.UNKNOWN
+
+    def __str__(self) -> str:
+        if self.first_line == self.last_line:
+            return f"{self.path}:{self.first_line}"
+        return f"{self.path}:{self.first_line}-{self.last_line}"
+
+    def near(self, other: "Citation", distance: int) -> bool:
+        """Both mean the same place, give or take some lines."""
+        apart = max(self.first_line, other.first_line) - min(self.last_line, other.last_line)
+        return self.path == other.path and apart <= distance
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What a statement names, each sorted and once."""
+
+    paths: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.paths or self.symbols or self.commands)
+
+    @property
+    def stands_on_nothing_good(self) -> bool:
+        """There are citations, and every one of them is bad."""
+        return bool(self.citations) and all(c.state.is_bad for c in self.citations)
+
+    def has(self, state: CitationState) -> bool:
+        return any(citation.state is state for citation in self.citations)
+
+
+NO_EVIDENCE = Evidence()
+
+
+def united(parts: Iterable[Evidence]) -> Evidence:
+    """All of it together."""
+    every = list(parts)
+    return Evidence(
+        paths=tuple(sorted({path for part in every for path in part.paths})),
+        symbols=tuple(sorted({symbol for part in every for symbol in part.symbols})),
+        commands=tuple(sorted({command for part in every for command in part.commands})),
+        citations=tuple(sorted({citation for part in every for citation in part.citations})),
+    )
+
+
+class AskedFile(msgspec.Struct, frozen=True):
+    """A file that a question was asked about: as recorded then, and as it is now."""
+
+    path: str
+    recorded: str | None = None
+    """SHA-256 when the question was asked; None when nobody recorded it."""
+    current: str | None = None
+    """SHA-256 now; None when the file is gone or cannot be read."""
+    lines: int | None = None
+    """How many lines it has now."""
+
 
 SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
 """The languages of code blocks whose lines are commands."""
