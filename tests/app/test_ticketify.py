@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.app.tickets_check import check_tickets
-from oraclepack.core.ticket_work import FileState
 from oraclepack.errors import InputError, UsageError
+from oraclepack.tickets.steps_support import check_tickets
+from oraclepack.tickets.ticket import FileState
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.e2e.program import tree
 from tests.ticketify.tickets import TWO, everything_but_tickets, put
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.errors import OraclePackError
 from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.faults import failing, failing_once
 from tests.ticketify.tickets import TWO, everything_but_tickets, put
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.app.tickets import Desk, note_missing, prompt, take, tasks
-from oraclepack.app.tickets_report import report
-from oraclepack.core.ticket_work import Stage
 from oraclepack.errors import InputError, UsageError
+from oraclepack.tickets.steps_support import Desk, note_missing, prompt, report, take, tasks
+from oraclepack.tickets.ticket import Stage
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.ticketify.tickets import OPTIONS, TWO, put
 
 SELECTED = '{"ticket_id": "T-1", "action_ids": ["T-1-A02"], "reason": "first"}'

@@ -10,7 +10,7 @@ from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.markdown import read_front_matter, read_markdown
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.parse.variables import Variables
-from oraclepack.parse.ticket import parse_ticket
+from oraclepack.tickets.read_tickets import parse_ticket
 from tests.fuzz import texts
 from tests.fuzz.differential import check as check_calls
 from tests.fuzz.mutate import mutate

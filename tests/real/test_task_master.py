@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.actionize.golden import FOLDER, expected
 from tests.e2e.program import Ran, oraclepack
 from tests.real.install import NotToBeHadError

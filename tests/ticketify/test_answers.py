@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from oraclepack.core.ticket_work import Acceptance, NextWork
-from oraclepack.ticketify.answers import Unusable, judgement, selection, text_of
+from oraclepack.tickets.agent_answers import Unusable, judgement, selection, text_of
+from oraclepack.tickets.ticket import Acceptance, NextWork
 from tests.ticketify.tickets import TWO, built
 
 MADE = built(TWO)

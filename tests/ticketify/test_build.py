@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from oraclepack.core import ticket_files as names
 from oraclepack.core.schemas import schema_of
-from oraclepack.core.ticket import Mode
-from oraclepack.ticketify.build import build
+from oraclepack.tickets import ticket as names
+from oraclepack.tickets.build import build
+from oraclepack.tickets.ticket import Mode
 from tests.ticketify.tickets import OPTIONS, TWO, built, known
 
 OUT = OPTIONS.out_dir

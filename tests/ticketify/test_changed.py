@@ -4,10 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.app.tickets import Desk
-from oraclepack.app.tickets_report import report
 from oraclepack.system.git import changed_files
+from oraclepack.tickets.steps_support import Desk, report
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.ticketify.tickets import OPTIONS, TWO, put
 
 

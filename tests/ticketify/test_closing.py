@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from oraclepack.core.ticket_files import TASKS
-from oraclepack.core.ticket_work import Acceptance, Audit, Criterion, Met, NextWork
-from oraclepack.ticketify.closing import Change, Turn, audit, changes_page, close_out_page
-from oraclepack.ticketify.manifest import compared, read_manifest
+from oraclepack.tickets.build import compared, read_manifest
+from oraclepack.tickets.closing import Change, Turn, audit, changes_page, close_out_page
+from oraclepack.tickets.ticket import TASKS, Acceptance, Audit, Criterion, Met, NextWork
 from tests.ticketify.tickets import OPTIONS, TWO, built
 
 OUT = OPTIONS.out_dir

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.ticketify.identify import SameId, circles, identify, waves
+from oraclepack.tickets.identify import SameId, circles, identify, waves
 from tests.ticketify.tickets import a_ticket, known
 
 

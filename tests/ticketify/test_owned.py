@@ -6,9 +6,9 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oraclepack.app.ticketify import Wish, ticketify
-from oraclepack.core.ticket_files import OWNED, TASKS
 from oraclepack.errors import OraclePackError
+from oraclepack.tickets.ticket import OWNED, TASKS
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.faults import failing
 from tests.ticketify.tickets import OPTIONS, TWO, put
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.core.ticket import Mode, TicketOptions
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for
@@ -14,7 +13,8 @@ from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.ticketify.pack import pack_text
+from oraclepack.tickets.action_pack import pack_text
+from oraclepack.tickets.ticket import Mode, TicketOptions
 from tests.ticketify.tickets import OPTIONS
 
 ODD = TicketOptions(

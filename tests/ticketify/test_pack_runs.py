@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.e2e.program import Ran, oraclepack
 from tests.ticketify import agents
 from tests.ticketify.tickets import OPTIONS, TWO, put

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.ticketify import Wish, ticketify
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.ticketify.pack import pack_text
+from oraclepack.tickets.action_pack import pack_text
+from oraclepack.tickets.ticketify import Wish, ticketify
 from tests.ticketify import agents
 from tests.ticketify.tickets import OPTIONS, TWO, put
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.core.ticket_work import NextWork, Stage
-from oraclepack.ticketify.closing import changes_page
-from oraclepack.ticketify.prompts import ready_tickets, select_prompt, work_prompt
+from oraclepack.tickets.closing import changes_page
+from oraclepack.tickets.prompts import ready_tickets, select_prompt, work_prompt
+from oraclepack.tickets.ticket import NextWork, Stage
 from tests.ticketify.tickets import TWO, built
 
 MADE = built(TWO)

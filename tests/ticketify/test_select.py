@@ -2,8 +2,8 @@
 
 import pytest
 
-from oraclepack.core.ticket import TicketOptions
-from oraclepack.ticketify.select import chosen_paths, matches
+from oraclepack.tickets.identify import chosen_paths, matches
+from oraclepack.tickets.ticket import TicketOptions
 
 
 @pytest.mark.parametrize(

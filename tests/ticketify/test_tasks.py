@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from oraclepack.ticketify.tasks import (
+from oraclepack.tickets.tasks import (
     Malformed,
     Task,
     left_whole,

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from oraclepack.core.ticket import KnownTicket, Ticket, TicketOptions
-from oraclepack.parse.ticket import parse_ticket
 from oraclepack.system.digests import sha256_text
-from oraclepack.ticketify.build import Built, build
-from oraclepack.ticketify.identify import SameId, identify
+from oraclepack.tickets.build import Built, build
+from oraclepack.tickets.identify import SameId, identify
+from oraclepack.tickets.read_tickets import parse_ticket
+from oraclepack.tickets.ticket import KnownTicket, Ticket, TicketOptions
 
 OPTIONS = TicketOptions(tickets_dir=".tickets")
 

@@ -30,16 +30,16 @@ SCHEMAS = {
     "actionized": ("oraclepack.work.backlog:Actionized", 1),
     "record": ("oraclepack.work.backlog:Record", 1),
     "ticketified": ("oraclepack.core.schemas:ticketified_schema", 1),
-    "tickets-told": ("oraclepack.core.ticketified:TicketsTold", 1),
-    "tickets-index": ("oraclepack.core.ticket:TicketIndex", 1),
-    "tickets-actions": ("oraclepack.core.ticket:Actions", 1),
-    "tickets-manifest": ("oraclepack.core.ticket:TicketManifest", 1),
-    "tickets-check": ("oraclepack.core.ticket_work:TicketCheck", 1),
-    "tickets-next": ("oraclepack.core.ticket_work:NextWork", 1),
-    "tickets-review": ("oraclepack.core.ticket_work:Review", 1),
-    "tickets-acceptance": ("oraclepack.core.ticket_work:Acceptance", 1),
-    "tickets-tasks": ("oraclepack.core.ticket_work:TasksTold", 1),
-    "tickets-audit": ("oraclepack.core.ticket_work:Audit", 1),
+    "tickets-told": ("oraclepack.tickets.ticketify:TicketsTold", 1),
+    "tickets-index": ("oraclepack.tickets.ticket:TicketIndex", 1),
+    "tickets-actions": ("oraclepack.tickets.ticket:Actions", 1),
+    "tickets-manifest": ("oraclepack.tickets.ticket:TicketManifest", 1),
+    "tickets-check": ("oraclepack.tickets.ticket:TicketCheck", 1),
+    "tickets-next": ("oraclepack.tickets.ticket:NextWork", 1),
+    "tickets-review": ("oraclepack.tickets.ticket:Review", 1),
+    "tickets-acceptance": ("oraclepack.tickets.ticket:Acceptance", 1),
+    "tickets-tasks": ("oraclepack.tickets.ticket:TasksTold", 1),
+    "tickets-audit": ("oraclepack.tickets.ticket:Audit", 1),
     "trusted": ("oraclepack.system.ownership:Trusted", 1),
     "accepted-step": ("oraclepack.run.accept:AcceptedStep", 1),
     "undone": ("oraclepack.run.undo:Undone", 1),
@@ -124,8 +124,8 @@ def doctor_schema() -> dict[str, Any]:
 
 def ticketified_schema() -> dict[str, Any]:
     """What was written or, with `--check`, how the files compare."""
-    from oraclepack.core.ticket_work import TicketCheck  # noqa: PLC0415 - only for this
-    from oraclepack.core.ticketified import Ticketified  # noqa: PLC0415
+    from oraclepack.tickets.ticket import TicketCheck  # noqa: PLC0415 - only for this
+    from oraclepack.tickets.ticketify import Ticketified  # noqa: PLC0415
 
     kinds = (Ticketified, TicketCheck)
     shapes, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")

@@ -5,18 +5,17 @@ from typing import Any
 
 import click
 
-from oraclepack.app import ticketify as use_case
-from oraclepack.app.tickets_check import REPORTS, check_tickets
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.ticket import MOST_TICKETS, Mode
-from oraclepack.core.ticket_work import FileState, TicketCheck
-from oraclepack.core.ticketified import Ticketified
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
+from oraclepack.tickets import ticketify as use_case
+from oraclepack.tickets.steps_support import REPORTS, check_tickets
+from oraclepack.tickets.ticket import MOST_TICKETS, FileState, Mode, TicketCheck
+from oraclepack.tickets.ticketify import Ticketified
 
 
 @command(

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from oraclepack.adapters.tickets import read_answer
-from oraclepack.app import tickets as use_case
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.ticket_work import Stage
-from oraclepack.core.ticketified import TicketsTold
 from oraclepack.errors import ExitCode
 from oraclepack.settings.registry import Settings
+from oraclepack.tickets import steps_support as use_case
+from oraclepack.tickets.read_tickets import read_answer
+from oraclepack.tickets.ticket import Stage
+from oraclepack.tickets.ticketify import TicketsTold
 
 tickets = Group(
     "tickets",
@@ -121,7 +121,7 @@ def report(about: str, out_dir: str, *, settings: Settings) -> Reply:
     `changes`: what differs from the last commit. `audit`: every file of ours, whether it is
     there and can be read; exit code 4 if one cannot. `close-out`: what was done and what is left.
     """
-    from oraclepack.app.tickets_report import report as write  # noqa: PLC0415 - git, only here
+    from oraclepack.tickets.steps_support import report as write  # noqa: PLC0415 - git, only here
 
     return _told(write(use_case.Desk.at(Path(settings.root), out_dir), about))
 

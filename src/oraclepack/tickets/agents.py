@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from oraclepack.core import ticket_files as names
-from oraclepack.core.ticket import Mode
+from oraclepack.tickets import ticket as names
+from oraclepack.tickets.ticket import Mode
 
 CODEX, GEMINI = "codex", "gemini"
 

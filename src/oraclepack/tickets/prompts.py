@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from oraclepack.core import ticket_files as names
-from oraclepack.core.ticket import Action, Actions, IndexedTicket, TicketIndex
-from oraclepack.core.ticket_work import NextWork, Stage
-from oraclepack.ticketify.answers import criteria_of, open_actions
+from oraclepack.tickets import ticket as names
+from oraclepack.tickets.agent_answers import criteria_of, open_actions
+from oraclepack.tickets.ticket import Action, Actions, IndexedTicket, NextWork, Stage, TicketIndex
 
 MOST_LISTED = 120
 LONGEST_TEXT = 160

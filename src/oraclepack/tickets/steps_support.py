@@ -6,18 +6,33 @@ from typing import TypeVar
 
 import msgspec
 
-from oraclepack.core import ticket_files as names
-from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
-from oraclepack.core.ticket_work import Acceptance, NextWork, Review, Stage, TasksTold
-from oraclepack.core.ticketified import TicketsTold
 from oraclepack.errors import InputError, UsageError
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file, sha256_bytes
+from oraclepack.system.environment import environment
+from oraclepack.system.git import changed_files
 from oraclepack.system.path_jail import Refused, jail, refuse_link_out
-from oraclepack.ticketify import tasks as tm
-from oraclepack.ticketify.answers import Unusable, judgement, selection, text_of
-from oraclepack.ticketify.manifest import read_manifest
-from oraclepack.ticketify.prompts import select_prompt, work_prompt
+from oraclepack.tickets import tasks as tm
+from oraclepack.tickets import ticket as names
+from oraclepack.tickets.agent_answers import Unusable, judgement, selection, text_of
+from oraclepack.tickets.build import changed_tickets, compared, read_manifest
+from oraclepack.tickets.closing import Change, Turn, audit, changes_page, close_out_page
+from oraclepack.tickets.prompts import select_prompt, work_prompt
+from oraclepack.tickets.read_tickets import list_files
+from oraclepack.tickets.ticket import (
+    Acceptance,
+    Actions,
+    Audit,
+    FileState,
+    NextWork,
+    Review,
+    Stage,
+    TasksTold,
+    TicketCheck,
+    TicketIndex,
+    TicketManifest,
+)
+from oraclepack.tickets.ticketify import TicketsTold, Wish, manifest_of, read_tickets
 
 T = TypeVar("T")
 
@@ -246,3 +261,105 @@ def _prd_hash(desk: Desk) -> str | None:
     manifest = read_manifest(desk.content(names.MANIFEST))
     data = files.read(desk.root / desk.prd_path(manifest)) if manifest else None
     return None if data is None else sha256_bytes(data)
+
+
+_NOT_WORK = (".oraclepack/", ".taskmaster/", "ticket-action-pack.")
+"""Ours and Task Master's, and the state of the run: no part of what was worked on."""
+
+
+def report(desk: Desk, about: str) -> TicketsTold:
+    """Write one of the reports at the end of a turn."""
+    match about:
+        case "changes":
+            return _changes(desk)
+        case "audit":
+            return _audit(desk)
+        case _:
+            return _close_out(desk)
+
+
+def _changes(desk: Desk) -> TicketsTold:
+    desk.needed(names.INDEX, TicketIndex)
+    found = changed_files(desk.root, environment())
+    kept = None
+    if found is not None:
+        own = (*_NOT_WORK, f"{desk.out_dir}/")
+        kept = [Change(state, path) for state, path in found if not path.startswith(own)]
+    page = changes_page(kept, desk.shape(names.NEXT, NextWork))
+    path = desk.write(names.CHANGES, page.encode())
+    count = "no repository" if kept is None else f"{len(kept)} files"
+    return TicketsTold(text=f"{count}: wrote {path}", written=path)
+
+
+def _audit(desk: Desk) -> TicketsTold:
+    manifest = desk.needed(names.MANIFEST, TicketManifest)
+    prd = desk.prd_path(manifest)
+    inside = [desk.path(name) for name in list_files(desk.root, desk.out_dir)]
+    paths = {*inside, prd, names.TASKS}
+    found = {path: _content(desk.root / path) for path in paths}
+    result = audit(desk.out_dir, prd, found, inside)
+    path = desk.write(names.AUDIT, canonical_file(result))
+    wrong = [f"{file.path}: {file.problem}" for file in result.files if file.problem]
+    there = sum(file.present for file in result.files)
+    text = "\n".join([f"{there} files: wrote {path}", *wrong])
+    return TicketsTold(text=text, written=path, ok=result.ok)
+
+
+def _close_out(desk: Desk) -> TicketsTold:
+    turn = Turn(
+        index=desk.needed(names.INDEX, TicketIndex),
+        actions=desk.needed(names.ACTIONS, Actions),
+        work=desk.shape(names.NEXT, NextWork),
+        acceptance=desk.shape(names.ACCEPTANCE, Acceptance),
+        audit=desk.shape(names.AUDIT, Audit),
+        tasks=desk.tasks_data(),
+    )
+    path = desk.write(names.CLOSE_OUT, close_out_page(turn, desk.out_dir).encode())
+    return TicketsTold(text=f"wrote {path}", written=path)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return files.read(path)
+    except InputError:
+        return b""
+
+
+REPORTS = {"check": names.CHECK, "determinism": names.DETERMINISM}
+
+
+def check_tickets(wish: Wish, report: str | None) -> tuple[TicketCheck, tuple[str, ...]]:
+    """Make everything again in memory, twice, and compare it with the files.
+
+    The report `determinism` is about the files of steps 01 to 03 alone, and tickets that were
+    edited since do not count against them: an agent may have ticked what it finished.
+    """
+    read = read_tickets(wish)
+    again = read_tickets(wish, backwards=True)
+    options = read.options
+    old = manifest_of(wish.root, options.out_dir)
+    wanted = read.built.files
+    if report == "determinism":
+        own = (names.INDEX, names.ACTIONS, names.ACTIONS_PAGE)
+        chosen = {f"{options.out_dir}/{name}" for name in own} | {options.prd_path}
+        wanted = {path: data for path, data in wanted.items() if path in chosen}
+    found = {path: files.read(wish.root / path) for path in wanted}
+    checked = compared(wanted, found, old)
+    accepted = {FileState.SAME, FileState.STALE} if report == "determinism" else {FileState.SAME}
+    repeatable = read.built.files == again.built.files
+    now = {ticket.path: ticket.sha256 for ticket in read.built.index.tickets}
+    result = TicketCheck(
+        ok=repeatable and all(file.state in accepted for file in checked),
+        repeatable=repeatable,
+        changed_tickets=changed_tickets(old, now),
+        files=checked,
+    )
+    if report is not None:
+        write_report(wish.root / options.out_dir / REPORTS[report], result)
+    return result, read.warnings
+
+
+def write_report(path: Path, value: object) -> None:
+    """Put a file of ours in place, whole."""
+    files.make_directories(path.parent)
+    files.write_atomic(path, canonical_file(value))

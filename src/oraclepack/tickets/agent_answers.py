@@ -6,8 +6,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from oraclepack.core.ticket import Action, ActionKind, Actions, TicketIndex
-from oraclepack.core.ticket_work import Acceptance, Judged, NextWork, Selected
+from oraclepack.tickets.ticket import (
+    Acceptance,
+    Action,
+    ActionKind,
+    Actions,
+    Judged,
+    NextWork,
+    Selected,
+    TicketIndex,
+)
 
 T = TypeVar("T")
 

@@ -5,24 +5,27 @@ from dataclasses import dataclass
 
 import msgspec
 
-from oraclepack.core import ticket_files as names
-from oraclepack.core.ticket import Actions, TicketIndex, TicketManifest
-from oraclepack.core.ticket_files import OWNED, Owner
-from oraclepack.core.ticket_work import (
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.markdown_text import code_span
+from oraclepack.tickets import ticket as names
+from oraclepack.tickets.pages import shown
+from oraclepack.tickets.prompts import ready_tickets
+from oraclepack.tickets.tasks import Malformed, problems, read_complexity, read_tasks
+from oraclepack.tickets.ticket import (
+    OWNED,
     Acceptance,
+    Actions,
     Audit,
     AuditedFile,
     Met,
     NextWork,
+    Owner,
     Review,
     TasksTold,
     TicketCheck,
+    TicketIndex,
+    TicketManifest,
 )
-from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.markdown_text import code_span
-from oraclepack.ticketify.pages import shown
-from oraclepack.ticketify.prompts import ready_tickets
-from oraclepack.ticketify.tasks import Malformed, problems, read_complexity, read_tasks
 
 _SHAPES: dict[str, type] = {
     names.INDEX: TicketIndex,

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.core.ticket_work import TaskProblem, TasksTold
+from oraclepack.tickets.ticket import TaskProblem, TasksTold
 
 STATUSES = ("pending", "in-progress", "done", "deferred", "cancelled", "blocked", "review")
 PRIORITIES = ("low", "medium", "high", "critical")

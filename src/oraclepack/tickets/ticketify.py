@@ -4,20 +4,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.adapters.tickets import find_tickets_dir, list_files, read_ticket
-from oraclepack.core import ticket_files as names
-from oraclepack.core.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
-from oraclepack.core.ticketified import Ticketified
+import msgspec
+
 from oraclepack.errors import InputError, UsageError, WorldError
-from oraclepack.parse.ticket import parse_ticket
 from oraclepack.run.quarantine import FOLDER, put_aside
-from oraclepack.run.transaction import Piece, Transaction
+from oraclepack.run.transaction import Carried, Piece, Transaction
 from oraclepack.system import file_moves, files
 from oraclepack.system.path_jail import Refused, jail
-from oraclepack.ticketify.build import Built, build
-from oraclepack.ticketify.identify import SameId, circles, identify
-from oraclepack.ticketify.manifest import is_ours, read_manifest
-from oraclepack.ticketify.select import chosen_paths
+from oraclepack.tickets import ticket as names
+from oraclepack.tickets.build import Built, build, is_ours, read_manifest
+from oraclepack.tickets.identify import SameId, chosen_paths, circles, identify
+from oraclepack.tickets.read_tickets import find_tickets_dir, list_files, parse_ticket, read_ticket
+from oraclepack.tickets.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
+
+
+class Ticketified(Carried, frozen=True, kw_only=True):
+    """What became of a set of tickets."""
+
+    tickets_dir: str
+    matched: int
+    """How many files the patterns choose; `selected` of them were taken."""
+    selected: int
+    actions: int
+    done: int
+    written: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    """Files that already held the same bytes."""
+    set_aside: tuple[str, ...] = ()
+    """Where `--regenerate` and `--force` moved files to."""
+    pack: str
+    """The ticket action pack."""
+    without_actions: tuple[str, ...] = ()
+    """The chosen tickets that ask for nothing, by path."""
+
+
+class TicketsTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sub-command of `tickets` answers."""
+
+    text: str
+    """The word, the prompt or the sentence that it prints."""
+    written: str | None = None
+    """The file it wrote."""
+    ok: bool = True
+
 
 PARTS = ("index", "actions", "prd")
 _MOST_NAMED = 10
