@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.adapters.repository import read_repository
-from oraclepack.core.repository import Repository
+from oraclepack.authoring.repository import Repository, read_repository
 from oraclepack.errors import InputError, WorldError
 from oraclepack.system.file_moves import look, missing_directories, put_back, remove_empty
 from tests.generate import repositories as repos

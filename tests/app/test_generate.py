@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.authoring.file_kinds import worth_reading
 from oraclepack.errors import InputError, UsageError
-from oraclepack.generate.filing import worth_reading
 from oraclepack.pack.model import CATEGORIES, Pack
 from oraclepack.pack.tool_call import AttachmentKind
 from tests.generate import repositories as repos

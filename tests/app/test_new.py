@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.generate.blank import TEMPLATES
+from oraclepack.authoring.blank import TEMPLATES
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.validate import check_pack
 from oraclepack.settings.registry import STRICT, Settings

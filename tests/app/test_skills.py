@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from oraclepack.adapters.skill_files import canonical_prompt
-from oraclepack.app import skills
-from oraclepack.core.skills import SkillState
+from oraclepack.authoring import skills
+from oraclepack.authoring.skills import AGENTS, SkillState, canonical_prompt, render
 from oraclepack.errors import UsageError
-from oraclepack.generate.skill import AGENTS, render
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.cli.answers import answer
 from tests.faults import failing

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.upgrade import upgrade_pack
+from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings.registry import Settings

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.app.generate import Outcome, Wish, generate
+from oraclepack.authoring.generate import Outcome, Wish, generate
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for, path_facts

@@ -2,12 +2,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from oraclepack.core.repository import Repository, Tracked
-from oraclepack.generate.choose import Choice, choose
-from oraclepack.generate.questions import QUESTIONS
-from oraclepack.generate.score import Score, score
-from oraclepack.generate.survey import Survey, survey
-from oraclepack.generate.wording import attached, facts, question_text
+from oraclepack.authoring.choose import Choice, choose
+from oraclepack.authoring.question_catalogue import QUESTIONS
+from oraclepack.authoring.repository import Repository, Tracked
+from oraclepack.authoring.score import Score, score
+from oraclepack.authoring.survey import Survey, survey
+from oraclepack.authoring.wording import attached, facts, question_text
 from oraclepack.pack.model import CATEGORIES
 
 LOG = "logger.info(1)\n"

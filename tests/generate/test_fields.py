@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.generate.fields import fill
-from oraclepack.generate.upgrade import upgrade
+from oraclepack.authoring.header_fields import fill
+from oraclepack.authoring.upgrade import upgrade
 from oraclepack.pack.model import Step
 from tests.packs import a_pack, strict_step
 

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.generate.filing import (
+from oraclepack.authoring.file_kinds import (
     GENERATED_MARK,
     Kind,
     is_own,

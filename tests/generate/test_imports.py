@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.generate.imports import ImportGraph
+from oraclepack.authoring.imports import ImportGraph
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.generate.regroup import regroup
-from oraclepack.generate.upgrade import upgrade
+from oraclepack.authoring.regroup import regroup
+from oraclepack.authoring.upgrade import upgrade
 from tests.packs import a_pack
 
 ASK = 'oracle -p "Why?" --write-output a.md'

@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.generate.signs import SIGNS, Trait
-from oraclepack.generate.traits import Trace, spoken, symbols_of, traits_of
+from oraclepack.authoring.signs import SIGNS, Trait
+from oraclepack.authoring.traits import Trace, spoken, symbols_of, traits_of
 
 
 @pytest.mark.parametrize(

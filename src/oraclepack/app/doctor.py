@@ -7,7 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from oraclepack import __version__
-from oraclepack.app.skills import check as check_skills
+from oraclepack.authoring.skills import SkillState
+from oraclepack.authoring.skills import check as check_skills
 from oraclepack.core.health import (
     NEEDS,
     Check,
@@ -19,7 +20,6 @@ from oraclepack.core.health import (
     judge_login,
     usable,
 )
-from oraclepack.core.skills import SkillState
 from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
 
 VERSION_TIMEOUT = 30.0

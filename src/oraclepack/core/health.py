@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.core.skills import SkillFound
+from oraclepack.authoring.skills import SkillFound
 from oraclepack.system.text_limits import regex
 
 SLOW_LOGIN_MS = 100

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from oraclepack.app import generate as use_case
+from oraclepack.authoring import generate as use_case
+from oraclepack.authoring.generation import Generated
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import command
 from oraclepack.cli.partial import partial_failure, rollback_notice
 from oraclepack.cli.reply import Reply
-from oraclepack.core.generation import Generated
 from oraclepack.errors import ExitCode
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE

@@ -2,10 +2,9 @@
 
 import click
 
-from oraclepack.app.new import new_pack
+from oraclepack.authoring.blank import TEMPLATES, new_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
-from oraclepack.generate.blank import TEMPLATES
 from oraclepack.settings.registry import CWD, Settings
 
 

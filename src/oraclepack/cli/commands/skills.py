@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app import skills as use_case
+from oraclepack.authoring import skills as use_case
 from oraclepack.cli.columns import columns
 from oraclepack.cli.frame import Entry, Group, command
 from oraclepack.cli.partial import partial_failure, rollback_notice

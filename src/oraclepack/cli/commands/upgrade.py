@@ -2,11 +2,11 @@
 
 import click
 
-from oraclepack.app.upgrade import upgrade_pack
+from oraclepack.authoring.generation import Upgraded
+from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
-from oraclepack.core.generation import Upgraded
 from oraclepack.errors import ExitCode
 from oraclepack.settings.registry import Settings
 

@@ -1,8 +1,8 @@
 """A choice to the words of its prompt."""
 
-from oraclepack.generate.choose import Choice
-from oraclepack.generate.signs import Trait
-from oraclepack.generate.survey import Survey
+from oraclepack.authoring.choose import Choice
+from oraclepack.authoring.signs import Trait
+from oraclepack.authoring.survey import Survey
 from oraclepack.pack.answer_sections import Section
 
 PARTS = {

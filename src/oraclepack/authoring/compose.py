@@ -7,11 +7,11 @@ can be orphaned, and `read` does not misread apostrophes as old bash versions do
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from oraclepack.generate.choose import Choice
-from oraclepack.generate.questions import QUESTIONS
-from oraclepack.generate.score import Score, score
-from oraclepack.generate.survey import Survey
-from oraclepack.generate.wording import PARTS, RETURN_ONLY, attached, facts, question_text
+from oraclepack.authoring.choose import Choice
+from oraclepack.authoring.question_catalogue import QUESTIONS
+from oraclepack.authoring.score import Score, score
+from oraclepack.authoring.survey import Survey
+from oraclepack.authoring.wording import PARTS, RETURN_ONLY, attached, facts, question_text
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.model import CATEGORIES
 

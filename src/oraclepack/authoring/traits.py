@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from oraclepack.generate.signs import SIGNS, Sign, Trait
+from oraclepack.authoring.signs import SIGNS, Sign, Trait
 
 MOST_NAMES = 6
 _LONGEST_NAME = 48

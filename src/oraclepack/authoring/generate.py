@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from oraclepack.adapters.repository import read_repository
-from oraclepack.core.generation import Generated, GeneratedStep
-from oraclepack.core.repository import Repository
+from oraclepack.authoring.choose import MOST_FILES, choose
+from oraclepack.authoring.compose import ORACLE_FLAGS, Asked, Style, compose, ordered, outputs_of
+from oraclepack.authoring.file_kinds import is_speakable, worth_reading
+from oraclepack.authoring.generation import Generated, GeneratedStep
+from oraclepack.authoring.repository import Repository, read_repository
+from oraclepack.authoring.survey import survey
 from oraclepack.errors import UsageError
-from oraclepack.generate.choose import MOST_FILES, choose
-from oraclepack.generate.compose import ORACLE_FLAGS, Asked, Style, compose, ordered, outputs_of
-from oraclepack.generate.filing import is_speakable, worth_reading
-from oraclepack.generate.survey import survey
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from oraclepack.core.generation import Proof
+from oraclepack.authoring.generation import Proof
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Script, Span
 from oraclepack.system.digests import sha256_text

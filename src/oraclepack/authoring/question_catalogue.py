@@ -7,7 +7,7 @@ of it was searched.
 
 from dataclasses import dataclass
 
-from oraclepack.generate.signs import Trait
+from oraclepack.authoring.signs import Trait
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ effort     = 1 to 5, by the size of what has to be read: up to 8, 32, 128, 512 K
 
 from dataclasses import dataclass
 
-from oraclepack.generate.choose import Choice
-from oraclepack.generate.survey import Survey
+from oraclepack.authoring.choose import Choice
+from oraclepack.authoring.survey import Survey
 
 _KILOBYTES = (8, 32, 128, 512)
 _URGENT = 7

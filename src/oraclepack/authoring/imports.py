@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
-from oraclepack.generate.filing import language_of
+from oraclepack.authoring.file_kinds import language_of
 
 _PYTHON = re.compile(
     r"^\s*from\s+(?P<base>\.*[\w.]*)\s+import\s+\(?(?P<names>[\w., \t]*)"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from oraclepack.core.repository import Repository, Tracked
-from oraclepack.generate.filing import (
+from oraclepack.authoring.file_kinds import (
     GENERATED_MARK,
     Kind,
     is_own,
@@ -15,9 +14,10 @@ from oraclepack.generate.filing import (
     kind_of,
     language_of,
 )
-from oraclepack.generate.imports import ImportGraph
-from oraclepack.generate.signs import Trait
-from oraclepack.generate.traits import Trace, spoken, symbols_of, traits_of
+from oraclepack.authoring.imports import ImportGraph
+from oraclepack.authoring.repository import Repository, Tracked
+from oraclepack.authoring.signs import Trait
+from oraclepack.authoring.traits import Trace, spoken, symbols_of, traits_of
 
 WIDEST_COMMIT = 30
 """A commit that touches more files says nothing about who belongs together."""

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from posixpath import dirname
 
-from oraclepack.generate.filing import Kind, stem_of
-from oraclepack.generate.questions import QUESTIONS, Question
-from oraclepack.generate.signs import Trait
-from oraclepack.generate.survey import Source, Survey
+from oraclepack.authoring.file_kinds import Kind, stem_of
+from oraclepack.authoring.question_catalogue import QUESTIONS, Question
+from oraclepack.authoring.signs import Trait
+from oraclepack.authoring.survey import Source, Survey
 
 MOST_FILES = 3
 """The reference and two neighbours."""
