@@ -13,7 +13,7 @@ from oraclepack.cli.findings import as_text
 from oraclepack.errors import InputError
 from oraclepack.lint.rule_docs import explained, rule_texts
 from oraclepack.lint.validate import Checked, Outcome, check_pack
-from oraclepack.report.annotations import annotations
+from oraclepack.report.github import annotations
 from oraclepack.report.sarif import sarif
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import CWD, STRICT, Given, Settings

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.report.summary import plain, summary
+from oraclepack.report.github import plain, summary
 from oraclepack.run.run_report import CompletionTold, RunTold, StepTold
 
 

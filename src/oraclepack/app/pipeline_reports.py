@@ -66,7 +66,7 @@ def annotations_for_github(told: PipelineTold, checked: Checked | None, pack: Pa
     environment = surroundings.environment()
     if environment.get(_ON_GITHUB) != "true":
         return ""
-    from oraclepack.report.annotations import annotations  # noqa: PLC0415 - only on GitHub
+    from oraclepack.report.github import annotations  # noqa: PLC0415 - only on GitHub
 
     found = [*(checked.findings if checked else ()), *_faults(told, pack)]
     return Redactor.of(environment).clean(annotations({told.pack: found}))

@@ -18,7 +18,7 @@ def tell_github(told: RunTold, pack: Pack) -> tuple[str, ...]:
     place = environment.get(VARIABLE)
     if not place:
         return ()
-    from oraclepack.report.summary import summary  # noqa: PLC0415 - only on GitHub
+    from oraclepack.report.github import summary  # noqa: PLC0415 - only on GitHub
 
     redactor = Redactor.of(environment)
     titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}

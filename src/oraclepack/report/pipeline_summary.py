@@ -1,7 +1,7 @@
 """A pipeline as Markdown, for the summary page of a GitHub workflow."""
 
 from oraclepack.core.pipeline_report import PipelineTold, StageStatus
-from oraclepack.report.summary import plain
+from oraclepack.report.github import plain
 
 _SIGNS = {StageStatus.OK: "✅", StageStatus.FAILED: "❌", StageStatus.SKIPPED: "⏭️"}
 

@@ -8,7 +8,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.core.envelope import Failure
 from oraclepack.errors import ExitCode
 from oraclepack.lint.validate import Outcome, validate_packs
-from oraclepack.report.annotations import annotations
+from oraclepack.report.github import annotations
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
 FORMATS = ("text", "json", "sarif", "github")
