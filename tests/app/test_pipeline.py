@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.app.pipeline import Pipeline, PipelineWish
-from oraclepack.core.pipeline_report import Stage, StageStatus, StageTold, policy
-from oraclepack.report.pipeline_summary import pipeline_summary
+from oraclepack.pipeline.pipeline_report import (
+    Stage,
+    StageStatus,
+    StageTold,
+    pipeline_summary,
+    policy,
+)
+from oraclepack.pipeline.run_pipeline import Pipeline, PipelineWish
 from oraclepack.run.run_report import CompletionTold
 from oraclepack.run.run_request import Picked
 from oraclepack.settings.registry import Settings

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.core.pipeline_report import (
+from oraclepack.pipeline.pipeline_report import (
     PolicyTold,
     Stage,
     StageStatus,

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.answers.verification import Failed, Totals, Verified
-from oraclepack.core.pipeline_report import PipelineTold, Stage, StageStatus, StageTold, policy
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.validation import Fields, Ordering, Reported, Validation
 from oraclepack.pack.questions import Counts, Disorder
-from oraclepack.report.junit import cases, junit
+from oraclepack.pipeline.pipeline_exports import cases, junit
+from oraclepack.pipeline.pipeline_report import PipelineTold, Stage, StageStatus, StageTold, policy
 from oraclepack.run.run_report import RunTold
 from tests.report.test_summary import TOLD, step
 

@@ -7,16 +7,16 @@ from oraclepack.cli.policy_text import policy_failure, policy_line
 from oraclepack.cli.reply import Styled
 from oraclepack.cli.run_text import Place, run_text
 from oraclepack.core.envelope import Failure
-from oraclepack.core.pipeline_report import (
+from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.lint.validate import Checked, Outcome
+from oraclepack.pipeline.pipeline_report import (
     PipelineTold,
     PolicyTold,
     Stage,
     StageStatus,
     StageTold,
 )
-from oraclepack.errors import SIGNALLED, ExitCode
-from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.lint.validate import Checked, Outcome
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from oraclepack.app.step_summary import tell_github
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.picking import notices
 from oraclepack.cli.policy_text import policy_failure
@@ -10,6 +9,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place, plan_text, run_text
 from oraclepack.core.envelope import Failure
 from oraclepack.errors import ExitCode
+from oraclepack.pipeline.pipeline_exports import tell_github
 from oraclepack.run.open_run import Found
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.run_pack import RunRequest, RunResult

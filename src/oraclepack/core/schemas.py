@@ -12,7 +12,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMAS = {
     "run-told": ("oraclepack.run.run_report:RunTold", 1),
-    "pipeline-told": ("oraclepack.core.pipeline_report:PipelineTold", 1),
+    "pipeline-told": ("oraclepack.pipeline.pipeline_report:PipelineTold", 1),
     "verified": ("oraclepack.answers.verification:Verified", 1),
     "verified-packs": ("oraclepack.answers.verification:VerifiedPacks", 1),
     "why-told": ("oraclepack.run.explain_steps:WhyTold", 1),

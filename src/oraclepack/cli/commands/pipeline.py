@@ -4,13 +4,6 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.pipeline import Pipeline, PipelineWish
-from oraclepack.app.pipeline_reports import (
-    annotations_for_github,
-    refuse_bad_place,
-    tell_summary,
-    write_junit,
-)
 from oraclepack.cli.continuing import continuing
 from oraclepack.cli.display import asking, display
 from oraclepack.cli.events import to_stderr
@@ -21,8 +14,15 @@ from oraclepack.cli.pipeline_text import failure_of, pipeline_text
 from oraclepack.cli.policy_text import idle_thresholds
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_text import Place
-from oraclepack.core.pipeline_report import PipelineTold
 from oraclepack.errors import ExitCode
+from oraclepack.pipeline.pipeline_exports import (
+    annotations_for_github,
+    refuse_bad_place,
+    tell_summary,
+    write_junit,
+)
+from oraclepack.pipeline.pipeline_report import PipelineTold
+from oraclepack.pipeline.run_pipeline import Pipeline, PipelineWish
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings

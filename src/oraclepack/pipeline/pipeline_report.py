@@ -9,6 +9,7 @@ from oraclepack.answers.verification import Verified
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validation import Validation
+from oraclepack.report.github import plain
 from oraclepack.run.policy import YieldTold, weigh, yield_of
 from oraclepack.run.run_report import CompletionTold, RunTold
 from oraclepack.work.backlog import Actionized, WorkStatus
@@ -117,3 +118,37 @@ def verdict(
     )
     broken = met is None and Stage.VERIFY in failed
     return ExitCode.CONTRACT if code is ExitCode.DONE and broken else code
+
+
+_SIGNS = {StageStatus.OK: "✅", StageStatus.FAILED: "❌", StageStatus.SKIPPED: "⏭️"}
+
+
+def pipeline_summary(told: PipelineTold) -> str:
+    """The stages, the figures of the policy, and where the work lies."""
+    rows = "".join(
+        f"| {one.stage} | {_SIGNS[one.status]} {one.status} | {plain(one.reason)} |\n"
+        for one in told.stages
+    )
+    table = f"| stage | result | what |\n|---|---|---|\n{rows}"
+    return f"### oraclepack pipeline: {plain(told.pack)}\n\n{table}{_policy(told)}{_place(told)}\n"
+
+
+def _policy(told: PipelineTold) -> str:
+    figures = told.policy
+    if figures is None or not figures.applies:
+        return ""
+    share, work = figures.completion, figures.action_yield
+    verdict = "met" if figures.met else "**not met**"
+    return (
+        f"\nPolicy {verdict}: completion {share.figure:.2f} ({share.ok} of {share.to_run}, "
+        f"wanted {share.required:g}), yield {work.figure:.2f} ({work.actionable} actionable "
+        f"from {work.answered} answers, wanted {work.required:g}).\n"
+    )
+
+
+def _place(told: PipelineTold) -> str:
+    work = told.actionize
+    if work is None or not work.artifacts:
+        return ""
+    names = ", ".join(plain(one.path) for one in work.artifacts)
+    return f"\nIn {plain(work.out_dir)}: {names}.\n"

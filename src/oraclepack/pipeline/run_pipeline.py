@@ -7,15 +7,6 @@ import msgspec
 
 from oraclepack.answers.verification import Verified
 from oraclepack.answers.verify_pack import Manner, Recorded, verify_pack
-from oraclepack.core.pipeline_report import (
-    PipelineTold,
-    PolicyTold,
-    Stage,
-    StageStatus,
-    StageTold,
-    policy,
-    verdict,
-)
 from oraclepack.errors import SIGNALLED, OraclePackError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
@@ -24,6 +15,15 @@ from oraclepack.lint.validate import Checked, check_pack
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.pipeline.pipeline_report import (
+    PipelineTold,
+    PolicyTold,
+    Stage,
+    StageStatus,
+    StageTold,
+    policy,
+    verdict,
+)
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.recorder import Observer
 from oraclepack.run.run_pack import After, RunRequest, RunResult, run_pack

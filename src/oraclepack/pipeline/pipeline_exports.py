@@ -1,0 +1,288 @@
+"""What a pipeline leaves for its surroundings: JUnit XML, GitHub's summary page and annotations."""
+
+import os
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.answers.verification import Failed
+from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.validate import Checked
+from oraclepack.pack.model import PRELUDE, Pack
+from oraclepack.pack.questions import title_of
+from oraclepack.pack.script import Span
+from oraclepack.pipeline.pipeline_report import PipelineTold, Stage, StageStatus
+from oraclepack.run.run_report import RunTold, StepTold
+from oraclepack.shell.log_files import last_lines
+from oraclepack.system import disk, files
+from oraclepack.system import environment as surroundings
+from oraclepack.system.environment import refuse_to_write_out
+from oraclepack.system.printable import visible
+from oraclepack.system.secrets import Redactor
+
+_SPACES = frozenset({0x9, 0xA, 0xD})
+_LETTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
+"""What XML 1.0 can hold."""
+_TAKEN_BACK = "it went well, and the rollback took it back"
+
+
+class Ending(StrEnum):
+    """How a case ended, in the words of the format."""
+
+    PASSED = "passed"
+    FAILURE = "failure"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One case: a step, or a trouble that belongs to none."""
+
+    name: str
+    ending: Ending = Ending.PASSED
+    kind: str = ""
+    """A stable word for the trouble."""
+    message: str = ""
+    text: str = ""
+    seconds: float = 0.0
+
+
+def cases(
+    told: PipelineTold, titles: Mapping[str, str], tails: Mapping[str, str]
+) -> tuple[Case, ...]:
+    """The cases of a pipeline; `tails` are the ends of the logs of failed steps."""
+    lacks: dict[str, list[str]] = {}
+    for failure in told.verify.failures if told.verify else ():
+        lacks.setdefault(failure.step_id, []).append(_lack(failure))
+    run = told.run
+    steps = [
+        _step(step, run, titles, tails.get(step.step_id, ""), lacks.get(step.step_id, []))
+        for step in (run.steps if run else ())
+    ]
+    return (*_invalid(told), *_prelude(told, tails), *steps, *_afterwards(told))
+
+
+def junit(told: PipelineTold, listed: tuple[Case, ...]) -> bytes:
+    """The XML of these cases, in one suite named after the pack."""
+    # Only who asks for the file waits for the XML library.
+    import junitparser as xml  # noqa: PLC0415
+
+    kinds = {
+        Ending.FAILURE: xml.Failure,
+        Ending.ERROR: xml.Error,
+        Ending.SKIPPED: xml.Skipped,
+    }
+    suite = xml.TestSuite(_line(told.pack))
+    if told.run is not None:
+        suite.add_property("run_id", told.run.run_id)
+    for case in listed:
+        written = xml.TestCase(_line(case.name), _line(told.pack), round(case.seconds, 3))
+        if case.ending in kinds:
+            result = kinds[case.ending](_line(case.message), case.kind)
+            if case.text:
+                result.text = _clean(case.text)
+            written.result = [result]
+        suite.add_testcase(written)
+    whole = xml.JUnitXml("oraclepack")
+    whole.add_testsuite(suite)
+    whole.update_statistics()  # type: ignore[no-untyped-call]
+    made = BytesIO()
+    whole.write(made, pretty=True)
+    return made.getvalue()
+
+
+def _step(
+    step: StepTold, run: RunTold | None, titles: Mapping[str, str], tail: str, lacks: list[str]
+) -> Case:
+    assert run is not None
+    name = f"{step.step_id} {titles.get(step.step_id, '')}".strip()
+    made = Case(name, seconds=(step.duration_ms or 0) / 1000)
+    if step.step_id in run.failed_steps:
+        kind, message = step.error or "FAILED", step.message or "the step failed"
+        return _as(made, Ending.FAILURE, kind, message, tail)
+    if step.step_id in run.rolled_back_steps:
+        return _as(made, Ending.SKIPPED, "rolled_back", _TAKEN_BACK)
+    if lacks:
+        return _as(made, Ending.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
+    if step.status in {"ok", "accepted"}:
+        return made
+    unasked = step.decision == "not_selected" or step.status == "skipped"
+    reason = step.reason if unasked else f"not run: {step.reason}"
+    return _as(made, Ending.SKIPPED, step.status, reason)
+
+
+def _as(made: Case, ending: Ending, kind: str, message: str, text: str = "") -> Case:
+    return msgspec.structs.replace(made, ending=ending, kind=kind, message=message, text=text)
+
+
+def _invalid(told: PipelineTold) -> Iterator[Case]:
+    if told.status(Stage.VALIDATE) is not StageStatus.FAILED or told.validate is None:
+        return
+    errors = [one for one in told.validate.findings if one.severity == "error"]
+    lines = [f"{told.pack}:{one.line}:{one.column} {one.rule} {one.message}" for one in errors]
+    yield Case("validate", Ending.ERROR, "INVALID_PACK", told.stages[0].reason, "\n".join(lines))
+
+
+def _prelude(told: PipelineTold, tails: Mapping[str, str]) -> Iterator[Case]:
+    if told.failed_step == PRELUDE:
+        text = tails.get(PRELUDE, "")
+        yield Case(PRELUDE, Ending.ERROR, "PRELUDE", "the prelude failed", text)
+
+
+def _afterwards(told: PipelineTold) -> Iterator[Case]:
+    last = told.stages[-1]
+    if last.status is StageStatus.FAILED:
+        yield Case(last.stage, Ending.ERROR, "PARTIAL_FAILURE", last.reason)
+    if told.policy is not None and told.policy.applies and not told.policy.met:
+        yield Case("policy", Ending.FAILURE, "POLICY", "; ".join(told.policy.shortfalls))
+
+
+def _lack(failure: Failed) -> str:
+    return f"{failure.path}: {failure.lack}"
+
+
+def _line(text: str) -> str:
+    """What an attribute can hold: one line."""
+    return _clean(" ".join(text.split()))
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML cannot hold, or that would steer who shows the file."""
+    return "".join(sign if _is_allowed(sign) else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+def _is_allowed(sign: str) -> bool:
+    code = ord(sign)
+    if code in _SPACES:
+        return True
+    return visible(sign) == sign and any(low <= code <= high for low, high in _LETTERS)
+
+
+def append(path: Path, text: str) -> str | None:
+    """Add to the end of a file; what stood against it, if something did."""
+    try:
+        descriptor = disk.open_append(path, 0o666)
+        try:
+            disk.write(descriptor, text.encode("utf-8", "backslashreplace"), path)
+        finally:
+            os.close(descriptor)
+    except OSError as trouble:
+        return f"cannot write to {path}: {trouble.strerror or trouble}"
+    return None
+
+
+VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+def tell_github(told: RunTold, pack: Pack) -> tuple[str, ...]:
+    """Append a table to the page, where there is one; trouble with it is only a warning."""
+    environment = surroundings.environment()
+    place = environment.get(VARIABLE)
+    if not place:
+        return ()
+    from oraclepack.report.github import summary  # noqa: PLC0415 - only on GitHub
+
+    redactor = Redactor.of(environment)
+    titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
+    text = summary(redactor.clean_record(told), pack.path, titles)
+    trouble = append(Path(place), text)
+    return () if trouble is None else (f"{VARIABLE}: {trouble}",)
+
+
+_LINES = 20
+_ON_GITHUB = "GITHUB_ACTIONS"
+
+
+def refuse_bad_place(path: Path, cwd: str) -> None:
+    """Say so before anything runs when a report could never be written there."""
+    refuse_to_write_out(path.parent, cwd)
+    if path.is_dir():
+        raise UsageError(f"--junit {path} is a directory", hint="name a file in it")
+
+
+def write_junit(path: Path, told: PipelineTold, pack: Pack | None, root: Path) -> tuple[str, ...]:
+    """Write the JUnit file; trouble with it is only a warning, since the work is done."""
+    redactor = Redactor.of(surroundings.environment())
+    titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
+    tails = dict(_tails(told, root))
+    clean = redactor.clean_record(told)
+    listed = cases(clean, _cleaned(redactor, titles), _cleaned(redactor, tails))
+    try:
+        files.make_directories(path.absolute().parent)
+        files.write_atomic(path.absolute(), junit(clean, listed), mode=files.PUBLIC_FILE)
+    except OraclePackError as trouble:
+        return (f"--junit: {trouble.message}",)
+    return ()
+
+
+def tell_summary(told: PipelineTold, pack: Pack | None) -> tuple[str, ...]:
+    """Append to GitHub's summary page, where there is one: the stages, then the steps."""
+    environment = surroundings.environment()
+    place = environment.get(VARIABLE)
+    if not place:
+        return ()
+    from oraclepack.pipeline.pipeline_report import pipeline_summary  # noqa: PLC0415 - on GitHub
+
+    text = pipeline_summary(Redactor.of(environment).clean_record(told))
+    trouble = append(Path(place), text)
+    if trouble is not None:
+        return (f"{VARIABLE}: {trouble}",)
+    return tell_github(told.run, pack) if told.run is not None and pack is not None else ()
+
+
+def annotations_for_github(told: PipelineTold, checked: Checked | None, pack: Pack | None) -> str:
+    """Workflow commands for every fault that has a place in the pack; empty elsewhere."""
+    environment = surroundings.environment()
+    if environment.get(_ON_GITHUB) != "true":
+        return ""
+    from oraclepack.report.github import annotations  # noqa: PLC0415 - only on GitHub
+
+    found = [*(checked.findings if checked else ()), *_faults(told, pack)]
+    return Redactor.of(environment).clean(annotations({told.pack: found}))
+
+
+def _faults(told: PipelineTold, pack: Pack | None) -> Iterator[Finding]:
+    """What went wrong with the steps, each at its header; the policy at the top of the pack."""
+    places = {str(step.id): step.header.span for step in pack.steps} if pack else {}
+    top = Span.at(1)
+    for step in told.run.steps if told.run else ():
+        if step.step_id in told.failed_steps:
+            said = f"{step.error or 'failed'}: {step.message or 'the step failed'}"
+            yield _fault("step-failed", places.get(step.step_id, top), said, step.step_id)
+    for lack in told.verify.failures if told.verify else ():
+        what = lack.io_error or f"missing sections: {', '.join(lack.missing_sections)}"
+        place = places.get(lack.step_id, top)
+        yield _fault("contract-not-met", place, f"{lack.path}: {what}", lack.step_id)
+    if told.policy is not None and told.policy.applies:
+        for shortfall in told.policy.shortfalls:
+            yield _fault("policy-not-met", top, shortfall, None)
+
+
+def _fault(name: str, span: Span, message: str, step: str | None) -> Finding:
+    return Finding("oraclepack", name, Severity.ERROR, span, message, step=step)
+
+
+def _tails(told: PipelineTold, root: Path) -> Iterator[tuple[str, str]]:
+    """The ends of the logs of what failed."""
+    run = told.run
+    if run is None:
+        return
+    if run.failed_step == PRELUDE:
+        yield PRELUDE, _tail(root / run.run_dir, run.prelude_stderr_log, run.prelude_stdout_log)
+    for step in run.steps:
+        if step.step_id in run.failed_steps:
+            yield step.step_id, _tail(root / run.run_dir, step.stderr_log, step.stdout_log)
+
+
+def _tail(run_dir: Path, *logs: str | None) -> str:
+    """The end of the first log that says something."""
+    lines = (last_lines(run_dir / log, _LINES) for log in logs if log)
+    return "\n".join(next(filter(None, lines), ()))
+
+
+def _cleaned(redactor: Redactor, texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: redactor.clean(text) for name, text in texts.items()}
