@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.core.health import Need, Presence, Sighting, judge, judge_login, usable, version_in
+from oraclepack.doctor import Need, Presence, Sighting, judge, judge_login, usable, version_in
 
 NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), required=True)
 

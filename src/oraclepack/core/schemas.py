@@ -115,7 +115,7 @@ def validation_schema() -> dict[str, Any]:
 
 def doctor_schema() -> dict[str, Any]:
     """The health of the machine or, with `--rebuild`, what became of each run."""
-    from oraclepack.core.health import Health  # noqa: PLC0415 - only for this
+    from oraclepack.doctor import Health  # noqa: PLC0415 - only for this
     from oraclepack.run.rebuild import Rebuilt  # noqa: PLC0415
 
     shapes, parts = msgspec.json.schema_components((Health, Rebuilt), ref_template="#/$defs/{name}")

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import click
 
-from oraclepack.app.doctor import examine
 from oraclepack.authoring.skills import SkillState
 from oraclepack.cli.completing import run_ids
 from oraclepack.cli.frame import command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.core.envelope import Failure
-from oraclepack.core.health import Check, Health, Presence
+from oraclepack.doctor import Check, Health, Presence, examine
 from oraclepack.errors import ExitCode, LockedError, UsageError
 from oraclepack.run.rebuild import Rebuilding, Rebuilt, RunRebuilt
 from oraclepack.settings.call_settings import ORACLE_BIN
