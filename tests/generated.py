@@ -8,9 +8,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from oraclepack.cli.describe import commands, describe, help_of
+from oraclepack.cli.command_manifest import commands, describe, help_of
 from oraclepack.cli.root import root
-from oraclepack.core.schemas import SCHEMAS
+from oraclepack.cli.schemas import SCHEMAS
 from oraclepack.errors import ExitCode
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule_docs import rules_page

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.errors import InputError
 from oraclepack.system.kept_text import read_kept
 from oraclepack.system.markdown_text import code_pieces

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.work.compare import Relation
 from tests.actionize import score
 from tests.actionize.answers import direct

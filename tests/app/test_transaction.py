@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.cli.partial import partial_failure
+from oraclepack.cli.reply import partial_failure
 from oraclepack.errors import InputError, WorldError
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.transaction import Piece, Transaction

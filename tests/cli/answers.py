@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.cli.main import run
+from oraclepack.cli.error_boundary import run
 from tests.e2e.program import Ran
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack.cli.commands import schema as schema_command
-from oraclepack.cli.main import TerminatedError, run
-from oraclepack.cli.reply import Reply
-from oraclepack.core.envelope import Failure
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.commands import reference_commands as schema_command
+from oraclepack.cli.error_boundary import TerminatedError, run
+from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.schemas import schema_of
 from oraclepack.errors import ExitCode, InputError, UsageError, WorldError
 from tests.cli.answers import answer
 

@@ -3,10 +3,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.cli.describe import commands
-from oraclepack.cli.frame import Group
+from oraclepack.cli.command import Group
+from oraclepack.cli.command_manifest import commands
 from oraclepack.cli.root import COMMANDS, root
-from oraclepack.core.schemas import SCHEMAS, schema_of
+from oraclepack.cli.schemas import SCHEMAS, schema_of
 from oraclepack.errors import ExitCode
 from tests.cli.answers import answer
 from tests.generated import ROOT, root_help

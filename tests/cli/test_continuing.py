@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from oraclepack.cli.continuing import continuing, ranges
+from oraclepack.cli.run_reply import continuing, ranges
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status

@@ -4,9 +4,9 @@ import threading
 import msgspec
 import pytest
 
-from oraclepack.cli.amounts import clock, seconds, size
-from oraclepack.cli.events import JsonLog, Lines, line_of
-from oraclepack.cli.pulse import Activity, Running, beat
+from oraclepack.cli.event_lines import JsonLog, Lines, line_of
+from oraclepack.cli.heartbeat import Activity, Running, beat
+from oraclepack.cli.text import clock, seconds, size
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold

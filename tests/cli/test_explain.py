@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule_docs import rule_texts
 from tests.cli.answers import answer

@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.limits import Limit
-from oraclepack.cli.live.frame import Frame, Look, Planned, Row, Seen, eta, fitting, frame
-from oraclepack.cli.live.painter import Painter
-from oraclepack.cli.live.screen import LiveTable
+from oraclepack.cli.heartbeat import Activity
+from oraclepack.cli.live.screen import LiveTable, Painter
 from oraclepack.cli.live.table import Painting, width_of
-from oraclepack.cli.pulse import Activity
+from oraclepack.cli.live.table_rows import Frame, Look, Planned, Row, Seen, eta, fitting, frame
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status

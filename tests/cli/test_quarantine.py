@@ -3,7 +3,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir

@@ -5,7 +5,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold

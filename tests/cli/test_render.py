@@ -1,8 +1,7 @@
 import pytest
 
 from oraclepack.cli.render import as_text
-from oraclepack.cli.reply import Reply, Styled
-from oraclepack.core.envelope import Failure, reported_ms
+from oraclepack.cli.reply import Failure, Reply, Styled, reported_ms
 from oraclepack.system.printable import visible
 
 

@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir

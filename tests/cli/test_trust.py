@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.journal_file import load

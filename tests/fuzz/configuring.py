@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from oraclepack.cli.main import run
+from oraclepack.cli.error_boundary import run
 from oraclepack.errors import ExitCode, OraclePackError
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import CWD, SETTINGS, Given, shown

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.cli.findings import as_text
+from oraclepack.cli.finding_text import as_text
 from oraclepack.errors import InputError
 from oraclepack.lint.rule_docs import explained, rule_texts
 from oraclepack.lint.validate import Checked, Outcome, check_pack

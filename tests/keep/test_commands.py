@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from oraclepack.cli.describe import commands
+from oraclepack.cli.command_manifest import commands
 from oraclepack.cli.root import root
 from tests.generate.repositories import a_repository
 from tests.keep.pages import ROOT, TOLD, Said, commands_in, has_sessions, in_bash, play, said

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oraclepack.calls import cache
-from oraclepack.core import envelope
-from oraclepack.core.schemas import SCHEMAS
+from oraclepack.cli import reply
+from oraclepack.cli.schemas import SCHEMAS
 from oraclepack.journal import events
 from oraclepack.run import legacy_files, manifests
 from oraclepack.work import backlog
@@ -22,7 +22,7 @@ CARRIED = {
     "journal": events.SCHEMA_VERSION,
     "record": backlog.RECORD_VERSION,
     "cache-entry": cache.SCHEMA_VERSION,
-    "envelope": envelope.SCHEMA_VERSION,
+    "envelope": reply.SCHEMA_VERSION,
 }
 """The versions that files carry themselves."""
 
@@ -112,7 +112,7 @@ def test_the_complaint_says_what_to_do() -> None:
 
     told = complaint("cache-list", 1, old)
 
-    assert "raise the version in core/schemas.py" in told
+    assert "raise the version in cli/schemas.py" in told
     assert "no longer: #CacheRow.gone is there" in told
     assert "is new" in complaint("cache-list", 1, None)
 

@@ -99,4 +99,4 @@ def test_no_command_loads_another(tmp_path: Path) -> None:
     loaded = imported(tmp_path, "schema")
 
     commands = {name for name in loaded if name.startswith("oraclepack.cli.commands.")}
-    assert commands == {"oraclepack.cli.commands.schema"}
+    assert commands == {"oraclepack.cli.commands.reference_commands"}

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import oraclepack
-from oraclepack.core.schemas import SCHEMAS
+from oraclepack.cli.schemas import SCHEMAS
 from oraclepack.errors import ExitCode
 from oraclepack.journal.events import Event
 from oraclepack.lint.rule import Rule

@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.core.schemas import schema_of
+from oraclepack.cli.schemas import schema_of
 from tests.cli.answers import answer
 from tests.faults import failing
 from tests.ticketify.tickets import OPTIONS, TWO, put

@@ -1,16 +1,33 @@
 """What happens when oraclepack itself is at fault: a log file, and a word where it is."""
 
+import os
 import platform
 import sys
+import tempfile
 import traceback
+from pathlib import Path
 
 from oraclepack import __version__
-from oraclepack.adapters.crash_log import write_crash_log
-from oraclepack.cli.reply import Reply
-from oraclepack.core.envelope import Failure
+from oraclepack.cli.reply import Failure, Reply
 from oraclepack.errors import ExitCode
 from oraclepack.system.environment import environment
 from oraclepack.system.secrets import Redactor
+
+
+def write_crash_log(text: str) -> Path | None:
+    """Write a new file only its owner can read; None when the machine will not have it."""
+    from platformdirs import user_log_path  # noqa: PLC0415 - only a crash needs it
+
+    try:
+        folder = user_log_path("oraclepack", appauthor=False)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # mkstemp: a name nobody else has, mode 0600, no race.
+        descriptor, name = tempfile.mkstemp(prefix="crash-", suffix=".log", dir=folder)
+        os.write(descriptor, text.encode("utf-8", "backslashreplace"))
+        os.close(descriptor)
+    except OSError:
+        return None
+    return Path(name)
 
 
 def crashed(error: BaseException, command: str) -> Reply:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Protocol, Self
 
-from oraclepack.cli.events import JsonLog, Lines
+from oraclepack.cli.event_lines import JsonLog, Lines
 from oraclepack.journal.run_state import Ask
 from oraclepack.run.recorder import Observer
 from oraclepack.run.run_pack import RunRequest, look_up
@@ -90,7 +90,7 @@ class Table:
         return (self._table,)
 
     def expect(self, request: RunRequest) -> None:
-        from oraclepack.cli.live.frame import Planned  # noqa: PLC0415 - only on a terminal
+        from oraclepack.cli.live.table_rows import Planned  # noqa: PLC0415 - only on a terminal
         from oraclepack.pack.questions import title_of  # noqa: PLC0415
 
         found, plan = look_up(request)

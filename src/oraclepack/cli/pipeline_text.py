@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from oraclepack.cli.findings import as_text
-from oraclepack.cli.policy_text import policy_failure, policy_line
-from oraclepack.cli.reply import Styled
-from oraclepack.cli.run_text import Place, run_text
-from oraclepack.core.envelope import Failure
+from oraclepack.cli.finding_text import as_text
+from oraclepack.cli.reply import Failure, Styled
+from oraclepack.cli.run_text import Place, policy_failure, policy_line, run_text
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validate import Checked, Outcome

@@ -5,8 +5,7 @@ from typing import IO
 
 import msgspec
 
-from oraclepack.cli.reply import Reply, Styled, Text
-from oraclepack.core.envelope import Envelope, Failure, Meta
+from oraclepack.cli.reply import Envelope, Failure, Meta, Reply, Styled, Text
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import one_line, visible
 

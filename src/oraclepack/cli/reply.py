@@ -1,9 +1,59 @@
 """What a command answers. Only the boundary prints it and ends the process."""
 
+from typing import Any
+
 import msgspec
 
-from oraclepack.core.envelope import Failure
 from oraclepack.errors import ExitCode
+from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.run.transaction import Carried
+
+SCHEMA_VERSION = 1
+"""Raised when a reader of the envelope or of any published data shape would have to change."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a command did not do what it was asked."""
+
+    code: str
+    """A stable word in capitals, for programs."""
+    message: str
+    detail: str = ""
+    retryable: bool = False
+    """The same command may succeed later without any change."""
+    phase: str = "work"
+    """How far it came: `arguments`, `settings`, `work` or `internal`, or a stage of a command."""
+    suggestion: str = ""
+    """What to do about it."""
+    retry_after: float | None = None
+    """Seconds to wait before that, as a provider says, or between tries of a locked run."""
+
+
+class Meta(msgspec.Struct, frozen=True):
+    """What an envelope says about itself."""
+
+    command: str
+    duration_ms: int
+    oraclepack_version: str
+    schema_version: int = SCHEMA_VERSION
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """The answer of one command. `ok` is true exactly when the exit code is 0."""
+
+    ok: bool
+    data: Any
+    error: Failure | None
+    warnings: tuple[str, ...]
+    meta: Meta
+
+
+def reported_ms(elapsed_ns: int, *, timed: bool) -> int:
+    """The duration an envelope reports.
+
+    A command that runs nothing gives the same bytes for the same input, so it tells no time.
+    """
+    return elapsed_ns // 1_000_000 if timed else 0
 
 
 class Styled(msgspec.Struct, frozen=True):
@@ -34,3 +84,40 @@ class Reply(msgspec.Struct, frozen=True):
     """A format of its own (SARIF, annotations): printed as it is, without the envelope."""
     wants_json: bool = False
     """The envelope was asked for by a flag of the command itself."""
+
+
+_TOLD = {
+    RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
+    RollbackStatus.COMPLETED: "everything is as it was before",
+    RollbackStatus.FAILED: "not everything could be taken back",
+}
+
+
+def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) -> Reply:
+    """Exit code 3, with what became of the rollback."""
+    told = _TOLD.get(data.rollback_status, "")
+    back = set(data.rolled_back_steps)
+    lines = [f"{step}: {'taken back' if step in back else 'done'}" for step in data.completed_steps]
+    lines += [f"{data.failed_step}: failed"]
+    lines += [f"{step}: not begun" for step in data.skipped_steps]
+    lines += [f"set aside: {path}" for path in data.quarantined]
+    lines += [f"not taken back: {path}" for path in data.not_taken_back]
+    failure = Failure(
+        "PARTIAL_FAILURE",
+        f"{what}: {data.error}; {told}",
+        detail=data.rollback_error or "",
+        # What a rollback could not take back somebody has to look at first.
+        retryable=data.retryable and data.rollback_status is not RollbackStatus.FAILED,
+        phase=data.failed_step or "work",
+        suggestion=data.suggestion or "mend the cause, then give the same command again",
+    )
+    text = "".join(f"{line}\n" for line in lines)
+    said = warnings + rollback_notice(data)
+    return Reply(data, text, ExitCode.STEP_FAILED, warnings=said, error=failure)
+
+
+def rollback_notice(data: Carried) -> tuple[str, ...]:
+    """A warning where the command began by finishing an earlier rollback."""
+    if not data.finished_rollback:
+        return ()
+    return ("the rollback of the last command had failed; now it is completed",)

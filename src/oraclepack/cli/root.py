@@ -2,71 +2,87 @@
 
 import click
 
-from oraclepack.cli.frame import Entry, Group
+from oraclepack.cli.command import Entry, Group
 
 _PLACE = "oraclepack.cli.commands"
 
 COMMANDS = {
     "validate": Entry(
-        f"{_PLACE}.validate:validate", "Check packs against every rule. Runs nothing of them."
+        f"{_PLACE}.validate_command:validate",
+        "Check packs against every rule. Runs nothing of them.",
     ),
     "explain": Entry(
-        f"{_PLACE}.explain:explain",
+        f"{_PLACE}.reference_commands:explain",
         "Tell what RULE (an id or a name) means, with a bad and a good example.",
     ),
     "list": Entry(
-        f"{_PLACE}.list:list_steps",
+        f"{_PLACE}.steps_commands:list_steps",
         "List the steps of PACK with score, category, tools and outputs.",
     ),
-    "run": Entry(f"{_PLACE}.run:run", "Run a pack, or continue its run."),
-    "why": Entry(f"{_PLACE}.why:why", "Tell why a step ran, was left, or would run."),
+    "run": Entry(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
+    "why": Entry(f"{_PLACE}.steps_commands:why", "Tell why a step ran, was left, or would run."),
     "verify-outputs": Entry(
-        f"{_PLACE}.verify_outputs:verify",
+        f"{_PLACE}.verify_command:verify",
         "Check outputs against their contract. Starts no process.",
     ),
     "actionize": Entry(
-        f"{_PLACE}.actionize:actionize",
+        f"{_PLACE}.actionize_command:actionize",
         "Turn the answers of a pack into a backlog, a change plan and tracker files.",
     ),
     "pipeline": Entry(
-        f"{_PLACE}.pipeline:pipeline", "Validate, run, verify and actionize a pack in one go."
+        f"{_PLACE}.pipeline_command:pipeline",
+        "Validate, run, verify and actionize a pack in one go.",
     ),
-    "runs": Entry(f"{_PLACE}.runs:runs", "Look at past runs, and remove old ones."),
+    "runs": Entry(f"{_PLACE}.runs_commands:runs", "Look at past runs, and remove old ones."),
     "quarantine": Entry(
-        f"{_PLACE}.quarantine:quarantine",
+        f"{_PLACE}.quarantine_commands:quarantine",
         "Look at outputs that were set aside, and get them back.",
     ),
     "generate": Entry(
-        f"{_PLACE}.generate:generate",
+        f"{_PLACE}.authoring_commands:generate",
         "Write a strict pack of twenty questions about this repository.",
     ),
-    "new": Entry(f"{_PLACE}.new:new", "Write an empty pack that teaches the format."),
-    "upgrade": Entry(
-        f"{_PLACE}.upgrade:upgrade", "Propose the strict form of an old pack, with a proof."
+    "new": Entry(
+        f"{_PLACE}.authoring_commands:new", "Write an empty pack that teaches the format."
     ),
-    "skills": Entry(f"{_PLACE}.skills:skills", "The prompt for agents that write packs."),
+    "upgrade": Entry(
+        f"{_PLACE}.authoring_commands:upgrade",
+        "Propose the strict form of an old pack, with a proof.",
+    ),
+    "skills": Entry(f"{_PLACE}.skills_commands:skills", "The prompt for agents that write packs."),
     "ticketify": Entry(
-        f"{_PLACE}.ticketify:ticketify",
+        f"{_PLACE}.ticketify_command:ticketify",
         "Turn tickets into an index, a list of actions, a PRD and a pack that works them off.",
     ),
     "tickets": Entry(
-        f"{_PLACE}.tickets:tickets",
+        f"{_PLACE}.tickets_commands:tickets",
         "What the steps of the ticket action pack ask of oraclepack itself.",
     ),
     "accept": Entry(
-        f"{_PLACE}.accept:accept",
+        f"{_PLACE}.accept_command:accept",
         "Take an answer that misses its contract, or an edited one, as it is.",
     ),
-    "undo": Entry(f"{_PLACE}.undo:undo", "Take back what a step changed in the work tree."),
-    "trust": Entry(
-        f"{_PLACE}.trust:trust", "Take over a run, or the cache, that is not signed with your key."
+    "undo": Entry(
+        f"{_PLACE}.quarantine_commands:undo", "Take back what a step changed in the work tree."
     ),
-    "cache": Entry(f"{_PLACE}.cache:cache", "Look at and trim the cache of answers."),
-    "doctor": Entry(f"{_PLACE}.doctor:doctor", "Tell what is installed and what would not work."),
-    "config": Entry(f"{_PLACE}.config:config", "Look at the settings."),
-    "schema": Entry(f"{_PLACE}.schema:schema", "Print the JSON Schema of a published shape."),
-    "manifest": Entry(f"{_PLACE}.manifest:manifest", "Describe every command for programs."),
-    "completion": Entry(f"{_PLACE}.completion:completion", "Print a shell completion script."),
+    "trust": Entry(
+        f"{_PLACE}.trust_commands:trust",
+        "Take over a run, or the cache, that is not signed with your key.",
+    ),
+    "cache": Entry(f"{_PLACE}.cache_commands:cache", "Look at and trim the cache of answers."),
+    "doctor": Entry(
+        f"{_PLACE}.setup_commands:doctor", "Tell what is installed and what would not work."
+    ),
+    "config": Entry(f"{_PLACE}.setup_commands:config", "Look at the settings."),
+    "schema": Entry(
+        f"{_PLACE}.reference_commands:schema", "Print the JSON Schema of a published shape."
+    ),
+    "manifest": Entry(
+        f"{_PLACE}.reference_commands:manifest", "Describe every command for programs."
+    ),
+    "completion": Entry(
+        f"{_PLACE}.reference_commands:completion", "Print a shell completion script."
+    ),
 }
 
 HELP = """Validate, run and verify packs of questions for strong models.

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from oraclepack.cli.commands.run import run
-from oraclepack.cli.main import main as program
+from oraclepack.cli.commands.run_command import run
+from oraclepack.cli.error_boundary import main as program
 from oraclepack.system import disk
 from tests.packs import findings_of, pack_text
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oraclepack.calls.limits import Limit
-from oraclepack.cli.events import Write, line_of, to_stderr
-from oraclepack.cli.live.frame import Frame, Planned, Seen, frame
-from oraclepack.cli.live.painter import Painter
-from oraclepack.cli.pulse import Running
+from oraclepack.cli.event_lines import Write, line_of, to_stderr
+from oraclepack.cli.heartbeat import Running
+from oraclepack.cli.live.table_rows import Frame, Planned, Seen, frame
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import EMPTY, RunState
@@ -21,6 +20,39 @@ from oraclepack.system.terminal import log_size, screen_size
 
 if TYPE_CHECKING:
     from oraclepack.cli.live.table import Painting
+
+
+_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
+_TO_LINE_END, _TO_SCREEN_END = "\x1b[K", "\x1b[J"
+
+
+class Painter:
+    """Paints each block over the one before, in one write."""
+
+    def __init__(self, write: Callable[[str], None], width_of: Callable[[str], int]) -> None:
+        self._write = write
+        self._width_of = width_of
+        self._before: list[int] = []
+        """The width of each line on the screen."""
+
+    def paint(self, block: Sequence[str], columns: int, said: Sequence[str] = ()) -> None:
+        """Show a block; what is `said` goes above it and stays there."""
+        parts = [_HIDE, self._to_top(columns)]
+        # Erased line by line, after the text: nothing is blank for a moment, and no terminal
+        # takes it for the end of a page that it should keep.
+        parts += [f"{line}{_TO_LINE_END}\n" for line in (*said, *block)]
+        self._write("".join([*parts, _TO_SCREEN_END, _SHOW]))
+        self._before = [self._width_of(line) for line in block]
+
+    def leave(self) -> None:
+        """What stands on the screen stays there; the next block begins below it."""
+        self._before = []
+
+    def _to_top(self, columns: int) -> str:
+        """Back to the first line; a terminal made narrower has broken the lines by itself."""
+        up = sum(max(1, -(-width // max(columns, 1))) for width in self._before)
+        return f"\r\x1b[{up}A" if up else "\r"
+
 
 EVERY = 0.25
 """Seconds between two paintings."""

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oraclepack.cli.amounts import clock, size
-from oraclepack.cli.live.frame import Frame, Look, Row, fitting
+from oraclepack.cli.live.table_rows import Frame, Look, Row, fitting
+from oraclepack.cli.text import clock, size
 from oraclepack.system.printable import visible
 
 _COLOURS = {

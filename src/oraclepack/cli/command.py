@@ -1,0 +1,257 @@
+"""What a command is: options and settings in, a reply out."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.setting_options import (
+    SHARED,
+    given_flags,
+    json_option,
+    option_for,
+    settle_booleans,
+)
+from oraclepack.errors import ExitCode, did_you_mean
+from oraclepack.settings.call_settings import ENGINE, PROVIDER_SETTINGS
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
+from oraclepack.system.trust_key import use_file
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Request(msgspec.Struct):
+    """What the boundary must know of the command line, as far as it has been understood."""
+
+    command: str = ""
+    wants_json: bool = False
+    color: str = "auto"
+    timed: bool = False
+    warnings: tuple[str, ...] = ()
+    phase: str = "arguments"
+    argv: tuple[str, ...] = ()
+    """The words of the command line, as they were given."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What a command tells about itself to programs and to the documentation."""
+
+    changes: str
+    """What it changes on disk; `nothing` for most."""
+    data: str
+    """The schema of its `data`."""
+    exit_codes: tuple[ExitCode, ...]
+    settings: tuple[Setting[Any], ...]
+    timed: bool
+    reads_config: bool
+    examples: tuple[str, ...]
+    rollback_available: bool = False
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A command that is not imported yet: where it lives and its line in the help."""
+
+    place: str
+    """`module:attribute`."""
+    summary: str
+
+
+class HelpAskedError(Exception):
+    """`--help` was given: the answer is this text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class _Spoken(click.Command):
+    """A command whose help is an answer like any other, and whose booleans take `=true`."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _help_asked
+        return option
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not isinstance(self, click.Group):
+            ctx.ensure_object(Request).command = ctx.command_path.partition(" ")[2]
+            args = settle_booleans(self.params, args)
+        return super().parse_args(ctx, args)
+
+
+class Command(_Spoken):
+    """A command with everything a program needs to know about it."""
+
+    def __init__(self, *args: Any, facts: Facts, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+        kwargs["context_settings"] = CONTEXT
+        super().__init__(*args, **kwargs)
+        self.facts = facts
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Examples"):
+            for example in self.facts.examples:
+                formatter.write(f"  {example}\n")
+
+
+class Group(_Spoken, click.Group):
+    """A group whose commands are imported only when one is called."""
+
+    def __init__(self, *args: Any, entries: Mapping[str, Entry], **kwargs: Any) -> None:  # noqa: ANN401
+        kwargs |= {"context_settings": CONTEXT, "no_args_is_help": False}
+        super().__init__(*args, **kwargs)
+        self.entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        entry = self.entries.get(cmd_name)
+        return None if entry is None else load(entry)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.entries and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], self.entries) or f"see {ctx.command_path} --help"
+            raise UnknownCommandError(f"No such command {args[0]!r}.", ctx, hint)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        # Click's own would import every command to ask for its help.
+        from click.shell_completion import CompletionItem as Item  # noqa: PLC0415
+
+        named = [
+            Item(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+
+
+class UnknownCommandError(click.UsageError):
+    """The command line names a command that does not exist."""
+
+    def __init__(self, message: str, ctx: click.Context, hint: str) -> None:
+        super().__init__(message, ctx)
+        self.hint = hint
+
+
+def load(entry: Entry) -> click.Command | None:
+    """Import a command; None when this build does not have it."""
+    module, _, attribute = entry.place.partition(":")
+    try:
+        found: click.Command = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        return None
+    return found
+
+
+def command(  # noqa: PLR0913 - each is a fact about the command, given by name
+    name: str,
+    *,
+    examples: Sequence[str],
+    data: str,
+    changes: str = "nothing",
+    settings: Sequence[Setting[Any]] = (),
+    exit_codes: Sequence[ExitCode] = (),
+    timed: bool = False,
+    reads_config: bool = True,
+    rollback_available: bool = False,
+) -> Callable[[Callable[..., Reply]], Command]:
+    """Make a function a command: parameters in, a reply out.
+
+    A parameter `settings` receives the resolved settings.
+    Parameters named `pack` or `packs` tell which project the settings belong to.
+    `timed` is for commands that run something: their duration is worth milliseconds.
+    """
+    codes = {ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED}
+    facts = Facts(
+        changes=changes,
+        data=data,
+        exit_codes=tuple(sorted(codes | set(exit_codes))),
+        settings=(*settings, *SHARED),
+        timed=timed,
+        reads_config=reads_config,
+        examples=tuple(examples),
+        rollback_available=rollback_available,
+    )
+
+    def wrap(function: Callable[..., Reply]) -> Command:
+        params: list[click.Parameter] = list(reversed(getattr(function, "__click_params__", [])))
+        params += [option_for(setting) for setting in facts.settings]
+        params.append(json_option())
+        return Command(
+            name,
+            callback=_answering(function, facts),
+            params=params,
+            help=function.__doc__,
+            facts=facts,
+        )
+
+    return wrap
+
+
+def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Reply]:
+    wanted = "settings" in function.__annotations__
+
+    def answer(**params: Any) -> Reply:  # noqa: ANN401 - whatever the command declared
+        request = click.get_current_context().ensure_object(Request)
+        request.timed = facts.timed
+        request.phase = "settings"
+        flags = given_flags(params, facts.settings)
+        settings = load_settings(flags, _pack_path(params), reads_config=facts.reads_config)
+        _adopt(request, settings, facts)
+        request.phase = "work"
+        return function(**(params | {"settings": settings} if wanted else params))
+
+    return answer
+
+
+def words_of_this_command() -> tuple[str, ...]:
+    """The command line that is being answered."""
+    return click.get_current_context().ensure_object(Request).argv
+
+
+def _adopt(request: Request, settings: Settings, facts: Facts) -> None:
+    request.wants_json = settings[OUTPUT] == "json"
+    request.color = settings[COLOR]
+    ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
+    request.warnings = (*settings.warnings, *ignored)
+    use_file(settings[TRUST_KEY_FILE])
+
+
+def _concerns(facts: Facts, setting: Setting[Any]) -> bool:
+    """An ignored value of a project is worth a warning: it counts here, or it was no honest one."""
+    if setting.project.scope is Scope.USER_ONLY:
+        return True
+    makes_calls = ENGINE in facts.settings
+    return setting in facts.settings or (makes_calls and setting in PROVIDER_SETTINGS)
+
+
+def _pack_path(params: Mapping[str, Any]) -> str | None:
+    packs = params.get("packs") or ()
+    first = params.get("pack") or (packs[0] if packs else None)
+    return None if first is None else str(first)
+
+
+def _help_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001
+    if value and not ctx.resilient_parsing:
+        raise HelpAskedError(ctx.get_help())

@@ -1,0 +1,65 @@
+"""`accept`: take an answer as it is."""
+
+import click
+
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.value_completion import run_ids
+from oraclepack.cli.value_completion import step_id as complete_step
+from oraclepack.errors import ExitCode
+from oraclepack.run.accept import AcceptedStep, accept_outputs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
+
+
+@command(
+    "accept",
+    data="accepted-step",
+    settings=(rs.OUTPUT_REQUIRE_HEADINGS, rs.OUTPUT_CHUNK_MODE, rs.OUTPUT_CONTRACT),
+    changes="the run's journal, and its copy of the output",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=(
+        'oraclepack accept pack.md 03 --reason "no risks, and that is right"',
+        "oraclepack accept pack.md 03 --file out/03-risks-unknowns.md",
+    ),
+)
+@click.argument("pack")
+@click.argument("step", metavar="NN", shell_complete=complete_step)
+@click.option("--reason", metavar="TEXT", default="", help="Why; kept in the journal.")
+@click.option(
+    "--file",
+    "outputs",
+    metavar="PATH",
+    multiple=True,
+    help="Which output, where several could be meant. May be given again.",
+)
+@click.option(
+    "--run-id",
+    metavar="ID",
+    shell_complete=run_ids,
+    help="Of this run (see `oraclepack runs list`).",
+)
+def accept(
+    pack: str,
+    step: str,
+    reason: str,
+    outputs: tuple[str, ...],
+    run_id: str | None,
+    settings: Settings,
+) -> Reply:
+    """Take an answer that misses its contract, or an edited one, as it is.
+
+    The file at its path becomes the recorded output; what was recorded before is kept in the run
+    directory. The step is ok and shown as accepted, and nobody is asked for the answer again. It
+    does not enter the cache: other runs ask for themselves. A missing or empty file and a
+    rehearsal are never accepted.
+    """
+    told = accept_outputs(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
+    return Reply(told, _text(told))
+
+
+def _text(told: AcceptedStep) -> str:
+    lines = [f"{one.line}\n" for one in told.outputs]
+    lines += [f"{one.line}\n" for one in told.failures]
+    rest = "" if told.status == "accepted" else ": `oraclepack run` goes on with it"
+    return "".join((*lines, f"step {told.step_id} is {told.status}{rest}\n"))

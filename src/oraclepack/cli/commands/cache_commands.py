@@ -1,0 +1,131 @@
+"""`cache`: look at and trim the answers that need not be asked for again."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.calls.cache import CacheRow, CallExplained
+from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.text import SHORT, call_line, columns, differing, size
+from oraclepack.errors import UsageError
+from oraclepack.run.cache_queries import explain_step, list_cache, prune, read_size, show_cached
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import seconds_of
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.printable import single_lines
+
+cache = Group(
+    "cache",
+    entries={
+        "list": Entry(f"{__name__}:list_all", "List the cached answers, the newest first."),
+        "show": Entry(f"{__name__}:show", "Show a cached answer and what was asked."),
+        "explain": Entry(f"{__name__}:explain", "Tell why a step's calls were or were not cached."),
+        "prune": Entry(f"{__name__}:prune_old", "Remove old answers, or as many as it takes."),
+    },
+    help="Look at and trim the cache of answers.",
+)
+
+
+@command("list", data="cache-list", examples=("oraclepack cache list",))
+def list_all(settings: Settings) -> Reply:
+    """List the cached answers, the newest first.
+
+    An answer that somebody edited is listed as changed; it is asked for again. A foreign one is not
+    signed with your key: it is never served, unless you take it over with `oraclepack trust`.
+    """
+    found = list_cache(Path(settings.root))
+    if not found.entries:
+        return Reply(found, talk=f"the cache of {settings.root} is empty\n")
+    heads = ("key", "stored", "bytes", "step", "files", "model", "state", "output")
+    return Reply(found, columns(heads, map(_row, found.entries)))
+
+
+@command("show", data="cache-shown", examples=("oraclepack cache show 3f1a9c",))
+@click.argument("key", metavar="KEY")
+def show(key: str, settings: Settings) -> Reply:
+    """Show a cached answer and what was asked.
+
+    KEY may be the beginning of a key, if no other begins so.
+    """
+    found = show_cached(Path(settings.root), key)
+    entry = single_lines(found.entry)
+    head = f"key {entry.key} ({found.state}), stored {entry.stored_at}\n"
+    return Reply(found, f"{head}{_parts(entry.parts)}\n{found.answer}")
+
+
+@command(
+    "explain",
+    data="cache-explained",
+    examples=("oraclepack cache explain 07", "oraclepack cache explain 07 --run-id 2026-03"),
+)
+@click.argument("step", metavar="NN")
+@click.option("--run-id", help="The run to look at (or the beginning of its name), not the last.")
+def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
+    """Tell why a step's calls were or were not cached.
+
+    For each call: what its key is made of and, where the cache has no answer, in which parts
+    it differs from the question most like it.
+    """
+    found = explain_step(Path(settings.root), step.zfill(2), run_id)
+    text = "\n".join(map(_call, single_lines(found).calls)) or "it made no call of oracle\n"
+    return Reply(found, f"step {found.step} in {found.run_id}\n{text}")
+
+
+@command(
+    "prune",
+    data="cache-pruned",
+    changes="the cache",
+    examples=(
+        "oraclepack cache prune --older-than 30d",
+        "oraclepack cache prune --max-size 200MB --dry-run",
+    ),
+)
+@click.option("--older-than", metavar="DURATION", help="Remove what was stored longer ago.")
+@click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+def prune_old(
+    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: Settings
+) -> Reply:
+    """Remove old answers, or as many as it takes.
+
+    What is removed has to be bought again if it is asked again. Foreign answers stay.
+    """
+    if older_than is None and max_size is None:
+        raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
+    found = prune(
+        Path(settings.root),
+        SystemClock(),
+        older_than=None if older_than is None else seconds_of(older_than, "--older-than"),
+        max_size=None if max_size is None else read_size(max_size),
+        dry_run=dry_run,
+    )
+    done, rest = ("would remove", "would keep") if dry_run else ("removed", "kept")
+    listed = "".join(f"{key}\n" for key in found.removed) if dry_run else ""
+    count = f"{len(found.removed)} answers, {size(found.bytes)}"
+    text = f"{listed}{done} {count}; {rest} {found.kept}\n"
+    if found.foreign:
+        text += f"{found.foreign} of them are foreign, and not removed\n"
+    return Reply(found, text)
+
+
+def _row(row: CacheRow) -> tuple[str, ...]:
+    return (
+        row.key[:SHORT],
+        row.stored_at[:16].replace("T", " "),
+        str(row.bytes),
+        row.step or "-",
+        str(row.files),
+        row.model or "-",
+        row.state,
+        row.output_path or "-",
+    )
+
+
+def _parts(parts: dict[str, str]) -> str:
+    return "".join(f"  {name}: {value}\n" for name, value in sorted(parts.items()))
+
+
+def _call(call: CallExplained) -> str:
+    head = call_line(call)
+    return head if call.reason else f"{head}{_parts(call.parts)}{differing(call)}"

@@ -1,0 +1,96 @@
+"""`quarantine`: what was set aside, and how to get it back."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.text import columns, size
+from oraclepack.errors import ExitCode
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.quarantine import ROLLED_BACK, KeptFile
+from oraclepack.run.restore_files import list_quarantine, restore_files
+from oraclepack.run.undo import undo_step
+from oraclepack.settings.registry import Settings
+from oraclepack.system.printable import single_lines
+
+
+@command(
+    "undo",
+    data="undone",
+    changes="the files the step changed",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=("oraclepack undo pack.md 10",),
+)
+@click.argument("pack")
+@click.argument("step", metavar="NN")
+@click.option("--run-id", metavar="ID", help="Of this run (see `oraclepack runs list`).")
+def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
+    """Take back what a step changed in the work tree.
+
+    Applies the step's recorded patch in reverse. Refuses when the files have changed since, so
+    your own work is never touched. An undo that was cut off is finished by the next one.
+    """
+    undone = undo_step(pack, step, settings, run_id)
+    listed = "".join(f"  {path}\n" for path in single_lines(undone).files)
+    return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")
+
+
+quarantine = Group(
+    "quarantine",
+    entries={
+        "list": Entry(
+            f"{__name__}:list_kept", "List the outputs of failed attempts that were set aside."
+        ),
+        "restore": Entry(f"{__name__}:restore", "Bring files back to where they came from."),
+    },
+    help="Look at outputs that were set aside, and get them back.",
+)
+
+
+@command(
+    "list",
+    data="quarantine",
+    examples=("oraclepack quarantine list", "oraclepack quarantine list pack.md --json"),
+)
+@click.argument("pack", required=False)
+def list_kept(pack: str | None, settings: Settings) -> Reply:
+    """List the outputs of failed attempts that were set aside.
+
+    With PACK only those of its runs.
+    """
+    found = list_quarantine(Path(settings.root), read_pack(Path(pack)) if pack else None)
+    if not found.files:
+        return Reply(found, talk="nothing is in quarantine\n")
+    heads = ("step", "attempt", "came from", "size", "now there", "why", "path")
+    return Reply(found, columns(heads, map(_row, found.files)))
+
+
+@command(
+    "restore",
+    data="quarantine-restored",
+    changes="moves the named files back; with --force, what stands in their place to quarantine",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=(
+        "oraclepack quarantine restore docs/out/_failed/2026-03-01__abc1234__55555555/step-03/1",
+        "oraclepack quarantine restore --force docs/out/_failed/2026-03-01__abc1234__55555555",
+    ),
+)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
+@click.option("--force", is_flag=True, help="Where a file stands now, let the two change places.")
+def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply:
+    """Bring files back to where they came from.
+
+    PATH is a file in quarantine, or a directory of it: everything below comes back. Either all
+    can be restored, or nothing is touched.
+    """
+    done, warnings = restore_files(Path(settings.root), paths, force=force)
+    text = "".join(f"{move.source} -> {move.target}\n" for move in single_lines(done).moves)
+    return Reply(done, text, warnings=warnings)
+
+
+def _row(kept: KeptFile) -> tuple[str, ...]:
+    there = "a file" if kept.occupied else "-"
+    why = {None: "failed", ROLLED_BACK: "rolled back"}.get(kept.reason, "changed by hand")
+    return (kept.step_id, kept.attempt, kept.original, size(kept.bytes), there, why, kept.path)

@@ -1,0 +1,186 @@
+"""`runs`: look at past runs, and remove old ones."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.reply import Reply, Styled
+from oraclepack.cli.text import columns, seconds, size, some_of
+from oraclepack.cli.value_completion import run_ids
+from oraclepack.errors import UsageError
+from oraclepack.run.past_runs import RunListed, RunShown, StepShown, list_runs, show_run
+from oraclepack.run.prune_runs import RunsPruned
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import seconds_of
+from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.system.printable import single_lines
+
+runs = Group(
+    "runs",
+    entries={
+        "list": Entry(f"{__name__}:list_all", "List the runs of the project, the newest first."),
+        "show": Entry(f"{__name__}:show", "Show one run in full: its commands and its steps."),
+        "prune": Entry(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
+    },
+    help="Look at past runs, and remove old ones.",
+)
+
+
+@command(
+    "list",
+    data="runs",
+    examples=("oraclepack runs list", "oraclepack runs list --json"),
+)
+def list_all(settings: Settings) -> Reply:
+    """List the runs of the project, the newest first.
+
+    Rehearsals are marked as such, and named `rehearsals/ID`. A run whose journal is damaged is
+    listed as damaged, with the reason. A foreign one cannot be proven to be yours: no command acts
+    on it, unless you take it over with `oraclepack trust`.
+    """
+    found = list_runs(Path(settings.root))
+    if not found.runs:
+        return Reply(found, talk=f"there are no runs in {settings.root}\n")
+    heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "note")
+    return Reply(found, columns(heads, map(_listed, found.runs)))
+
+
+@command(
+    "show",
+    data="run-shown",
+    examples=(
+        "oraclepack runs show 2026-03-01__abc1234__55555555",
+        "oraclepack runs show 2026-03 --json",
+    ),
+)
+@click.argument("run", metavar="ID", shell_complete=run_ids)
+def show(run: str, settings: Settings) -> Reply:
+    """Show one run in full: its commands and its steps.
+
+    ID may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
+    Of a damaged run everything before the damage is shown.
+    """
+    found = show_run(Path(settings.root), run)
+    return Reply(found, _run(single_lines(found)))
+
+
+@command(
+    "prune",
+    data="runs-pruned",
+    changes="the directories of the runs that it names as removed",
+    examples=(
+        "oraclepack runs prune --older-than 30d --dry-run",
+        "oraclepack runs prune --keep 3",
+    ),
+)
+@click.option("--older-than", metavar="DURATION", help="Only runs that nothing happened to since.")
+@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: Settings) -> Reply:
+    """Remove finished runs that hold nothing unique.
+
+    Kept whatever you say: runs that are in use, unfinished, damaged or foreign; the only copy of
+    an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
+    its answers, so that the next `run` pays for nothing again; and what somebody else put there.
+    Each one is named with its reason. Of rehearsals only those in use, and what they replaced.
+
+    A change that a removed run made in the work tree stays, but `undo` can no longer take it back.
+    """
+    if older_than is None and keep is None:
+        raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
+    # Not for those who only look.
+    from oraclepack.run.prune_runs import prune_runs  # noqa: PLC0415
+    from oraclepack.system.clock import SystemClock  # noqa: PLC0415
+
+    age = None if older_than is None else seconds_of(older_than, "--older-than")
+    root = Path(settings.root)
+    found = prune_runs(root, SystemClock(), older_than=age, keep=keep, dry_run=dry_run)
+    return Reply(found, _pruned(found))
+
+
+def _pruned(found: RunsPruned) -> str:
+    done, rest = ("would remove", "would keep") if found.dry_run else ("removed", "kept")
+    lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in found.removed]
+    lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in found.kept]
+    count = f"{len(found.removed)} runs, {size(found.bytes)}"
+    return "".join([*lines, f"{done} {count}; {rest} {len(found.kept)}\n"])
+
+
+def _listed(run: RunListed) -> tuple[str, ...]:
+    notes = (run.foreign or run.damage or run.holder, "rehearsal" if run.rehearsal else None)
+    return (
+        _name(run),
+        run.pack_path or "-",
+        (run.git_sha or "-")[:7],
+        run.status,
+        f"{run.ok}/{run.total}",
+        (run.created_at or "-")[:16].replace("T", " "),
+        seconds(run.duration_ms),
+        ", ".join(note for note in notes if note),
+    )
+
+
+def _name(run: RunListed) -> str:
+    """What `runs show` takes: a rehearsal may have the id of a real run."""
+    return f"rehearsals/{run.run_id}" if run.run_dir.startswith(REHEARSALS) else run.run_id
+
+
+def _run(found: RunShown) -> tuple[str | Styled, ...]:
+    run, manifest = found.run, found.manifest
+    pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
+    if run.foreign is not None:
+        pieces += [Styled("foreign", "red"), f": {run.foreign}; no command acts on it\n"]
+    if run.rehearsal:
+        pieces += [Styled("a rehearsal", "yellow"), ": no model was asked, no tool was started\n"]
+    if run.damage is not None:
+        pieces += [Styled("damaged", "red"), f": {run.damage}; shown is what stands before it\n"]
+    if run.holder is not None:
+        pieces.append(f"in use by {run.holder}\n")
+    if manifest is not None:
+        clean = {True: ", with uncommitted changes", False: "", None: ""}[manifest.git_dirty]
+        pieces.append(f"pack {manifest.pack_path}, commit {manifest.git_sha or 'none'}{clean}\n")
+        pieces.append(f"created {manifest.created_at}, worked on for {seconds(run.duration_ms)}\n")
+        for session in manifest.sessions:
+            end = "no end" if session.exit_code is None else f"exit code {session.exit_code}"
+            words = " ".join(session.argv) or session.command
+            pieces.append(f"  {session.started_at}  {words}: {end}\n")
+    pieces.append(f"directory {found.run_dir}\n\n")
+    heads = ("step", "status", "attempts", "time", "output", "title")
+    pieces.append(columns(heads, map(_step, found.steps)))
+    pieces += _troubles(found)
+    return tuple(pieces)
+
+
+def _step(step: StepShown) -> tuple[str, ...]:
+    more = f" (+{len(step.outputs) - 1})" if len(step.outputs) > 1 else ""
+    return (
+        step.step_id,
+        step.state,
+        str(step.attempts),
+        "-" if step.duration_ms is None else seconds(step.duration_ms),
+        f"{step.output_path}{more}" if step.output_path else "-",
+        step.title or "-",
+    )
+
+
+def _troubles(found: RunShown) -> list[str | Styled]:
+    pieces: list[str | Styled] = []
+    for step in found.steps:
+        if step.changes is not None:
+            said = f"{some_of(step.changes.files)} ({found.run_dir}/{step.changes.patch})"
+            pieces.append(f"\nstep {step.step_id} changed {said}\n")
+        for taken in step.accepted:
+            why = f": {taken.reason}" if taken.reason else ""
+            pieces.append(f"\nstep {step.step_id}: {taken.path} was accepted as it is{why}\n")
+        if step.last_error is not None:
+            said = f": {step.last_error.code}: {step.last_error.message}\n"
+            pieces += ["\n", Styled(f"step {step.step_id}", "red"), said]
+            pieces.append(f"  log: {found.run_dir}/{step.stderr_log}\n" if step.stderr_log else "")
+        elif step.skip_reason is not None:
+            pieces.append(f"\nstep {step.step_id} skipped: {step.skip_reason}\n")
+    for notice in found.manifest.warnings if found.manifest else ():
+        if notice.code != "unknown_value":
+            where = f"step {notice.step_id}: " if notice.step_id else ""
+            pieces.append(f"warning: {where}{notice.message}\n")
+    return pieces

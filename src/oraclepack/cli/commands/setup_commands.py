@@ -1,0 +1,179 @@
+"""`doctor`: what is installed, what would not work, and what can be mended in past runs."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.authoring.skills import SkillState
+from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.reply import Failure, Reply, Styled
+from oraclepack.cli.text import columns
+from oraclepack.cli.value_completion import run_ids
+from oraclepack.doctor import Check, Health, Presence, examine
+from oraclepack.errors import ExitCode, LockedError, UsageError
+from oraclepack.run.rebuild import Rebuilding, Rebuilt, RunRebuilt
+from oraclepack.settings.call_settings import ORACLE_BIN
+from oraclepack.settings.registry import Settings, shown
+from oraclepack.system.printable import single_lines
+from oraclepack.tools.tool_names import ORACLE
+
+config = Group(
+    "config",
+    entries={"show": Entry(f"{__name__}:show", "Show every setting, its value and its origin.")},
+    help="Look at the settings.",
+)
+
+
+@command(
+    "show",
+    data="config",
+    examples=("oraclepack config show", "oraclepack config show --json"),
+)
+def show(settings: Settings) -> Reply:
+    """Show every setting, its value and its origin.
+
+    Stronger first: flag, ORACLEPACK_* variable, .env, oraclepack.toml or [tool.oraclepack],
+    your own config file, default. A project may set what is free; of what is tighten-only it may
+    only choose a stricter value than yours; what is user-only is yours alone. What a project set
+    and may not set is ignored, and listed below the table.
+    """
+    config = shown(settings)
+    rows = [(row.name, _spelled(row.value), row.scope, row.where) for row in config.settings]
+    text = f"project root: {config.root}\n\n"
+    text += columns(("setting", "value", "project", "origin"), rows)
+    notes = [f"{one.where}: {one.reason}" for one in config.ignored]
+    text += "".join(("\nignored:\n", *(f"  {note}\n" for note in notes))) if notes else ""
+    return Reply(data=config, text=text)
+
+
+def _spelled(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return ", ".join(map(str, value)) or "-"
+        case _:
+            return str(value) or "-"
+
+
+@command(
+    "doctor",
+    data="doctor",
+    changes="nothing; with --rebuild the run.json, steps.json, state and report files of runs",
+    settings=(ORACLE_BIN,),
+    exit_codes=(ExitCode.LOCKED,),
+    timed=True,
+    examples=(
+        "oraclepack doctor",
+        "oraclepack doctor --json",
+        "oraclepack doctor --rebuild",
+        "oraclepack doctor --rebuild --run-id 2026-03-01__abc1234__55555555",
+    ),
+)
+@click.option("--rebuild", is_flag=True, help="Compute the files of runs from their journals.")
+@click.option(
+    "--run-id", metavar="ID", help="With --rebuild: only this run.", shell_complete=run_ids
+)
+def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
+    """Tell what is installed and what would not work.
+
+    Asks each program for its version and times a login shell. Exit code 2 when bash is missing:
+    nothing can be run without it; or when --oracle-bin, or its variable or user setting, names
+    no program. Every other program is optional.
+
+    With --rebuild, runs are mended instead: run.json, steps.json, the state and the report file
+    are computed again from the journal. A damaged journal is told exactly, nothing of its run is
+    touched, and the exit code is 2; 6 when a run is in use.
+    """
+    if rebuild:
+        return _rebuilt(Path(settings.root), run_id)
+    if run_id is not None:
+        raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
+    oracle = settings[ORACLE_BIN]
+    named = {ORACLE: (settings.origin(ORACLE_BIN).where, oracle)} if oracle else {}
+    health = examine(Path(settings.root), named)
+    lost = [one for one in health.programs if one.name in named and one.path is None]
+    if health.usable and not lost:
+        return Reply(data=health, text=_text(single_lines(health)))
+    failure = Failure("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
+    if health.usable:
+        failure = Failure("USAGE", lost[0].problem, suggestion="name a program by its path")
+    return Reply(
+        data=health, text=_text(single_lines(health)), exit_code=ExitCode.INVALID, error=failure
+    )
+
+
+def _text(health: Health) -> tuple[str | Styled, ...]:
+    pieces: list[str | Styled] = [f"oraclepack {health.oraclepack}, Python {health.python}\n"]
+    for check in health.programs:
+        pieces += _lines(check)
+    shell = health.login_shell
+    if shell is not None:
+        pieces.append(f"bash -lc true: {shell.login_ms} ms, bash -c true: {shell.plain_ms} ms\n")
+        pieces += [f"  {shell.advice}\n"] if shell.advice else []
+    for skill in health.skills:
+        mend = "" if skill.state is SkillState.CURRENT else " (see `oraclepack skills check`)"
+        pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{mend}\n")
+    return tuple(pieces)
+
+
+def _lines(check: Check) -> list[str | Styled]:
+    if check.status is Presence.OK:
+        told = f" {check.name} {check.version} ({check.path})\n"
+        return [Styled("ok     ", "green"), told]
+    what = f" {check.name} {check.version or ''}".rstrip()
+    return [
+        Styled(f"{check.status.value:<7}", "yellow"),
+        f"{what}: {check.problem}\n",
+        f"          without it: {check.without}\n          to mend: {check.mend}\n",
+    ]
+
+
+def _rebuilt(root: Path, run_id: str | None) -> Reply:
+    from oraclepack.run.rebuild import rebuild as rebuild_runs  # noqa: PLC0415 - only for this
+
+    done = rebuild_runs(root, run_id)
+    pieces = tuple(piece for run in done.runs for piece in _run(single_lines(run)))
+    code, failure = _verdict(done)
+    talk = "" if done.runs else f"there are no runs in {root}\n"
+    warnings = tuple(f"{run.run_id}: {said}" for run in done.runs for said in run.notices)
+    return Reply(done, pieces, code, warnings, failure, talk)
+
+
+def _run(run: RunRebuilt) -> list[str | Styled]:
+    look = {Rebuilding.REBUILT: "green", Rebuilding.EMPTY: "yellow"}.get(run.result, "red")
+    told = f": {run.problem}" if run.problem else ""
+    torn = "; a last line that a crash cut short was left out" if run.torn else ""
+    pieces: list[str | Styled] = [
+        Styled(run.result.value, look),
+        f" {run.run_id}: {run.events} intact events{torn}{told}\n",
+    ]
+    return pieces + [f"  {path}\n" for path in run.files]
+
+
+def _verdict(done: Rebuilt) -> tuple[ExitCode, Failure | None]:
+    damaged, locked = done.count(Rebuilding.DAMAGED), done.count(Rebuilding.LOCKED)
+    foreign = done.count(Rebuilding.FOREIGN)
+    if damaged:
+        message = f"{damaged} of {len(done.runs)} runs damaged; nothing of them was changed"
+        hint = "their outputs and logs are as they were; --new-run starts a run afresh"
+        return ExitCode.INVALID, Failure("INVALID_INPUT", message, suggestion=hint)
+    if foreign:
+        message = f"{foreign} of {len(done.runs)} runs foreign; nothing of them was changed"
+        hint = "`oraclepack trust RUN` takes one over, if you know where it comes from"
+        return ExitCode.INVALID, Failure("FOREIGN", message, suggestion=hint)
+    if locked:
+        message = f"{locked} of {len(done.runs)} runs in use by another process"
+        hint = "wait for it to end; a run brings its files up to date by itself"
+        return ExitCode.LOCKED, _locked(message, hint)
+    return ExitCode.DONE, None
+
+
+def _locked(message: str, hint: str) -> Failure:
+    return Failure(
+        LockedError.code,
+        message,
+        retryable=LockedError.retryable,
+        suggestion=hint,
+        retry_after=LockedError.retry_after,
+    )

@@ -1,0 +1,113 @@
+"""`ticketify`: tickets become an index, actions, a PRD and a pack."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Failure, Reply, partial_failure, rollback_notice
+from oraclepack.errors import ExitCode, UsageError
+from oraclepack.settings.registry import Settings
+from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
+from oraclepack.tickets import ticketify as use_case
+from oraclepack.tickets.steps_support import REPORTS, check_tickets
+from oraclepack.tickets.ticket import MOST_TICKETS, FileState, Mode, TicketCheck
+from oraclepack.tickets.ticketify import Ticketified
+
+
+@command(
+    "ticketify",
+    data="ticketified",
+    changes="its out dir and the PRD; with --check only the report",
+    settings=(ROLLBACK_ON_FAILURE,),
+    exit_codes=(ExitCode.STEP_FAILED, ExitCode.CONTRACT),
+    rollback_available=True,
+    examples=(
+        "oraclepack ticketify",
+        "oraclepack ticketify --tickets-dir docs/tickets --top-n 50",
+        "oraclepack ticketify --exclude 'archive/' --mode pipelines",
+        "oraclepack ticketify --check",
+    ),
+)
+@click.option("--tickets-dir", default="", metavar="DIR", help="[default: .tickets, else tickets]")
+@click.option("--glob", default="**/*.md", show_default=True, help="Which files are tickets.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Only these. May be repeated.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Not these. May be repeated.")
+@click.option(
+    "--top-n",
+    type=click.IntRange(1, MOST_TICKETS),
+    default=25,
+    show_default=True,
+    help="At most so many, by path.",
+)
+@click.option("--out-dir", default=".oraclepack/ticketify", show_default=True, metavar="DIR")
+@click.option(
+    "--prd-path", default=".taskmaster/docs/tickets_prd.md", show_default=True, metavar="FILE"
+)
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    default=Mode.BACKLOG.value,
+    show_default=True,
+    help="Also write pipelines.md or autopilot.md, or ask one agent alone.",
+)
+@click.option("--only", type=click.Choice(use_case.PARTS), help="Refresh this part alone.")
+@click.option("--check", is_flag=True, help="Only tell whether the files say what the tickets say.")
+@click.option("--report", type=click.Choice(list(REPORTS)), help="With --check: write it down.")
+@click.option("--force", is_flag=True, help="Replace a PRD that was edited; it is set aside.")
+@click.option(
+    "--regenerate", is_flag=True, help="Set Task Master's results aside, to have them made anew."
+)
+def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: Any) -> Reply:  # noqa: ANN401 - click gives each its type
+    """Turn tickets into an index, a list of actions, a PRD and a pack that works them off.
+
+    A ticket is a Markdown file. Its id is `id`, `ticket` or `key` of the front matter, else the
+    file name. Its actions are its task-list items and the bullets below "Acceptance Criteria", also
+    in blocks marked ```ticket. How many tickets name no action is told. The same tickets and
+    options give the same bytes.
+    """
+    wish = use_case.Wish(
+        root=Path(settings.root),
+        rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
+        **wishes,
+    )
+    if check:
+        return _checked(wish, report)
+    if report is not None:
+        raise UsageError("--report belongs to --check")
+    outcome = use_case.ticketify(wish)
+    data = outcome.data
+    if not data.ok:
+        return partial_failure(data, f"cannot write {data.failed_step}", outcome.warnings)
+    warnings = outcome.warnings + rollback_notice(data)
+    return Reply(data=data, text=_text(data), warnings=warnings)
+
+
+def _text(data: Ticketified) -> str:
+    head = (
+        f"{data.selected} tickets of {data.tickets_dir}, {data.actions} actions, {data.done} done"
+    )
+    idle = len(data.without_actions)
+    lines = [f"{head}, {idle} tickets without actions" if idle else head]
+    lines += [f"wrote {path}" for path in data.written]
+    lines += [f"set aside: {path}" for path in data.set_aside]
+    if not (data.written or data.set_aside):
+        lines.append("nothing has changed")
+    return "\n".join([*lines, f"next: oraclepack run {data.pack}"])
+
+
+def _checked(wish: use_case.Wish, report: str | None) -> Reply:
+    result, warnings = check_tickets(wish, report)
+    text = "".join(f"{file.state}: {file.path}\n" for file in result.files)
+    if result.ok:
+        return Reply(data=result, text=text, warnings=warnings)
+    failure = Failure("STALE", _fault(result), phase="check", suggestion="oraclepack ticketify")
+    return Reply(result, text, ExitCode.CONTRACT, warnings=warnings, error=failure)
+
+
+def _fault(result: TicketCheck) -> str:
+    if not result.repeatable:
+        return "the same tickets gave other bytes the second time"
+    wrong = [file.path for file in result.files if file.state is not FileState.SAME]
+    return f"not what the tickets say: {', '.join(wrong)}"

@@ -1,0 +1,133 @@
+"""`tickets`: what the steps of the ticket action pack ask of oraclepack itself."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.reply import Failure, Reply
+from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
+from oraclepack.tickets import steps_support as use_case
+from oraclepack.tickets.read_tickets import read_answer
+from oraclepack.tickets.ticket import Stage
+from oraclepack.tickets.ticketify import TicketsTold
+
+tickets = Group(
+    "tickets",
+    entries={
+        "prompt": Entry(f"{__name__}:prompt", "Print what an agent is to be asked."),
+        "take": Entry(
+            f"{__name__}:take", "Check an agent's answer, read from stdin, and write it down."
+        ),
+        "tasks": Entry(f"{__name__}:tasks", "Look at Task Master's results; changes none of them."),
+        "report": Entry(f"{__name__}:report", "Write a report at the end of a turn."),
+    },
+    help="What the steps of the ticket action pack ask of oraclepack itself.",
+)
+
+_STAGES = [stage.value for stage in Stage]
+_TASKS = (
+    "found",
+    "wanted",
+    "made",
+    "kept",
+    "complexity",
+    "weighed",
+    "expanded",
+    "check",
+    "selected",
+    "sync",
+)
+_AGENT = click.Choice(["codex", "gemini"])
+_out_dir = click.option(
+    "--out-dir",
+    default=".oraclepack/ticketify",
+    show_default=True,
+    metavar="DIR",
+    help="Where ticketify put its files.",
+)
+
+
+@command("prompt", data="tickets-told", examples=("oraclepack tickets prompt implement",))
+@click.argument("stage", type=click.Choice(_STAGES))
+@_out_dir
+def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
+    """Print what an agent is to be asked.
+
+    A line that begins with `SKIP:` says why there is nothing to ask.
+    """
+    desk = use_case.Desk.at(Path(settings.root), out_dir)
+    return _told(use_case.prompt(desk, Stage(stage)))
+
+
+@command(
+    "take",
+    data="tickets-told",
+    changes="one file of the out dir",
+    examples=('printf "%s\\n" "$answer" | oraclepack tickets take select',),
+)
+@click.argument("stage", type=click.Choice(_STAGES))
+@click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
+@click.option("--missing", type=_AGENT, help="Write down that this reviewer was not there.")
+@_out_dir
+def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings: Settings) -> Reply:
+    """Check an agent's answer, read from stdin, and write it down.
+
+    The file is put in place whole, or not at all: an answer that does not fit is an error. For
+    `select` the ids must be of open actions; for `accept` every criterion needs one verdict.
+    """
+    desk = use_case.Desk.at(Path(settings.root), out_dir)
+    if missing is not None:
+        return _told(use_case.note_missing(desk, missing))
+    return _told(use_case.take(desk, Stage(stage), read_answer(), agent))
+
+
+@command(
+    "tasks",
+    data="tickets-told",
+    changes="for made, kept, expanded, check and sync: a file of the out dir",
+    exit_codes=(ExitCode.CONTRACT,),
+    examples=("oraclepack tickets tasks found", "oraclepack tickets tasks check"),
+)
+@click.argument("question", type=click.Choice(_TASKS))
+@_out_dir
+def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
+    """Look at Task Master's results; changes none of them.
+
+    `found` and `complexity` answer `some` or `none`, `wanted` how many tasks to ask for,
+    `selected` the task of the selected work if it may go to review. The others write figures:
+    `made` and `kept` (tm-tasks.json), `expanded`, `check` (exit code 4 on problems) and `sync`;
+    `weighed` demands a complexity report.
+    """
+    desk = use_case.Desk.at(Path(settings.root), out_dir)
+    told, warnings = use_case.tasks(desk, question)
+    return _told(told, warnings)
+
+
+@command(
+    "report",
+    data="tickets-told",
+    changes="one file of the out dir",
+    exit_codes=(ExitCode.CONTRACT,),
+    examples=("oraclepack tickets report close-out",),
+)
+@click.argument("about", type=click.Choice(["changes", "audit", "close-out"]))
+@_out_dir
+def report(about: str, out_dir: str, *, settings: Settings) -> Reply:
+    """Write a report at the end of a turn.
+
+    `changes`: what differs from the last commit. `audit`: every file of ours, whether it is
+    there and can be read; exit code 4 if one cannot. `close-out`: what was done and what is left.
+    """
+    from oraclepack.tickets.steps_support import report as write  # noqa: PLC0415 - git, only here
+
+    return _told(write(use_case.Desk.at(Path(settings.root), out_dir), about))
+
+
+def _told(told: TicketsTold, warnings: tuple[str, ...] = ()) -> Reply:
+    if told.ok:
+        return Reply(data=told, text=told.text, warnings=warnings)
+    first, _, rest = told.text.partition("\n")
+    failure = Failure("PROBLEMS", "not all of it is right", detail=rest, phase="check")
+    return Reply(told, first, ExitCode.CONTRACT, warnings=warnings, error=failure)

@@ -1,0 +1,104 @@
+"""`trust`: take over records that are not signed with the user's key."""
+
+from pathlib import Path
+
+import click
+
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.value_completion import run_ids
+from oraclepack.errors import ExitCode, OraclePackError, UsageError
+from oraclepack.journal.statuses import Status
+from oraclepack.run.trust import (
+    Candidate,
+    find_cache_candidates,
+    find_candidate,
+    trust_cache,
+    trust_run,
+)
+from oraclepack.settings.registry import Settings
+from oraclepack.system.printable import visible
+from oraclepack.system.terminal import ask, can_ask
+
+_RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
+left undone, and `undo` and rollback change files as it says. Whoever wrote it could have written
+anything into it: take over only what you made yourself or got from somebody you trust.
+"""
+_CACHE_MEANS = """From then on these answers are served as verified answers to their questions, and
+nobody is asked. Whoever wrote them could have written anything: take over only answers that you
+paid for yourself, or got from somebody you trust.
+"""
+
+
+@command(
+    "trust",
+    data="trusted",
+    changes="the signatures in the run directory or the cache",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=(
+        "oraclepack trust 2026-03-01__abc1234__55555555",
+        "oraclepack trust --cache --yes",
+    ),
+)
+@click.argument("run", metavar="[RUN]", required=False, shell_complete=run_ids)
+@click.option("--cache", is_flag=True, help="The answers in the cache, in place of a run.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def trust(run: str | None, cache: bool, yes: bool, settings: Settings) -> Reply:  # noqa: FBT001 - flags
+    """Take over a run, or the cache, that is not signed with your key.
+
+    Runs and answers of oraclepack 0.1.0, of another machine or of another key are foreign: shown,
+    but never continued, undone or served, since a repository can bring them along. This signs RUN
+    (or the beginning of its name), or what the cache holds, as it is now. What git tracks, or a
+    link leads to, cannot be taken over: untrack it or copy it first.
+    """
+    root = Path(settings.root)
+    if cache == (run is not None):
+        raise UsageError("give the name of a run, or --cache")
+    if run is not None:
+        found = find_candidate(root, run)
+        _agree(f"{_about(found)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
+        done = trust_run(found)
+        text = f"run {done.run_id} is yours now\n"
+        return Reply(done, text, warnings=done.left, talk=_of_the_cache(root))
+    answers = find_cache_candidates(root)
+    if answers.keys or answers.claims:
+        about = f"{len(answers.keys)} answers and {len(answers.claims)} calls are not signed\n"
+        _agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
+    done = trust_cache(answers)
+    return Reply(done, f"{len(done.answers)} answers are yours now\n", warnings=done.left)
+
+
+def _of_the_cache(root: Path) -> str:
+    try:
+        count = len(find_cache_candidates(root).keys)
+    except OraclePackError:
+        return ""
+    told = f"{count} answers in the cache are not signed either: `oraclepack trust --cache`\n"
+    return told if count else ""
+
+
+def _about(found: Candidate) -> str:
+    state, created = found.state, found.state.created
+    statuses = [state.step(step_id).status for step_id in state.step_ids]
+    # A foreign journal may hold anything: one line stays one line.
+    pack = " ".join(created.pack_path.split()) if created else "none"
+    since = created.at[:20].strip() if created else "unknown"
+    calls = sum(len(step.invocations) for step in state.steps.values())
+    return (
+        f"run {found.run.run_id}: {found.foreign.reason}\n"
+        f"  pack {pack}, begun {since}\n"
+        f"  {statuses.count(Status.OK)} of {len(statuses)} steps ok, {calls} calls\n"
+    )
+
+
+def _agree(about: str, question: str, *, is_agreed: bool) -> None:
+    if is_agreed:
+        return
+    if not can_ask():
+        raise UsageError(
+            "nobody is there to be asked whether it is yours",
+            hint="--yes takes it over without asking",
+            detail=about,
+        )
+    if not ask(f"{visible(about)}{question}", lambda _: True):
+        raise UsageError("nothing was taken over")

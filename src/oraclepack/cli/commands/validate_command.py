@@ -1,0 +1,82 @@
+"""`validate`: check packs against every rule."""
+
+import click
+
+from oraclepack.cli.command import command
+from oraclepack.cli.finding_text import as_text, fixed_line
+from oraclepack.cli.reply import Failure, Reply
+from oraclepack.errors import ExitCode
+from oraclepack.lint.validate import Outcome, validate_packs
+from oraclepack.report.github import annotations
+from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
+
+FORMATS = ("text", "json", "sarif", "github")
+
+
+@command(
+    "validate",
+    data="validation",
+    changes="nothing; with --fix the packs that it names as changed",
+    settings=(STRICT, LINT_SELECT, LINT_IGNORE),
+    examples=(
+        "oraclepack validate docs/oracle-pack-2026-01-09.md",
+        "oraclepack validate --strict --json docs/",
+        "oraclepack validate --fix pack.md",
+        "oraclepack validate --format sarif docs/ > packs.sarif",
+    ),
+)
+@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the findings.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended without changing the meaning.")
+def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: Settings) -> Reply:
+    """Check packs against every rule. Runs nothing of them.
+
+    Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` tells
+    what a rule means.
+
+    With --fix the exit code is about what is left: 0 when no error is, also where files were
+    changed; 2 when one is, and the fixes that could be made are written all the same. Each
+    changed file is named with the number of its fixes; in JSON that is `fixed`.
+    """
+    outcome = validate_packs(packs, settings, fix=fix)
+    code = ExitCode.DONE if outcome.ok else ExitCode.INVALID
+    if form in {"sarif", "github"}:
+        # These formats have no place for what was changed.
+        changed = "".join(f"{fixed_line(one)}\n" for one in outcome.checked if one.report.fixed)
+        bare = _bare(outcome, form)
+        return Reply(bare=bare, exit_code=code, error=_unread(outcome), talk=changed)
+    wants_json = form == "json" or settings[OUTPUT] == "json"
+    error = _failure(outcome) if wants_json and not outcome.ok else None
+    return Reply(outcome.data, as_text(outcome), code, error=error, wants_json=wants_json)
+
+
+def _bare(outcome: Outcome, form: str) -> str:
+    findings = {checked.path: checked.findings for checked in outcome.checked}
+    if form == "github":
+        return annotations(findings)
+    from oraclepack import __version__  # noqa: PLC0415 - only here
+    from oraclepack.lint.rule_docs import rule_texts  # noqa: PLC0415
+    from oraclepack.report.sarif import sarif  # noqa: PLC0415
+
+    return sarif(findings, rule_texts(), __version__)
+
+
+def _unread(outcome: Outcome) -> Failure | None:
+    """Packs that could not be read: the formats have findings, and no place for these."""
+    if not outcome.unreadable:
+        return None
+    told = "\n".join(pack.error for pack in outcome.unreadable)
+    return Failure("INVALID_INPUT", "some packs could not be read", told, phase="validate")
+
+
+def _failure(outcome: Outcome) -> Failure:
+    broken = [checked.path for checked in outcome.checked if not checked.report.ok]
+    broken += [pack.path for pack in outcome.unreadable]
+    fixed = [fixed_line(checked) for checked in outcome.checked if checked.report.fixed]
+    return Failure(
+        "INVALID_PACK",
+        f"not valid: {', '.join(broken)}",
+        detail="; ".join(fixed),
+        phase="validate",
+        suggestion="mend the findings of severity error; `oraclepack explain RULE` tells how",
+    )

@@ -1,0 +1,108 @@
+"""`verify-outputs`: check answers against their contract, later, without running anything."""
+
+import click
+
+from oraclepack.answers.verification import Totals, Verified
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Failure, Reply
+from oraclepack.errors import ExitCode, UsageError
+from oraclepack.run.verify_outputs import verify_outputs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Source
+from oraclepack.settings.registry import STRICT, Settings
+from oraclepack.system.printable import single_lines
+
+
+@command(
+    "verify-outputs",
+    data="verified",
+    settings=(
+        rs.OUTPUT_VERIFY,
+        rs.OUT_DIR,
+        rs.OUTPUT_CONTRACT,
+        rs.OUTPUT_CHUNK_MODE,
+        rs.OUTPUT_REQUIRE_HEADINGS,
+        STRICT,
+    ),
+    exit_codes=(ExitCode.CONTRACT,),
+    examples=(
+        "oraclepack verify-outputs pack.md",
+        "oraclepack verify-outputs docs/ --json",
+        "oraclepack verify-outputs --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
+    ),
+)
+@click.argument("packs", nargs=-1, metavar="[PACK|DIR]...")
+@click.option("--run-dir", metavar="DIR", help="Check the outputs of this run.")
+def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> Reply:
+    """Check outputs against their contract. Starts no process.
+
+    Each declared output must exist and must not be empty; which sections it must have follows
+    from the step's own words (`oraclepack list --contracts` shows what was understood).
+    Signs of a cut or empty answer are warnings; with --strict they count as failures. The answers
+    of a rehearsal fail, always, with the reason `rehearsal`.
+
+    A file that is not a pack (no bash block, no steps) is exit code 2. This command always
+    verifies: --output-verify is accepted, the variable ORACLEPACK_OUTPUT_VERIFY and the setting
+    are for runs and change nothing here, and --output-verify=false is refused.
+    """
+    _refuse_nothing_to_do(settings)
+    found = verify_outputs(packs, settings, run_dir)
+    listed = (found,) if isinstance(found, Verified) else found.packs
+    ok = all(pack.ok for pack in listed)
+    totals = found.totals
+    error = None if ok else _failure(totals)
+    code = ExitCode.DONE if ok else ExitCode.CONTRACT
+    warnings = tuple(warning for pack in listed for warning in pack.warnings)
+    text = "".join(map(_text, listed)) + _totals(totals)
+    return Reply(found, text, code, warnings=warnings, error=error)
+
+
+def _refuse_nothing_to_do(settings: Settings) -> None:
+    given = settings.origin(rs.OUTPUT_VERIFY).source is Source.FLAG
+    if given and not settings[rs.OUTPUT_VERIFY]:
+        raise UsageError(
+            "verify-outputs only verifies: --output-verify=false leaves it nothing to do",
+            hint="leave the flag out; it is `run` that can go without verification",
+        )
+
+
+def _text(found: Verified) -> str:
+    pack = single_lines(found)
+    lines = [f"{pack.path}: {one.line}" for one in pack.failures]
+    lines += [
+        f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"
+        for one in pack.doubts
+    ]
+    lines += [f"{pack.path}: {one.line}" for one in pack.accepted]
+    lines += [
+        f"{pack.path}: step {one.step_id}: {one.declared}: unresolved, no run has recorded it"
+        for one in pack.unresolved
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _totals(totals: Totals) -> str:
+    accepted = f" accepted={totals.accepted}" if totals.accepted else ""
+    rehearsed = f" rehearsed={totals.rehearsed}" if totals.rehearsed else ""
+    return (
+        f"totals: steps={totals.steps} outputs={totals.outputs} ok={totals.ok} "
+        f"failed={totals.failed} doubtful={totals.doubtful} unresolved={totals.unresolved} "
+        f"skipped={totals.skipped}{accepted}{rehearsed}\n"
+    )
+
+
+_ASK = "ask for real: oraclepack run PACK without --engine rehearsal"
+_ASK_AGAIN = (
+    "correct the files, `oraclepack accept PACK NN`, or ask again: "
+    "oraclepack run PACK --rerun NN --refresh"
+)
+
+
+def _failure(totals: Totals) -> Failure:
+    count = totals.outputs - totals.ok
+    return Failure(
+        "CONTRACT",
+        f"{count} of {totals.outputs} outputs do not meet their contract",
+        phase="verify",
+        suggestion=_ASK if totals.rehearsed == count else _ASK_AGAIN,
+    )

@@ -1,0 +1,194 @@
+"""The error boundary: every command line ends here as one reply and one exit code."""
+
+import gc
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+import msgspec
+
+from oraclepack import __version__
+from oraclepack.cli import render
+from oraclepack.cli.command import HelpAskedError, Request, UnknownCommandError
+from oraclepack.cli.reply import Failure, Meta, Reply, reported_ms
+from oraclepack.cli.root import VersionAskedError, root
+from oraclepack.cli.setting_options import JSON_FLAG, asks_for_json
+from oraclepack.errors import BrokenOffError, ExitCode, LockedError, OraclePackError
+from oraclepack.settings import loading
+from oraclepack.system.clock import SystemClock
+
+PROGRAM = "oraclepack"
+_VALUES_BETWEEN_COLLECTIONS = 50_000
+_BY_ERROR: dict[type[OraclePackError], ExitCode] = {
+    OraclePackError: ExitCode.INVALID,
+    LockedError: ExitCode.LOCKED,
+    BrokenOffError: ExitCode.STEP_FAILED,
+}
+"""The nearest class in an error's ancestry decides."""
+
+
+class TerminatedError(BaseException):
+    """The machine asked us to end (SIGTERM)."""
+
+
+def run(args: Sequence[str]) -> int:
+    """Answer one command line: print the reply, return the exit code."""
+    clock = SystemClock()
+    started = clock.monotonic_ns()
+    request = Request(argv=tuple(args), wants_json=asks_for_json(args, loading.own_variables()))
+    try:
+        reply = _completed(_invoke(args, request), request)
+        printed = _printed(reply, request, clock.monotonic_ns() - started)
+    except BaseException as ending:  # noqa: BLE001 - nothing may pass: a traceback is no answer
+        reply = _completed(_ended(ending, request), request)
+        printed = _printed(reply, request, clock.monotonic_ns() - started)
+    refused = render.emit(printed)
+    return int(reply.exit_code) or refused
+
+
+def main(args: Sequence[str]) -> int:
+    """The command line as a process: completion requests and signals, then `run`."""
+    if loading.is_completing():
+        root().main(list(args), PROGRAM, complete_var=loading.COMPLETION_VARIABLE)
+    signal.signal(signal.SIGTERM, _terminate)
+    # A command makes many values and few circles: looking for circles less often saves time.
+    gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
+    try:
+        return run(args)
+    except TerminatedError:
+        # While the answer was being written: there is nothing left to say.
+        return int(ExitCode.TERMINATED)
+    finally:
+        # The process ends: collecting what the modules hold would cost a tenth of a short command.
+        gc.freeze()
+
+
+def _ended(ending: BaseException, request: Request) -> Reply:
+    """The one place where an exception becomes a reply."""
+    match ending:
+        case HelpAskedError(text=text):
+            reply = Reply(data={"help": text}, text=text)
+        case VersionAskedError():
+            reply = Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
+        case click.ClickException():
+            reply = _misused(ending, request)
+        case OraclePackError():
+            reply = Reply(exit_code=_exit_code(ending), error=_told(ending, request))
+        case OSError() if (world := _exhausted(ending)) is not None:
+            reply = Reply(exit_code=_exit_code(world), error=_told(world, request))
+        case KeyboardInterrupt() | click.Abort():
+            reply = _stopped(ExitCode.INTERRUPTED, request)
+        case TerminatedError():
+            reply = _stopped(ExitCode.TERMINATED, request)
+        case _:
+            from oraclepack.cli.crash import crashed  # noqa: PLC0415 - loads only for a crash
+
+            reply = crashed(ending, request.command)
+    return reply
+
+
+def _exit_code(error: OraclePackError) -> ExitCode:
+    return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
+
+
+def _invoke(args: Sequence[str], request: Request) -> Reply:
+    program = root()
+    with program.make_context(PROGRAM, list(args), obj=request) as context:
+        if not args:
+            return _nothing_asked(context)
+        reply: Any = program.invoke(context)
+    assert isinstance(reply, Reply), f"{request.command} gave no reply"
+    return reply
+
+
+def _nothing_asked(context: click.Context) -> Reply:
+    failure = Failure(
+        "USAGE", "no command given", phase="arguments", suggestion=f"try {PROGRAM} --help"
+    )
+    return Reply(talk=context.get_help() + "\n\n", exit_code=ExitCode.INVALID, error=failure)
+
+
+def _misused(error: click.ClickException, request: Request) -> Reply:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path if context else f"{PROGRAM} {request.command}".strip()
+    suggestion = f"see {path} --help"
+    message = error.format_message()
+    if isinstance(error, UnknownCommandError):
+        suggestion = error.hint
+    elif isinstance(error, click.NoSuchOption):
+        message = error.message
+        suggestion = _nearest_option(error, path) or suggestion
+    failure = Failure("USAGE", message, phase="arguments", suggestion=suggestion)
+    return Reply(exit_code=ExitCode.INVALID, error=failure)
+
+
+def _nearest_option(error: click.NoSuchOption, path: str) -> str:
+    if path == PROGRAM and error.option_name in {JSON_FLAG, "--output", "--color", "--cwd"}:
+        return f"options follow the command: {PROGRAM} COMMAND {error.option_name}"
+    return f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
+
+
+def _told(error: OraclePackError, request: Request) -> Failure:
+    return Failure(
+        code=error.code,
+        message=error.message,
+        detail=error.detail,
+        retryable=error.retryable,
+        phase=request.phase,
+        suggestion=error.hint,
+        retry_after=error.retry_after,
+    )
+
+
+def _exhausted(trouble: OSError) -> OraclePackError | None:
+    from oraclepack.system.files import exhausted  # noqa: PLC0415 - only in trouble
+
+    return exhausted(trouble)
+
+
+def _stopped(code: ExitCode, request: Request) -> Reply:
+    failure = Failure(code.name, code.meaning, retryable=True, phase=request.phase)
+    return Reply(exit_code=code, error=failure)
+
+
+def _completed(reply: Reply, request: Request) -> Reply:
+    """The reply with the settings' warnings, and an error wherever the exit code is not 0."""
+    error = reply.error
+    if reply.exit_code and error is None and (request.wants_json or reply.wants_json):
+        error = Failure(reply.exit_code.name, reply.exit_code.meaning)
+    warnings = request.warnings + reply.warnings
+    if error is not None:
+        error = _without_secrets(error)
+    return msgspec.structs.replace(reply, warnings=warnings, error=error)
+
+
+def _without_secrets(error: Failure) -> Failure:
+    """An error repeats what it was given, and that may be a key."""
+    from oraclepack.system.environment import environment  # noqa: PLC0415 - only for an error
+    from oraclepack.system.secrets import Redactor  # noqa: PLC0415 - only for an error
+
+    return Redactor.of(environment()).clean_record(error)
+
+
+def _printed(reply: Reply, request: Request, elapsed_ns: int) -> render.Printed:
+    if reply.bare is not None:
+        return render.as_bare(reply, color=_colored(request))
+    if request.wants_json or reply.wants_json:
+        duration = reported_ms(elapsed_ns, timed=request.timed)
+        return render.as_json(reply, Meta(request.command, duration, __version__))
+    return render.as_text(reply, color=_colored(request))
+
+
+def _colored(request: Request) -> bool:
+    if request.color != "auto":
+        return request.color == "always"
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    variables = loading.own_variables()
+    return on_terminal and not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise TerminatedError

@@ -1,0 +1,156 @@
+"""What a run says while it runs: one line per event, or the events themselves as JSON."""
+
+import sys
+import threading
+from collections.abc import Callable
+
+from oraclepack.cli.heartbeat import HEARTBEAT, Pulse, wait_text
+from oraclepack.cli.text import seconds, some_of
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Cache, Status
+from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.printable import screen_json, visible
+
+Write = Callable[[str], None]
+
+
+def to_stderr(text: str) -> None:
+    """Talk goes to stderr; when nobody listens any more, the run goes on all the same."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+class JsonLog:
+    """Every event as one line of JSON, as the journal keeps it, and nothing else."""
+
+    def __init__(self, write: Write = to_stderr) -> None:
+        self._write = write
+        self._lock = threading.Lock()
+
+    def __call__(self, event: KnownEvent, _state: RunState) -> None:
+        with self._lock:
+            self._write(screen_json(canonical_line(event)).decode() + "\n")
+
+
+class Lines:
+    """One line per event that a person wants to know of, and a sign of life in between."""
+
+    def __init__(
+        self, write: Write = to_stderr, clock: Clock | None = None, every: float = HEARTBEAT
+    ) -> None:
+        self._write = write
+        self._lock = threading.Lock()
+        self._pulse = Pulse(self._say, clock or SystemClock(), every)
+
+    def __call__(self, event: KnownEvent, state: RunState) -> None:
+        line = line_of(event, state)
+        if line is not None:
+            self._say(line)
+        self._pulse.feel(event, state)
+
+    def close(self) -> None:
+        """No more signs of life."""
+        self._pulse.end()
+
+    def _say(self, line: str) -> None:
+        with self._lock:
+            # A message may hold line ends; one event is one line all the same.
+            self._write(" ".join(visible(line).split("\n")) + "\n")
+
+
+def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 - one per kind
+    """The line of an event; None for those that only the journal needs."""
+    match event:
+        case j.SessionStarted() | j.Imported() | j.PreludeStarted() | j.PreludeFinished():
+            return _about_run(event, state)
+        case j.StepStarted():
+            again = f", attempt {event.attempt}" if event.attempt > 1 else ""
+            return f"{event.step}  started{again}: {event.reason}"
+        case j.StepFinished():
+            return _finished(event, state)
+        case j.InvocationOutcome():
+            return _answered(event)
+        case j.Warned():
+            return _warned(event)
+        case j.Quarantined():
+            where = event.moves[0].target if event.moves else ""
+            what = "changed" if event.reason else "earlier"
+            return f"{event.step}  set aside {len(event.moves)} {what} output(s): {where}"
+        case j.OutputRestored():
+            what = event.path if event.to_run else event.declared_path
+            return f"{event.step}  put back {what}"
+        case j.TreeChanged(files=files) if files:
+            return f"{event.step}  changed {some_of(files)}"
+        case j.RollbackStarted() | j.RollbackFinished():
+            return _rollback(event)
+        case _:
+            return None
+
+
+def _about_run(
+    event: j.SessionStarted | j.Imported | j.PreludeStarted | j.PreludeFinished, state: RunState
+) -> str | None:
+    match event:
+        case j.SessionStarted():
+            settled, total = tally(state)
+            name = state.created.pack_id if state.created else "without a name"
+            return f"--  run {name}: {settled} of {total} steps settled before"
+        case j.Imported():
+            return f"--  took over {len(event.steps)} step(s) from {event.source}"
+        case j.PreludeFinished(error=error):
+            return None if error is None else f"--  prelude failed: {error.message}"
+        case _:
+            return "--  prelude started"
+
+
+def _warned(event: j.Warned) -> str:
+    wait = event.wait
+    if wait is None:
+        return f"{event.step or '--'}  warning: {event.message}"
+    again = f" (try {wait.tries + 1})" if wait.tries else ""
+    return f"{event.step}  waiting: {wait_text(wait, 0)}{again}"
+
+
+def _finished(event: j.StepFinished, state: RunState) -> str:
+    took = f" in {seconds(event.duration_ms)}" if event.duration_ms is not None else ""
+    settled, total = tally(state)
+    match event.status:
+        case Status.OK:
+            how = " (taken over)" if event.imported else took
+            return f"{event.step}  ok{how} [{settled}/{total}]"
+        case Status.SKIPPED:
+            return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
+        case Status.PENDING:
+            return f"{event.step}  interrupted{took}"
+        case _:
+            told = f" {event.error.code}: {event.error.message}" if event.error else ""
+            return f"{event.step}  {event.status}{took}{told}"
+
+
+def _answered(event: j.InvocationOutcome) -> str:
+    call = f"{event.step}  {event.tool} call {event.call}"
+    tries = f" after {event.attempts} tries" if event.attempts > 1 else ""
+    if event.ok:
+        source = " from the cache" if event.cache is Cache.HIT else ""
+        source = " by an earlier call" if event.adopted else source
+        return f"{call} answered{source}{tries}"
+    told = f" {event.error.code}: {event.error.message}" if event.error else ""
+    return f"{call} failed{tries}{told}"
+
+
+def _rollback(event: j.RollbackStarted | j.RollbackFinished) -> str:
+    if isinstance(event, j.RollbackStarted):
+        return "--  rolling back"
+    told = f": {event.error}" if event.error else ""
+    return f"--  rollback {event.status}{told}"
+
+
+def tally(state: RunState) -> tuple[int, int]:
+    """How many steps are settled, and how many there are."""
+    return sum(state.step(one).status.is_settled for one in state.step_ids), len(state.step_ids)

@@ -1,0 +1,249 @@
+"""What the live table shows at one moment: a value, computed from the state of the run."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from itertools import accumulate
+from statistics import fmean
+
+import msgspec
+
+from oraclepack.calls.limits import Limit, lanes, limit_for
+from oraclepack.cli.heartbeat import Activity
+from oraclepack.cli.text import clock
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Cache, Status
+from oraclepack.journal.step_state import StepState
+from oraclepack.run.planning.plan import Decision
+
+QUIET_MS = 30_000
+"""A step that prints nothing for so long is called silent."""
+
+
+class Look(StrEnum):
+    """The state of a step in the words of the table."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    """Its calls wait: for a slot, for their next try, for an earlier call."""
+    OK = "ok"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    HELD = "held"
+    """Its answer misses its contract, and is not asked for again."""
+    SKIPPED = "skipped"
+    DONE = "done before"
+    LEFT = "not selected"
+    NOT_STARTED = "not started"
+    """It was to run, and the command ended before."""
+
+    @property
+    def is_active(self) -> bool:
+        return self in {Look.RUNNING, Look.WAITING}
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more happens to it, and nothing is wrong with it."""
+        return self in {Look.OK, Look.SKIPPED, Look.DONE}
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A step as it stood before the command began."""
+
+    step_id: str
+    title: str
+    decision: Decision
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the observer knows at one moment."""
+
+    state: RunState
+    touched: frozenset[str] = frozenset()
+    """Steps that something happened to in this command."""
+    running: Mapping[str, Activity] = {}
+    """The steps at work."""
+    silent: Mapping[str, int] = {}
+    """Milliseconds since each running step last printed something."""
+    sizes: Mapping[str, int] = {}
+    """Bytes in the logs of each step's attempt."""
+    elapsed_ms: int = 0
+    over: bool = False
+    """The command has ended."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One step in the table."""
+
+    step_id: str
+    title: str
+    look: Look
+    elapsed_ms: int | None = None
+    bytes: int | None = None
+    attempts: int = 0
+    retries: int = 0
+    note: str = ""
+    """Why it waits, or that it is silent; in a line of its own."""
+    waited_ms: int = 0
+    """How much of the time its calls did not work but wait."""
+
+    @property
+    def lines(self) -> int:
+        return 2 if self.note else 1
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """The whole table."""
+
+    rows: tuple[Row, ...]
+    elapsed_ms: int
+    eta_ms: int | None
+    cache_hits: int
+    cost_usd: float | None
+
+    def count(self, *looks: Look) -> int:
+        return sum(row.look in looks for row in self.rows)
+
+    @property
+    def total(self) -> int:
+        """Every step that is selected."""
+        return len(self.rows) - self.count(Look.LEFT)
+
+    @property
+    def done(self) -> int:
+        return sum(row.look.is_over for row in self.rows)
+
+
+def frame(
+    plan: Sequence[Planned], seen: Seen, parallel: int, limits: Mapping[str, Limit] | None = None
+) -> Frame:
+    """The table; `limits` are those of the providers, by name."""
+    rows = tuple(_row(step, seen) for step in plan)
+    caps = [limit_for(name, limits or {}) for name in sorted(_providers(seen))]
+    outcomes = [
+        call.outcome
+        for step in seen.touched
+        for call in seen.state.step(step).last_invocations()
+        if call.outcome is not None
+    ]
+    costs = [o.usage.cost_usd for o in outcomes if o.usage and o.usage.cost_usd is not None]
+    return Frame(
+        rows=rows,
+        elapsed_ms=seen.elapsed_ms,
+        eta_ms=eta(rows, lanes(parallel, caps)),
+        cache_hits=sum(outcome.cache is Cache.HIT for outcome in outcomes),
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def eta(rows: Sequence[Row], parallel: int | None) -> int | None:
+    """How long the rest takes if each step works as long as those that ended in this command.
+
+    `parallel` is how many get on at once, limits of providers included. None where that is not
+    known, before the first has ended, when nothing is left, and when the last ones take longer
+    than usual.
+    """
+    ended = [_worked(row) for row in rows if _has_run(row) and row.elapsed_ms is not None]
+    active = [_worked(row) for row in rows if row.look.is_active]
+    queued = sum(row.look is Look.QUEUED for row in rows)
+    if parallel is None or not ended or not (active or queued):
+        return None
+    usual = fmean(ended)
+    rest = [max(usual - spent, 0.0) for spent in active]
+    shared = (sum(rest) + queued * usual) / max(parallel, 1)
+    return round(max([shared, *rest])) or None
+
+
+def fitting(rows: Sequence[Row], room: int) -> tuple[tuple[Row, ...], str]:
+    """The rows that fit on the screen, in their order, and a word about the others.
+
+    What runs and what failed comes first, then what is next, then what ended last.
+    """
+    if sum(row.lines for row in rows) <= room:
+        return tuple(rows), ""
+    ranked = sorted(range(len(rows)), key=lambda at: _rank(rows[at], at))
+    used = accumulate(rows[at].lines for at in ranked)
+    kept = {at for at, lines in zip(ranked, used, strict=True) if lines < room}
+    left = Counter(row.look for at, row in enumerate(rows) if at not in kept)
+    told = ", ".join(f"{left[look]} {look}" for look in Look if left[look])
+    return tuple(row for at, row in enumerate(rows) if at in kept), f"… and {told}"
+
+
+def _rank(row: Row, at: int) -> tuple[int, int]:
+    if row.look.is_active:
+        return 0, at
+    if row.look is Look.FAILED:
+        return 1, at
+    if row.look is Look.QUEUED:
+        return 2, at
+    return (4, -at) if row.look in {Look.DONE, Look.LEFT} else (3, -at)
+
+
+def _worked(row: Row) -> int:
+    return max((row.elapsed_ms or 0) - row.waited_ms, 0)
+
+
+def _providers(seen: Seen) -> set[str]:
+    """Whom the calls of this command ask."""
+    intents = (
+        call.intent for step in seen.touched for call in seen.state.step(step).last_invocations()
+    )
+    return {intent.provider for intent in intents if intent is not None and intent.provider}
+
+
+def _has_run(row: Row) -> bool:
+    return row.look in {Look.OK, Look.FAILED, Look.SKIPPED}
+
+
+def _row(step: Planned, seen: Seen) -> Row:
+    now = seen.state.step(step.step_id)
+    look = _look(step, now, seen)
+    if step.step_id not in seen.touched:
+        return Row(step.step_id, step.title, look)
+    running = seen.running.get(step.step_id)
+    outcomes = [call.outcome for call in now.last_invocations() if call.outcome is not None]
+    retries = sum(max(outcome.attempts - 1, 0) for outcome in outcomes)
+    return Row(
+        step_id=step.step_id,
+        title=step.title,
+        look=look,
+        elapsed_ms=now.duration_ms if running is None else running.elapsed_ms,
+        bytes=seen.sizes.get(step.step_id),
+        attempts=now.attempts,
+        retries=retries if running is None else max(retries, running.retries),
+        note=_note(running, seen.silent.get(step.step_id, 0)) if running and not seen.over else "",
+        waited_ms=sum(outcome.waited_ms for outcome in outcomes),
+    )
+
+
+def _note(running: Activity, silent_ms: int) -> str:
+    if running.waits:
+        more = f" (and {len(running.waits) - 1} more)" if len(running.waits) > 1 else ""
+        return f"{running.waits[0]}{more}"
+    return f"silent for {clock(silent_ms)}" if silent_ms >= QUIET_MS else ""
+
+
+def _look(step: Planned, now: StepState, seen: Seen) -> Look:
+    if step.step_id not in seen.touched:
+        was_to_run = step.decision is Decision.RUN
+        return Look.NOT_STARTED if seen.over and was_to_run else _UNTOUCHED[step.decision]
+    match now.status:
+        case Status.RUNNING:
+            active = seen.running.get(step.step_id)
+            return Look.WAITING if active is not None and active.is_waiting else Look.RUNNING
+        case Status.PENDING:
+            return Look.INTERRUPTED if now.is_interrupted else Look.QUEUED
+        case status:
+            return Look(status.value)
+
+
+_UNTOUCHED = {
+    Decision.RUN: Look.QUEUED,
+    Decision.DONE: Look.DONE,
+    Decision.SKIPPED: Look.SKIPPED,
+    Decision.NOT_SELECTED: Look.LEFT,
+    Decision.RESTORE: Look.DONE,
+    Decision.RECHECK: Look.DONE,
+    Decision.HELD: Look.HELD,
+}

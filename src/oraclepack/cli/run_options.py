@@ -1,0 +1,108 @@
+"""The options that pick a run and its steps, for every command that runs a pack."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from oraclepack.cli.command import words_of_this_command
+from oraclepack.cli.value_completion import run_ids, step_id, step_list
+from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.run.run_request import Picked
+from oraclepack.work.backlog import Export
+
+export_option = click.option(
+    "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."
+)
+
+allow_rehearsal_option = click.option(
+    "--allow-rehearsal", is_flag=True, help="Export even what a rehearsal answered, marked as such."
+)
+
+
+def exports_named(given: tuple[str, ...]) -> tuple[Export, ...]:
+    """The trackers of all `--export` options, each of which may name several."""
+    words = sorted({word.strip() for one in given for word in one.split(",") if word.strip()})
+    return tuple(map(_export, words))
+
+
+def _export(word: str) -> Export:
+    try:
+        return Export(word)
+    except ValueError:
+        hint = did_you_mean(word, [*Export]) or f"there are {', '.join(Export)}"
+        raise UsageError(f"--export: {word!r} is unknown", hint=hint) from None
+
+
+_OPTIONS = (
+    click.option(
+        "--rerun",
+        metavar="WHAT",
+        help="all, failed, changed, or a list: 01,03,07.",
+        shell_complete=step_list("all", "failed", "changed"),
+    ),
+    click.option(
+        "--steps", metavar="LIST", help="Only these steps: 01,03-07.", shell_complete=step_list()
+    ),
+    click.option(
+        "--resume-from",
+        metavar="NN",
+        help="Leave out the steps before this one.",
+        shell_complete=step_id,
+    ),
+    click.option(
+        "--run-id",
+        metavar="ID",
+        help="Continue this run (see `oraclepack runs list`).",
+        shell_complete=run_ids,
+    ),
+    click.option("--new-run", is_flag=True, help="Start a fresh run, whatever there is already."),
+    click.option(
+        "--resume/--no-resume", default=True, help="Continue a run that fits (the default)."
+    ),
+    click.option("--run-all", is_flag=True, help="All steps, without picking (always so here)."),
+    click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
+    click.option(
+        "--in-place",
+        is_flag=True,
+        help="With --engine rehearsal: run the steps in the project itself, not in a copy.",
+    ),
+    click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
+    click.option(
+        "--take-over",
+        is_flag=True,
+        help="Overwrite outputs that a run of another pack has recorded; they are kept as backups.",
+    ),
+)
+
+
+def picking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command these options; `asked` reads what they were given."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def asked(flags: dict[str, object]) -> Picked:
+    """What the options of `picking` say."""
+
+    def text(name: str) -> str | None:
+        value = flags.get(name)
+        return value if isinstance(value, str) else None
+
+    return Picked(
+        rerun=text("rerun"),
+        steps=text("steps"),
+        resume_from=text("resume_from"),
+        run_id=text("run_id"),
+        new_run=bool(flags["new_run"]) or not flags["resume"],
+        import_state=text("import_state"),
+        in_place=bool(flags.get("in_place")),
+        take_over=bool(flags.get("take_over")),
+        argv=words_of_this_command(),
+    )
+
+
+def notices(notice: str) -> tuple[str, ...]:
+    """Why another run was begun than the user may have expected."""
+    return (f"{notice}; starting a new run (the cache keeps what is unchanged)",) if notice else ()

@@ -1,0 +1,73 @@
+"""Durations, sizes and sets of files as people say them."""
+
+from collections.abc import Iterable, Sequence
+
+from oraclepack.calls.cache import CallExplained
+
+SHORT = 12
+"""How much of a key is shown."""
+
+
+def call_line(call: CallExplained) -> str:
+    name = call.key[:SHORT] if call.key else "no key"
+    how = f"{call.how}; " if call.how else ""
+    reason = f"  {call.reason}\n" if call.reason else ""
+    return f"call {call.call}: {name}, {how}{'cached' if call.cached else 'not cached'}\n{reason}"
+
+
+def differing(call: CallExplained) -> str:
+    """In which parts the question differs from the one that is most like it."""
+    if call.nearest is None:
+        return ""
+    changes = "".join(f"  {change}\n" for change in call.changes)
+    which = "the question asked before it" if call.cached else "the nearest that is cached"
+    return f"from {which}, {call.nearest[:SHORT]}, it differs in:\n{changes}"
+
+
+def columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain text: each column as wide as its widest cell, the last one as it is."""
+    table = [tuple(head), *(tuple(" ".join(cell.split()) for cell in row) for row in rows)]
+    widths = [max(len(row[at]) for row in table) for at in range(len(head))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    )
+    return "\n".join(lines) + "\n"
+
+
+_NAMED = 8
+
+
+def seconds(milliseconds: int) -> str:
+    """A duration that is over: `0.4s`, `41s`, `7:12`, `1:02:03`."""
+    total = milliseconds / 1000
+    if total < 9.95:  # noqa: PLR2004 - 9.95 would round to 10.0
+        return f"{total:.1f}s"
+    if total < 59.5:  # noqa: PLR2004
+        return f"{total:.0f}s"
+    return clock(milliseconds)
+
+
+def clock(milliseconds: int) -> str:
+    """A duration that still grows, so that its width does not jump: `0:07`, `7:12`, `1:02:03`."""
+    minutes, rest = divmod(round(milliseconds / 1000), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def size(count: int) -> str:
+    """Bytes: `312 B`, `4.1 kB`, `87 MB`."""
+    if count < 1000:  # noqa: PLR2004
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("kB", "MB", "GB"):
+        amount /= 1000
+        if amount < 999.5 or unit == "GB":  # noqa: PLR2004
+            break
+    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"  # noqa: PLR2004
+
+
+def some_of(files: Sequence[str]) -> str:
+    """How many files, and the first of them by name: `2 files: a.txt, b.txt`."""
+    named = ", ".join(files[:_NAMED]) + (", …" if len(files) > _NAMED else "")
+    return f"{len(files)} file{'' if len(files) == 1 else 's'}: {named}"
