@@ -13,9 +13,9 @@ from oraclepack.system.files import Content
 from oraclepack.tools.oracle_failures import classify
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
 from oraclepack.work.engine_actionize import actionize
-from tests.actionize.answers import FILES, PACK_HASH
 from tests.fuzz import texts
 from tests.fuzz.target import Target
+from tests.work.answers import FILES, PACK_HASH
 
 PATHS = (
     "a.md",

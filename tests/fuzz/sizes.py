@@ -26,7 +26,7 @@ from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.tickets.read_tickets import parse_ticket
 from oraclepack.tools.oracle_sessions import read_record
 from oraclepack.work.engine_actionize import actionize
-from tests.actionize.answers import a_pack, a_step
+from tests.work.answers import a_pack, a_step
 
 Text = Callable[[int], str]
 

@@ -9,9 +9,9 @@ import pytest
 
 from oraclepack.errors import InputError
 from oraclepack.pack.parse.grammar import MOST_OPENERS
-from tests.actionize.answers import records_of
 from tests.fuzz.sizes import READERS, Reader, growth
 from tests.packs import pack_text
+from tests.work.answers import records_of
 
 SIZE = 4_000
 MOST_CPU = 30

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from oraclepack import __version__
 from oraclepack.system import environment
+from tests.authoring.repositories import a_repository, write
 from tests.e2e.run.project import Project, Zygote
-from tests.generate.repositories import a_repository, write
 from tests.packs import pack_text
 from tests.scripted import scripted_tool
 

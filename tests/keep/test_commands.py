@@ -11,7 +11,7 @@ import pytest
 
 from oraclepack.cli.command_manifest import commands
 from oraclepack.cli.root import root
-from tests.generate.repositories import a_repository
+from tests.authoring.repositories import a_repository
 from tests.keep.pages import ROOT, TOLD, Said, commands_in, has_sessions, in_bash, play, said
 from tests.packs import pack_text
 from tests.scripted import scripted_tool

@@ -11,8 +11,8 @@ import pytest
 
 from oraclepack import __version__
 from oraclepack.journal.journal_file import load
+from tests.authoring.repositories import a_repository
 from tests.e2e.run.project import Project, Zygote
-from tests.generate.repositories import a_repository
 from tests.keep.past_runs import HOST, KEPT, PACK, SHAPES
 from tests.keep.schemas import kept
 from tests.scripted import scripted_tool

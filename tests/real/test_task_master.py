@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from oraclepack.tickets.ticketify import Wish, ticketify
-from tests.actionize.golden import FOLDER, expected
 from tests.e2e.program import Ran, oraclepack
 from tests.real.install import NotToBeHadError
 from tests.real.task_master import TaskMaster, task_master_programs
 from tests.real.tasks_provider import HINT, TasksProvider, config, serving_tasks
-from tests.ticketify.tickets import OPTIONS, TWO, put
+from tests.tickets.tickets import OPTIONS, TWO, put
+from tests.work.golden import FOLDER, expected
 
 OUT = OPTIONS.out_dir
 TITLES = ("T-1: Limit", "T-2: Audit")

@@ -1,200 +1,49 @@
+"""One rule for what is enough and what it comes to, for `run` and `pipeline` alike."""
+
 import pytest
 
-from oraclepack.errors import ExitCode, StepError
-from oraclepack.journal import events as j
-from oraclepack.journal.run_state import RunState, fold
-from oraclepack.journal.statuses import RollbackStatus, Status
-from oraclepack.run.planning.plan import Decision, Plan
-from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply, verdict
-from tests.events import a_step, created, numbered, session
-from tests.run.plans import a_plan, ids, planned
-
-IDS = [f"{number:02}" for number in range(1, 21)]
-TWENTY = a_plan(*map(planned, IDS))
-
-
-def a_run(*ends: tuple[str, Status], more: tuple[j.Event, ...] = ()) -> RunState:
-    events = [event for step, status in ends for event in a_step(step, status)]
-    return fold(numbered(created(*IDS), session(), *events, *more))
-
-
-def all_but(status: Status, *steps: str) -> RunState:
-    return a_run(*((one, status if one in steps else Status.OK) for one in IDS))
-
-
-MIXED = a_plan(
-    planned("01", decision=Decision.DONE),
-    planned("02", decision=Decision.NOT_SELECTED),
-    planned("03", decision=Decision.SKIPPED),
-    planned("04"),
-    planned("05"),
-)
-MIXED_RUN = a_run(
-    ("01", Status.OK), ("03", Status.SKIPPED), ("04", Status.OK), ("05", Status.SKIPPED)
-)
+from oraclepack.errors import ExitCode
+from oraclepack.run.policy import completion_shortfall, weigh
 
 
 @pytest.mark.parametrize(
-    ("plan", "state", "ok", "to_run", "own"),
+    ("ok", "to_run", "required", "told"),
     [
-        pytest.param(TWENTY, all_but(Status.OK), 20, 20, (), id="all went well"),
-        pytest.param(TWENTY, all_but(Status.FAILED, "05"), 19, 20, (), id="one failed"),
+        pytest.param(20, 20, 1.0, None, id="all of them"),
+        pytest.param(0, 0, 1.0, None, id="of nothing, nothing is missing"),
+        pytest.param(2, 3, 2 / 3, None, id="exactly the share"),
+        pytest.param(7, 10, 0.7, None, id="a share that no float holds"),
         pytest.param(
-            TWENTY,
-            all_but(Status.SKIPPED, "05", "07"),
-            18,
-            18,
-            ("05", "07"),
-            id="steps that skipped themselves do not count",
+            19,
+            20,
+            1.0,
+            "completion 0.95 (19 of 20) is below --min-completion 1",
+            id="one is missing",
         ),
-        pytest.param(TWENTY, a_run(), 0, 20, (), id="nothing ran"),
         pytest.param(
-            MIXED,
-            MIXED_RUN,
-            2,
-            3,
-            ("05",),
-            id="done before counts, not selected does not, a missing tool counts against",
+            999_999,
+            1_000_000,
+            1.0,
+            "completion 1.00 (999999 of 1000000) is below --min-completion 1",
+            id="one of very many",
         ),
-        pytest.param(a_plan(), a_run(), 0, 0, (), id="nothing was to run"),
     ],
 )
-def test_completion(
-    plan: Plan, state: RunState, ok: int, to_run: int, own: tuple[str, ...]
+def test_what_is_enough(ok: int, to_run: int, required: float, told: str | None) -> None:
+    assert completion_shortfall(ok, to_run, required) == told
+
+
+@pytest.mark.parametrize(
+    ("failed", "met", "unweighable", "expected"),
+    [
+        pytest.param(False, None, False, ExitCode.DONE, id="all well"),
+        pytest.param(True, None, False, ExitCode.STEP_FAILED, id="a step failed"),
+        pytest.param(True, True, False, ExitCode.DONE, id="the policy forgives a step"),
+        pytest.param(False, False, False, ExitCode.POLICY, id="the policy wants more"),
+        pytest.param(False, True, True, ExitCode.STEP_FAILED, id="nothing is left to weigh"),
+    ],
+)
+def test_what_steps_come_to(
+    failed: bool, met: bool | None, unweighable: bool, expected: ExitCode
 ) -> None:
-    assert completion(plan, state, 0.5) == Completion(ok, to_run, ids(*own), 0.5)
-
-
-@pytest.mark.parametrize(
-    ("ok", "to_run", "required", "met"),
-    [
-        pytest.param(20, 20, 1.0, True, id="all of all"),
-        pytest.param(19, 20, 1.0, False, id="one is lacking"),
-        pytest.param(19, 20, 0.95, True, id="exactly as much as required"),
-        pytest.param(2, 3, 2 / 3 + 1e-12, True, id="rounding does not decide"),
-        pytest.param(0, 0, 1.0, True, id="nothing to run lacks nothing"),
-        pytest.param(0, 5, 0.0, True, id="nothing is required"),
-    ],
-)
-def test_whether_the_policy_is_met(ok: int, to_run: int, required: float, met: bool) -> None:
-    assert Completion(ok, to_run, (), required).is_met is met
-
-
-STOPPED = a_run(*((one, Status.OK) for one in IDS[:4]), ("05", Status.FAILED))
-
-
-def test_the_reply_after_a_failure() -> None:
-    assert reply(TWENTY, STOPPED) == RunReply(
-        completed_steps=ids("01", "02", "03", "04"),
-        done_steps=(),
-        skipped_steps=(),
-        failed_step="05",
-        failed_steps=ids("05"),
-        resume_from=ids("05")[0],
-        rollback_status=RollbackStatus.NOT_ATTEMPTED,
-        rollback_error=None,
-    )
-
-
-def test_the_reply_of_a_mixed_command() -> None:
-    told = reply(MIXED, MIXED_RUN)
-
-    assert told.completed_steps == ids("04")
-    assert told.done_steps == ids("01")
-    assert told.skipped_steps == ids("03", "05")
-    assert (told.failed_step, told.resume_from) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("end", "status", "error", "resume_from"),
-    [
-        pytest.param(
-            (
-                j.RolledBack(steps=tuple(IDS[:5])),
-                j.RollbackFinished(status=RollbackStatus.COMPLETED),
-            ),
-            RollbackStatus.COMPLETED,
-            None,
-            "01",
-            id="completed",
-        ),
-        pytest.param(
-            (j.RollbackFinished(status=RollbackStatus.FAILED, error="disk full"),),
-            RollbackStatus.FAILED,
-            "disk full",
-            "05",
-            id="failed",
-        ),
-    ],
-)
-def test_the_reply_after_a_rollback(
-    end: tuple[j.Event, ...], status: RollbackStatus, error: str | None, resume_from: str
-) -> None:
-    events = (j.RollbackStarted(steps=tuple(IDS[:5])), *end)
-
-    told = reply(TWENTY, STOPPED, fold(numbered(*events), STOPPED))
-
-    assert told.completed_steps == ids("01", "02", "03", "04")
-    assert (told.rollback_status, told.rollback_error) == (status, error)
-    assert (told.failed_step, told.resume_from) == ("05", resume_from)
-    assert verdict(told, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
-
-
-def test_the_rollback_of_an_earlier_command_is_not_told() -> None:
-    earlier = (
-        j.RollbackStarted(steps=("01",)),
-        j.RollbackFinished(status=RollbackStatus.COMPLETED),
-        session(),
-    )
-    state = a_run(more=earlier)
-
-    assert reply(TWENTY, state).rollback_status is RollbackStatus.NOT_ATTEMPTED
-    assert reply(TWENTY, state, state).rollback_status is RollbackStatus.NOT_ATTEMPTED
-
-
-NO_PRELUDE = a_run(
-    more=(j.PreludeFinished(attempt=1, error=StepError(code="EXIT", message="it ended with 1")),)
-)
-
-
-@pytest.mark.parametrize(
-    ("state", "required", "ci", "expected"),
-    [
-        pytest.param(all_but(Status.OK), 1.0, False, ExitCode.DONE, id="all well"),
-        pytest.param(all_but(Status.OK), 1.0, True, ExitCode.DONE, id="all well in CI"),
-        pytest.param(all_but(Status.FAILED, "05"), 0.9, False, ExitCode.STEP_FAILED, id="19 of 20"),
-        pytest.param(all_but(Status.FAILED, "05"), 1.0, True, ExitCode.POLICY, id="19 of 20 in CI"),
-        pytest.param(
-            all_but(Status.FAILED, "05"), 0.9, True, ExitCode.DONE, id="19 of 20 are enough in CI"
-        ),
-        pytest.param(NO_PRELUDE, 0.0, True, ExitCode.STEP_FAILED, id="the prelude failed"),
-    ],
-)
-def test_what_the_exit_code_tells(
-    state: RunState, required: float, ci: bool, expected: ExitCode
-) -> None:
-    told = reply(TWENTY, state)
-
-    assert verdict(told, completion(TWENTY, state, required), ci=ci) is expected
-
-
-def test_a_failed_prelude_is_named() -> None:
-    told = reply(TWENTY, NO_PRELUDE)
-
-    assert (told.failed_step, told.resume_from) == ("prelude", "01")
-
-
-@pytest.mark.parametrize(
-    ("state", "ci", "signal", "expected"),
-    [
-        pytest.param(all_but(Status.OK), False, None, 0, id="all well"),
-        pytest.param(STOPPED, False, None, 3, id="a step failed"),
-        pytest.param(STOPPED, True, None, 5, id="the policy is not met"),
-        pytest.param(STOPPED, True, 2, 130, id="stopped by Ctrl-C"),
-        pytest.param(all_but(Status.OK), False, 15, 143, id="stopped by a termination signal"),
-    ],
-)
-def test_exit_codes(state: RunState, ci: bool, signal: int | None, expected: int) -> None:
-    told, figures = reply(TWENTY, state), completion(TWENTY, state)
-
-    assert exit_code(told, figures, ci=ci, signal=signal) == expected
+    assert weigh(failed=failed, met=met, unweighable=unweighable) is expected

@@ -5,8 +5,8 @@ import stat
 from pathlib import Path
 
 from oraclepack.journal import events as j
-from tests.adapters.trees import bash
 from tests.e2e.program import Ran
+from tests.run.trees import bash
 from tests.torture.checker import corrupt, left
 from tests.torture.ground import a_ground
 from tests.torture.kills import noted

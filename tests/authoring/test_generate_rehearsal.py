@@ -1,0 +1,29 @@
+"""The whole road from a repository to a backlog, without a model, a key or a network."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.authoring import repositories as repos
+from tests.e2e.program import oraclepack
+
+
+def call(root: Path, *words: str) -> str:
+    """A command of ours in a process of its own; it must succeed."""
+    ran = oraclepack(root, *words, LANG="C.UTF-8")
+    assert ran.code == 0, ran.out + ran.err
+    return ran.out
+
+
+@pytest.mark.parametrize("flags", [(), ("--chunked",)], ids=["single", "chunked"])
+def test_a_generated_pack_rehearses_to_a_backlog(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
+    pack = "docs/oracle-pack-2026-03-04.md"
+
+    call(root, "generate", *flags)
+    call(root, "validate", "--strict", pack)
+    call(root, "run", pack, "--engine", "rehearsal", "--max-parallel", "2")
+    (run_dir,) = (root / ".oraclepack/rehearsals").iterdir()
+    call(root, "actionize", "--run-dir", str(run_dir))
+
+    assert "OP3-" in (run_dir / "actionizer/backlog.md").read_text(encoding="utf-8")

@@ -1,0 +1,69 @@
+"""An answer that the cache does not have, and that was paid for all the same."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from oraclepack.journal import events as j
+from oraclepack.system.digests import sha256_bytes
+from tests.calls.crashed import session
+from tests.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
+
+EDITED = b"edited since\n"
+
+
+def answered(tmp_path: Path) -> tuple[Office, ScriptedShim]:
+    """A call that ended well, and a cache that somebody removed."""
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    session(office, "completed", f"\nAnswer:\n{ANSWER.decode()}\n{COST}")
+    assert office.call(shim) == 0
+    assert office.last.sha256 is not None
+    shutil.rmtree(office.world.cache.directory)
+    return office, shim
+
+
+@pytest.mark.parametrize("has_session", [True, False], ids=["", "its session is gone"])
+def test_it_is_known_by_its_hash_at_its_path(tmp_path: Path, *, has_session: bool) -> None:
+    office, shim = answered(tmp_path)
+    if not has_session:
+        shutil.rmtree(office.oracle_home / "sessions")
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1
+    assert (office.out(), office.last.adopted) == (ANSWER, True)
+
+
+def test_what_was_edited_since_is_not_taken_for_it(tmp_path: Path) -> None:
+    office, shim = answered(tmp_path)
+    office.put(OUT, EDITED)
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1
+    assert office.out() == ANSWER
+
+
+def test_the_copy_in_the_run_directory_will_do(tmp_path: Path) -> None:
+    office, shim = answered(tmp_path)
+    shutil.rmtree(office.oracle_home / "sessions")
+    (office.root / OUT).unlink()
+    copy = "outputs/01-step.md"
+    office.put(f".oraclepack/runs/r/{copy}", ANSWER)
+    recorded = sha256_bytes(ANSWER)
+    office.journal.append(
+        j.OutputRecorded(
+            step="01", attempt=1, path=copy, declared_path=OUT, sha256=recorded, bytes=len(ANSWER)
+        )
+    )
+
+    assert office.call(shim) == 0
+    assert (len(shim.orders), office.out()) == (1, ANSWER)
+
+
+def test_where_nobody_has_it_any_more_the_question_is_asked(tmp_path: Path) -> None:
+    office, shim = answered(tmp_path)
+    shutil.rmtree(office.oracle_home / "sessions")
+    office.put(OUT, EDITED)
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 2

@@ -1,0 +1,276 @@
+"""The pipeline in this process: what it prints, and what it leaves for its surroundings."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from oraclepack.pipeline.pipeline_report import (
+    Stage,
+    StageStatus,
+    StageTold,
+    pipeline_summary,
+    policy,
+)
+from oraclepack.pipeline.run_pipeline import Pipeline, PipelineWish
+from oraclepack.run.run_report import CompletionTold
+from oraclepack.run.run_request import Picked
+from oraclepack.settings.registry import Settings
+from tests.cli.answers import answer
+from tests.e2e.program import Ran
+from tests.packs import pack_text
+from tests.pipeline.test_junit import KEPT, a_pipeline
+
+ROOT = Path(__file__).parents[2]
+ASKING = """\
+# 01) One
+oracle --write-output out/01-one.md -f notes.txt -p "What is wrong?
+
+Answer format:
+1) Direct answer
+2) Risks/unknowns
+3) Next smallest concrete experiment
+4) If evidence is insufficient, name it."
+"""
+REHEARSED = ("--engine", "rehearsal", "--quiet")
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    Path("notes.txt").write_text("def one() -> int: ...\n", encoding="utf-8")
+    return Path.cwd()
+
+
+def pipeline(capsys: pytest.CaptureFixture[str], bash: str, *args: str) -> Ran:
+    Path("pack.md").write_text(pack_text(bash), encoding="utf-8")
+    return answer(capsys, "pipeline", "pack.md", *args)
+
+
+def test_the_review_of_the_examples_becomes_a_backlog(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("src", "docs"):
+        shutil.copytree(ROOT / folder, project / folder, dirs_exist_ok=True)
+    shutil.copy(ROOT / "examples/codebase-review.md", project)
+
+    told = answer(capsys, "pipeline", "codebase-review.md", "--json", "--strict", *REHEARSED)
+
+    assert (told.code, told.err) == (0, "")
+    data = told.envelope["data"]
+    assert [stage["status"] for stage in data["stages"]] == ["ok"] * 4
+    assert data["actionize"]["answered"] == 20
+    backlog = (project / data["actionize"]["out_dir"] / "backlog.md").read_text()
+    assert "These answers come from a rehearsal" in backlog
+
+
+def test_the_last_word_is_a_table_and_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, ASKING, *REHEARSED, "--junit", "reports/junit.xml")
+
+    lines = told.out.splitlines()
+    assert told.code == 0
+    assert [line.split()[:2] for line in lines[:4]] == [
+        ["validate", "ok"],
+        ["run", "ok"],
+        ["verify", "ok"],
+        ["actionize", "ok"],
+    ]
+    assert [line.partition(":")[0] for line in lines[4:]] == [
+        "run directory",
+        "backlog",
+        "beside it",
+        "junit",
+    ]
+    assert Path(lines[5].partition(": ")[2]).is_file()
+    assert Path("reports/junit.xml").is_file()
+
+
+def test_what_is_wrong_with_the_pack_stands_above_the_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = pipeline(capsys, "# 01) One\n-p x\n")
+
+    assert told.code == 2
+    assert told.out.startswith("pack.md:")
+    assert "OP201 error" in told.out
+    assert "validate   failed   1 errors in" in told.out
+    assert "error: not valid: pack.md" in told.err
+
+
+def test_a_failed_step_shows_the_end_of_its_log(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, "# 01) One\necho why it broke >&2\nexit 7\n", "--quiet")
+
+    assert told.code == 3
+    assert "  | why it broke" in told.out
+    assert "verify     skipped  run failed" in told.out
+    assert "error: step 01 failed: EXIT_CODE: exit code 7: why it broke\n" in told.err
+    assert "\n  hint: to continue: oraclepack pipeline" in told.err
+
+
+def test_a_failed_prelude_leaves_nothing_to_weigh(capsys: pytest.CaptureFixture[str]) -> None:
+    bash = "cd /nowhere-at-all || exit 1\n# 01) One\ntrue\n"
+
+    told = pipeline(capsys, bash, "--ci", "--min-completion", "0", "--junit", "junit.xml")
+
+    assert told.code == 3
+    assert "run        failed   the prelude failed" in told.out
+    assert "error: the prelude failed" in told.err
+    assert "nowhere-at-all" in Path("junit.xml").read_text()
+
+
+def test_a_junit_file_that_could_never_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, ASKING, *REHEARSED, "--junit", ".")
+
+    assert (told.code, Path(".oraclepack").exists()) == (2, False)
+    assert "--junit . is a directory" in told.err
+
+
+def test_a_junit_file_that_cannot_be_written_is_a_warning(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = pipeline(capsys, "# 01) One\ntrue\n", "--quiet", "--junit", "notes.txt/junit.xml")
+
+    assert told.code == 0
+    assert "warning: --junit: cannot make the directory" in told.err
+
+
+def test_a_summary_that_cannot_be_written_is_a_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "nowhere/at/all.md")
+
+    told = pipeline(capsys, "# 01) One\ntrue\n", "--quiet")
+
+    assert told.code == 0
+    assert told.err.count("warning: GITHUB_STEP_SUMMARY: ") == 1
+
+
+def test_a_failed_step_is_annotated_on_github(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "page.md")
+
+    told = pipeline(capsys, "# 01) One\nexit 7\n", "--ci", "--min-yield", "1", "--junit", "j.xml")
+
+    marks = [line for line in told.out.splitlines() if line.startswith("::error ")]
+    assert [mark.partition("title=oraclepack ")[2].partition("::")[0] for mark in marks] == [
+        "step-failed",
+        "policy-not-met",
+        "policy-not-met",
+    ]
+    assert "policy     not met  completion 0.00 of 1, yield 0.00 of 1" in told.out
+    assert told.code == 5
+    assert "to continue: " in told.err
+    page = Path("page.md").read_text(encoding="utf-8")
+    assert page.count("### oraclepack") == 2
+
+
+def test_an_output_that_is_gone_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    bash = "# 01) One\n# oraclepack: outputs=gone.md\ntrue\n"
+
+    told = pipeline(capsys, bash, "--quiet", "--output-verify=false")
+
+    assert told.code == 4
+    assert "step 01: gone.md: file missing\n" in told.out
+    assert "title=oraclepack contract-not-met::step 01: gone.md: missing" in told.out
+    assert "error: 1 of 1 outputs do not meet their contract" in told.err
+
+
+def test_a_backlog_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    writing = "# 01) One\n# oraclepack: outputs=one.md\necho 'Add a lock.' > one.md\n"
+    pipeline(capsys, writing, "--quiet")
+    (place,) = Path(".oraclepack/runs").glob("*/actionizer")
+    (place / "change-plan.md").unlink()
+    (place / "change-plan.md").mkdir()
+
+    told = pipeline(capsys, writing, "--quiet", "--rollback-on-failure")
+
+    assert told.code == 3
+    assert "error: actionize failed: cannot read" in told.err
+    assert "; rollback completed" in told.err
+
+
+def test_what_was_rehearsed_is_exported_only_on_demand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    export = (*REHEARSED, "--export", "github,taskmaster")
+
+    refused = pipeline(capsys, ASKING, *export)
+    assert (refused.code, Path(".oraclepack").exists()) == (2, False)
+    assert "--allow-rehearsal" in refused.err
+
+    told = pipeline(capsys, ASKING, *export, "--allow-rehearsal")
+    (place,) = Path(".oraclepack/rehearsals").glob("*/actionizer")
+    assert told.code == 0
+    assert len(list(place.iterdir())) == 5
+    for artifact in place.iterdir():
+        assert "Rehearsal: " in artifact.read_text(), artifact
+        assert "These answers come from a rehearsal" in artifact.read_text(), artifact
+        assert "verified" not in artifact.read_text(), artifact
+
+
+def test_a_rehearsal_is_verified_by_its_structure(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, ASKING, *REHEARSED)
+
+    assert told.code == 0
+    assert (
+        "verify     ok       1 of 1 outputs meet their contract; 1 rehearsed, none of them an "
+        "answer\n"
+    ) in told.out
+
+
+def test_an_unknown_export(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, ASKING, *REHEARSED, "--export", "github,taskmeister")
+
+    assert (told.code, Path(".oraclepack").exists()) == (2, False)
+    assert "did you mean taskmaster" in told.err
+
+
+def test_rules_that_are_left_out_may_still_stop_it(capsys: pytest.CaptureFixture[str]) -> None:
+    told = pipeline(capsys, "# 01) One\ntrue\n# 03) Three\ntrue\n", "--ignore", "OP1")
+
+    assert (told.code, Path(".oraclepack").exists()) == (2, False)
+    assert "OP1" in told.err
+
+
+def test_the_page_on_github() -> None:
+    share = CompletionTold(ok=2, to_run=4, figure=0.5, required=0.9, self_skipped=())
+    stages = tuple(
+        StageTold(stage, status, reason)
+        for stage, status, reason in zip(
+            Stage,
+            (StageStatus.OK, StageStatus.FAILED, StageStatus.OK, StageStatus.SKIPPED),
+            ("3 steps", "1 ok | <b>", "", "why not"),
+            strict=True,
+        )
+    )
+    told = a_pipeline(KEPT, stages=stages, policy=policy(share, 0, None, 1.0, ci=True))
+
+    assert pipeline_summary(told) == (
+        "### oraclepack pipeline: pack.md\n\n"
+        "| stage | result | what |\n|---|---|---|\n"
+        "| validate | ✅ ok | 3 steps |\n"
+        "| run | ❌ failed | 1 ok &#124; &lt;b> |\n"
+        "| verify | ✅ ok |  |\n"
+        "| actionize | ⏭️ skipped | why not |\n"
+        "\nPolicy **not met**: completion 0.50 (2 of 4, wanted 0.9), yield 0.00 "
+        "(0 actionable from 0 answers, wanted 1).\n\n"
+    )
+
+
+def test_what_was_validated_is_what_runs(project: Path) -> None:
+    pack = project / "pack.md"
+    pack.write_text(pack_text("# 01) One\ntrue\n"), encoding="utf-8")
+    work = Pipeline(PipelineWish(str(pack), Settings(root=str(project)), Picked()))
+
+    assert work.validate()
+    pack.write_text(pack_text("# 01) One\nrm -rf docs\n"), encoding="utf-8")
+
+    assert work.prepare().pack.steps[0].code == "true\n"

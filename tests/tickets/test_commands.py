@@ -1,0 +1,83 @@
+"""The commands of the ticket road, as people and programs call them."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from oraclepack.cli.schemas import schema_of
+from tests.cli.answers import answer
+from tests.faults import failing
+from tests.tickets.tickets import OPTIONS, TWO, put
+
+OUT = OPTIONS.out_dir
+
+
+@pytest.mark.parametrize("words", [[], ["--check"]], ids=["write", "check"])
+def test_the_answer_meets_its_schema(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, TWO)
+
+    told = answer(capsys, "ticketify", *words, "--cwd", str(tmp_path), "--json")
+
+    jsonschema.validate(told.envelope["data"], schema_of("ticketified"))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param(["ticketify"], 0, "2 tickets of .tickets, 5 actions, 1 done", id="made"),
+        pytest.param(["ticketify", "--check"], 4, "missing: .oraclepack", id="not made yet"),
+        pytest.param(["ticketify", "--top-n", "0"], 2, "0 is not in the range", id="no ticket"),
+        pytest.param(["ticketify", "--top-n", "201"], 2, "201 is not in the range", id="too many"),
+        pytest.param(["ticketify", "--mode", "magic"], 2, "'magic' is not one of", id="mode"),
+        pytest.param(["ticketify", "--report", "check"], 2, "belongs to --check", id="alone"),
+        pytest.param(["tickets", "prompt", "select"], 2, "_actions.json is missing", id="too soon"),
+        pytest.param(["tickets", "tasks", "found"], 0, "none", id="no tasks"),
+        pytest.param(["tickets", "take", "pr", "--agent", "../x"], 2, "is not one of", id="agent"),
+        pytest.param(["tickets", "report", "audit"], 2, "manifest.json is missing", id="audit"),
+    ],
+)
+def test_exit_codes(
+    words: list[str], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, TWO)
+
+    told = answer(capsys, *words, "--cwd", str(tmp_path))
+
+    assert told.code == code
+    assert said in told.out + told.err
+
+
+def test_a_failed_write_is_exit_code_3_with_the_state_of_the_rollback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path, TWO)
+
+    with failing(2, only="rename"):
+        told = answer(
+            capsys, "ticketify", "--rollback-on-failure", "--cwd", str(tmp_path), "--json"
+        )
+
+    assert told.code == 3
+    assert told.envelope["error"]["code"] == "PARTIAL_FAILURE"
+    assert told.envelope["data"]["failed_step"] == "_actions.json"
+    assert told.envelope["data"]["rollback_status"] in {"completed", "failed"}
+
+
+def test_tasks_of_an_older_prd_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = put(tmp_path, TWO)
+    cwd = ("--cwd", str(root))
+    answer(capsys, "ticketify", *cwd)
+    tasks = root / ".taskmaster/tasks/tasks.json"
+    tasks.parent.mkdir(parents=True)
+    tasks.write_text('{"master": {"tasks": [{"id": 1, "title": "T-1"}]}}')
+    answer(capsys, "tickets", "tasks", "made", *cwd)
+    (root / ".tickets" / "T-1.md").write_text("---\nid: T-1\n---\n- [ ] other\n")
+    answer(capsys, "ticketify", *cwd)
+
+    told = answer(capsys, "tickets", "tasks", "kept", *cwd)
+
+    assert told.code == 0
+    assert "made of an older PRD" in told.err

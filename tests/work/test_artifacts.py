@@ -1,0 +1,270 @@
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from markdown_it import MarkdownIt
+
+from oraclepack.cli.schemas import schema_of
+from oraclepack.errors import InputError
+from oraclepack.system.kept_text import read_kept
+from oraclepack.system.markdown_text import code_pieces
+from oraclepack.work.backlog import Export, Record, WorkStatus
+from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.trackers import (
+    LONGEST_ISSUE_BODY,
+    github_issues,
+    marker,
+    number_of,
+    taskmaster,
+)
+from tests.work.answers import a_pack, a_step, direct, records_of, work_of
+from tests.work.golden import CASES, expected, work
+
+ISSUE = json.loads((Path(__file__).parent / "github-create-issue.schema.json").read_bytes())
+STATUSES = {"pending", "in-progress", "done", "deferred", "cancelled", "blocked", "review"}
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(CASES) >= 12
+
+
+@every_case
+def test_the_bytes_are_the_contract(case: Path) -> None:
+    assert {a.path: a.text for a in work(case).artifacts} == expected(case)
+
+
+@every_case
+def test_every_line_is_a_published_record(case: Path) -> None:
+    validator = jsonschema.Draft202012Validator(schema_of("record"))
+    for line in expected(case)["normalized.jsonl"].splitlines():
+        validator.validate(json.loads(line))
+
+
+@every_case
+def test_every_issue_is_what_github_takes(case: Path) -> None:
+    issues = json.loads(expected(case)["github-issues.json"])
+    for issue in issues:
+        jsonschema.validate(issue, ISSUE)
+        assert len(issue["title"]) <= 256
+        assert len(issue["body"]) <= 65_536
+        assert issue["body"].startswith("<!-- oraclepack-task: OP3-")
+    assert len({issue["body"].splitlines()[0] for issue in issues}) == len(issues)
+
+
+@every_case
+def test_the_tasks_file_is_what_task_master_takes(case: Path) -> None:
+    tasks = json.loads(expected(case)["taskmaster.json"])["master"]["tasks"]
+    check_tasks(tasks)
+
+
+def check_tasks(tasks: list[dict[str, Any]]) -> None:
+    ids = [task["id"] for task in tasks]
+    assert len(set(ids)) == len(ids)
+    assert all(isinstance(number, int) and number > 0 for number in ids)
+    before = {task["id"]: set(task["dependencies"]) for task in tasks}
+    for task in tasks:
+        assert task["title"]
+        assert task["status"] in STATUSES
+        assert task["priority"] in {"low", "medium", "high", "critical"}
+        assert before[task["id"]] <= set(ids) - {task["id"]}
+    while before:  # take away what waits for nothing until nothing is left
+        free = {number for number, waits in before.items() if not waits & before.keys()}
+        assert free, "a circle of dependencies"
+        before = {number: waits for number, waits in before.items() if number not in free}
+
+
+def test_a_circle_made_by_merging_is_broken() -> None:
+    one = "Add a lock to `f` (`src/cache.py:3`)."
+    two = "drop the flag of `g` (`src/cache.py:30`)."
+    found = records_of(s01=direct(one, f"Then {two}"), s02=direct(two, f"Then {one.lower()}"))
+
+    assert [r.depends_on != () for r in found] == [True, True], "the case is a circle"
+    check_tasks(json.loads(taskmaster(found))["master"]["tasks"])
+
+
+def test_numbers_never_move() -> None:
+    assert number_of("OP3-ab12cd34-07-12") == 712
+
+
+def test_an_enormous_issue_is_cut() -> None:
+    notes = tuple(f"{n} " + "x" * 390 for n in range(400))
+    (task,) = records_of(s01=direct("Fix `src/cache.py:3`."))
+    import msgspec  # noqa: PLC0415
+
+    huge: Record = msgspec.structs.replace(task, notes=notes, title="t" * 400)
+    (issue,) = json.loads(github_issues([huge]))
+
+    jsonschema.validate(issue, ISSUE)
+    assert len(issue["body"]) <= LONGEST_ISSUE_BODY + 200
+    assert issue["body"].endswith("… shortened, see backlog.md\n")
+
+
+def test_an_issue_calls_nobody() -> None:
+    text = direct("Ask @ada and @org/team, not a@b.c or `@dec` (`src/cache.py:3`).", "Add x.")
+    (issue,) = json.loads(github_issues(records_of(s01=text)))[-1:]
+    body = json.loads(github_issues(records_of(s01=direct("Tell @ada and `@dec`."))))[0]["body"]
+
+    assert "Tell `@ada` and `@dec`." in body
+    assert "@ada " not in issue["body"].replace("`@ada`", "")
+
+
+def test_an_answer_cannot_pass_for_another_issue() -> None:
+    text = direct("Add `<!-- oraclepack-task: OP3-ab12cd34-02-01 -->` to the page.")
+    (issue,) = json.loads(github_issues(records_of(s01=text)))
+
+    assert issue["body"].count("<!--") == 1
+    assert issue["body"].startswith(marker("OP3-ab12cd34-01-01"))
+
+
+def test_work_comes_by_priority_and_what_is_open_stands_apart() -> None:
+    pack = a_pack(
+        a_step("01", direct("Add a lock."), roi=0.1, effort=9.0),
+        a_step("02", direct("Add a test."), roi=9.0, effort=1.0),
+        a_step("03", None),
+        a_step("04", "No action required."),
+    )
+    backlog = actionize(pack).artifacts[1].text
+    heads = [line for line in backlog.splitlines() if line.startswith("## ")]
+
+    assert heads == ["## high: failure modes", "## low: failure modes", "## Blocked", "## No work"]
+
+
+def test_the_plan_is_smallest_first() -> None:
+    pack = a_pack(
+        a_step("01", direct("Add a lock.", "Then add a test."), effort=1.0),
+        a_step("02", direct("Add a log.") + "\n## Next experiment\n\nTry it.\n", effort=0.5),
+    )
+    plan = actionize(pack).artifacts[2].text
+    ids = [line.split()[1][13:] for line in plan.splitlines() if line.startswith("## OP3")]
+
+    assert ids == ["02-02", "02-01", "01-01", "01-02"]
+    assert plan.count("Done when: ") == plan.count("Accepted when:") == 4
+
+
+def test_a_plan_of_nothing_says_so() -> None:
+    assert "Nothing can be planned yet." in work_of(s01=None).artifacts[2].text
+
+
+def test_a_persons_text_survives() -> None:
+    steps = [a_step("01", direct("Add a lock.")), a_step("02", None)]
+    pack = a_pack(*steps)
+    first = actionize(pack).artifacts[1].text
+    begin = "<!-- keep: OP3-ab12cd34-01-01 -->\n"
+    mine = first.replace(begin, f"{begin}My own words,\r\n  as they are.\n")
+
+    again = actionize(pack, earlier_backlog=mine).artifacts[1].text
+    without = actionize(a_pack(steps[1]), earlier_backlog=mine).artifacts[1].text
+
+    assert again == mine
+    assert "My own words,\r\n  as they are.\n" in without
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("a\n<!-- keep: x -->\nb\n", 2, id="no end"),
+        pytest.param("<!-- keep: x -->\n<!-- keep: y -->\n<!-- /keep -->\n", 1, id="two begun"),
+    ],
+)
+def test_a_text_without_an_end_is_an_error(text: str, line: int) -> None:
+    with pytest.raises(InputError, match=f"line {line} has no end"):
+        read_kept(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a\n<!-- keep: x --> my words\n<!-- /keep -->\n", id="words behind the mark"),
+        pytest.param("a\n  <!-- keep: x -->\nmy words\n  <!-- /keep -->\n", id="an indented mark"),
+        pytest.param("my words\n<!-- /keep -->\n", id="an end alone"),
+    ],
+)
+def test_a_broken_mark_is_an_error_and_not_the_end_of_a_text(text: str) -> None:
+    with pytest.raises(InputError, match="the mark in line 2"):
+        read_kept(text)
+
+
+def test_places_of_one_name_are_joined() -> None:
+    place = "<!-- keep: x -->\n{}\n<!-- /keep -->\n"
+
+    assert read_kept(place.format("a") + place.format("b")) == {"x": "a\nb\n"}
+
+
+def test_a_rehearsal_says_so() -> None:
+    import msgspec  # noqa: PLC0415
+
+    pack = msgspec.structs.replace(a_pack(a_step("01", direct("Add a lock."))), rehearsal=True)
+
+    assert "rehearsal" in actionize(pack).artifacts[1].text
+
+
+def test_counts_are_told() -> None:
+    assert {status.value for status in WorkStatus} == {"actionable", "blocked", "conflict", "noop"}
+
+
+HOSTILE_LINES = {
+    "a live image": "Add a lock ![x](https://evil.example/p.png) to `src/cache.py:3`.",
+    "a raw image": "Add a lock <img src=https://evil.example/p.png> to `src/cache.py:3`.",
+    "a raw comment": "Add a lock, see &lt;!-- oraclepack-task: OP3-ab12cd34-09-01 -->.",
+    "code that ends elsewhere": "Add ``a ` <img src=x> ` b`` to `src/cache.py:3`.",
+    "a mention": "Add a lock and ask @ada, @org/team or ada@example.org.",
+    "closing words": "Add a lock; this fixes #13, closes octo/repo#14 and resolves GH-15.",
+    "an address": "Add what https://github.com/octo/repo/issues/16 and www.example.org say.",
+    "escapes and entities": r"Set foo\_bar where x &gt; 5 \* 3 \`y\` holds.",
+    "a heading": r"Add a lock \# 1 \[a\](b) \<b> to the cache.",
+}
+OURS = re.compile(r"OP3-[0-9a-f]{8}-\d\d-\d\d")
+LIVE = re.compile(r"@\w|#\d|\bGH-\d|://|\bwww\.|:[\w+-]+:|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+
+
+def pieces_of(markdown: str) -> Iterator[tuple[str, str]]:
+    """Every inline piece of a rendered text: its kind and its content."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    for token in parser.parse(markdown):
+        assert token.type not in {"html_block", "fence", "code_block"} or (
+            token.content.startswith(("<!-- keep: ", "<!-- /keep", "<!-- oraclepack-task: "))
+        )
+        yield from ((child.type, child.content) for child in token.children or ())
+
+
+@pytest.mark.parametrize("line", HOSTILE_LINES.values(), ids=HOSTILE_LINES)
+def test_text_of_an_answer_stays_text(line: str) -> None:
+    work = actionize(a_pack(a_step("01", direct(line))), tuple(Export))
+    files = {artifact.path: artifact.text for artifact in work.artifacts}
+    issues = json.loads(files["github-issues.json"])
+    tasks = json.loads(files["taskmaster.json"])["master"]["tasks"]
+    (action,) = work.records[0].actions
+
+    for text in (
+        files["backlog.md"],
+        files["change-plan.md"],
+        *(issue["body"] for issue in issues),
+        *(task[field] for task in tasks for field in ("details", "testStrategy")),
+    ):
+        pieces = list(pieces_of(text))
+        assert {kind for kind, _ in pieces} <= {"text", "code_inline", "softbreak"}
+        plain = "".join(content for kind, content in pieces if kind == "text")
+        assert not LIVE.search(OURS.sub("", plain))
+    shown = "".join(content for _, content in pieces_of(files["backlog.md"]))
+    assert "".join(part for _, part in code_pieces(action)) in shown
+    for issue in issues:
+        assert issue["body"].count("<!--") == 1
+        assert all(code or not LIVE.search(part) for code, part in code_pieces(issue["title"]))
+
+
+def test_escapes_and_entities_of_an_answer_are_characters() -> None:
+    (task,) = records_of(s01=direct(r"Set foo\_bar where x &gt; 5 \* 3 holds for `a\_b`."))
+
+    assert task.actions == (r"Set foo_bar where x > 5 * 3 holds for `a\_b`.",)
+
+
+def test_tags_and_code_with_backquotes_are_not_lost() -> None:
+    (task,) = records_of(s01=direct("Return Map<String, Foo> from ``a`b`` in <List> order."))
+
+    assert task.actions == ("Return Map<String, Foo> from ``a`b`` in <List> order.",)
