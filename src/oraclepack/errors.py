@@ -7,7 +7,7 @@
     └── WorldError             the machine refused: disk, permission, a program that is missing
         └── BrokenOffError     the same in the middle of a run, which the next command continues
 
-Which exit code an error gives is the command line's business (`cli/error_boundary.py`), not the error's.
+`cli/error_boundary.py` decides which exit code an error gives.
 """
 
 from collections.abc import Iterable

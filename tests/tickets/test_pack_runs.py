@@ -131,7 +131,8 @@ def test_killed_while_it_writes_the_next_step_never_sees_half_a_file(tmp_path: P
     ticketify(Wish(root))
     good = '{"ticket_id": "T-1", "action_ids": ["T-1-A02"], "reason": "first"}'
     code = (
-        "import sys; from tests.faults import die_at; from oraclepack.cli.error_boundary import run; "
+        "import sys; from tests.faults import die_at; "
+        "from oraclepack.cli.error_boundary import run; "
         "die_at(int(sys.argv[1]), torn=7); "
         f"sys.exit(run(['tickets', 'take', 'select', '--cwd', {str(root)!r}]))"
     )

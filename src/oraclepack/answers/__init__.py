@@ -1,1 +1,1 @@
-"""answers."""
+"""Reading and checking answers."""

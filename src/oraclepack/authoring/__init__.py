@@ -1,1 +1,1 @@
-"""authoring."""
+"""Writing packs: generate, new, upgrade, and the skills for agents."""

@@ -1,1 +1,1 @@
-"""journal."""
+"""What happened in a run: events, their file, and the state they fold to."""

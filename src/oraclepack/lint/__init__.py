@@ -1,1 +1,1 @@
-"""A pack and what the world says of it, into findings."""
+"""Rules, findings, suppressions, fixes and external checks."""

@@ -1,1 +1,1 @@
-"""pack."""
+"""What a pack is and how it is read."""

@@ -1,1 +1,1 @@
-"""pipeline."""
+"""validate, run, verify and actionize in one command, and its reports."""

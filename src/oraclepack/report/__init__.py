@@ -1,1 +1,1 @@
-"""Values into the formats that other programs read."""
+"""Runs and findings in the formats of other programs."""

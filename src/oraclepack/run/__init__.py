@@ -1,1 +1,1 @@
-"""What runs, in which order, what is taken back and what it came to: decisions, never actions."""
+"""Running a pack: planning, steps, outputs, recovery, rollback."""

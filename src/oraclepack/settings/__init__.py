@@ -1,1 +1,1 @@
-"""settings."""
+"""Typed settings, their sources and their precedence."""

@@ -1,1 +1,1 @@
-"""shell."""
+"""bash, processes, signals and termination."""

@@ -1,1 +1,1 @@
-"""system."""
+"""File system, path jail, git, environment, clock, terminal, secrets, digests."""

@@ -1,1 +1,1 @@
-"""tickets."""
+"""Tickets to index, actions, PRD and action pack."""

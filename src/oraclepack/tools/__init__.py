@@ -1,1 +1,1 @@
-"""tools."""
+"""What is known about oracle, codex, gemini and task-master."""

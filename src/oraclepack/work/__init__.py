@@ -1,1 +1,1 @@
-"""work."""
+"""Answers to work: records, backlog, change plan, exports."""

@@ -1,1 +1,1 @@
-"""The rules, one family per file, each with its table at the bottom."""
+"""The rules, one file per family."""

@@ -1,1 +1,1 @@
-"""parse."""
+"""From the text of a pack to its model."""

@@ -1,1 +1,1 @@
-"""planning."""
+"""Which steps run, why, and in which order. Pure."""

@@ -1,1 +1,0 @@
-"""Answers to work: normalize, check, dedupe, rank, render. No model, no clock, no chance."""

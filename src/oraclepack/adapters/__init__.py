@@ -1,1 +1,0 @@
-"""The world: the only place that touches disk, processes, clock and environment."""

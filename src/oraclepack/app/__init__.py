@@ -1,1 +1,0 @@
-"""Use cases: one per command, and the only place that knows both the verbs and the world."""

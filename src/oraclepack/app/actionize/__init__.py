@@ -1,1 +1,0 @@
-"""Answers → work: read them from a run or a plain directory, actionize, write the artifacts."""

@@ -1,1 +1,0 @@
-"""What happens to each call of a tool while steps run: the use case of one invocation."""

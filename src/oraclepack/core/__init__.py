@@ -1,1 +1,0 @@
-"""The nouns: frozen values and pure decisions over them. Nothing here acts."""

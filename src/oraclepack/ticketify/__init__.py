@@ -1,1 +1,0 @@
-"""Tickets to index, actions, PRD and the pack that works them off."""

@@ -1,1 +1,0 @@
-"""Outputs and their contracts, into what is missing."""
