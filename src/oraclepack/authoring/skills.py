@@ -14,7 +14,7 @@ from oraclepack.run.transaction import Carried, Piece, Transaction
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 
-_PROMPT = Path(__file__).parent.parent / "generate" / "prompt.md"
+_PROMPT = Path(__file__).with_name("prompt.md")
 
 
 def canonical_prompt() -> str:
