@@ -266,14 +266,3 @@ def test_a_call_that_gets_no_thread_fails_and_the_next_is_served(
     assert "second 0\n" in said
     assert here.oracle.prompts == ["r"]
     assert [type(fault) for fault in here.gateway.faults] == [WorldError]
-
-
-def test_where_nobody_can_be_loaded_to_answer_a_call_fails_and_does_not_wait(
-    here: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "oraclepack.calls.server", None)
-
-    outcome, said = here.run("oracle -p q")
-
-    assert outcome.exit_code == 125, said
-    assert [type(fault) for fault in here.gateway.faults] == [ModuleNotFoundError]
