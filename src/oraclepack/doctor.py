@@ -13,7 +13,6 @@ from oraclepack import __version__
 from oraclepack.authoring.skills import SkillFound, SkillState
 from oraclepack.authoring.skills import check as check_skills
 from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
-from oraclepack.system.text_limits import regex
 
 SLOW_LOGIN_MS = 100
 
@@ -139,7 +138,7 @@ NEEDS = (
     ),
 )
 
-_VERSION = regex(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?")
+_VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?")
 
 
 def version_in(answer: str) -> str | None:

@@ -1,5 +1,6 @@
 """An answer in parts: each heading with the lines below it."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -12,10 +13,9 @@ from oraclepack.pack.answer_sections import (
     section_of_heading,
     sections_named,
 )
-from oraclepack.system.text_limits import regex
 
-_ATX = regex(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
-_UNDERLINE = regex(r"^ {0,3}(?:={3,}|-{3,})\s*$")
+_ATX = re.compile(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
+_UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})\s*$")
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import msgspec
 
 from oraclepack.answers.outline import Part, parts_of
 from oraclepack.pack.answer_sections import FENCE, normalise, numbered
-from oraclepack.system.text_limits import ANSWER, regex
+from oraclepack.system.text_limits import ANSWER
 
 
 class Suspicion(msgspec.Struct, frozen=True):
@@ -55,14 +55,14 @@ def _foreign(text: str) -> float:
     return sum(letter > _LAST_LATIN for letter in letters) / len(letters) if letters else 0.0
 
 
-_BARE_MARKER = regex(r"^\s*(?:[-*+]|\d+[.)])\s*$")
-_DANGLING = regex(
+_BARE_MARKER = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s*$")
+_DANGLING = re.compile(
     r"(?:[,:;(\[{—–&]|\b(?:and|or|but|the|a|an|of|to|in|with|for|from|that|because|which|if|is))$"
 )
-_CODE = regex(r"`[^`]*`")
-_OPEN_BOLD = regex(r"(?:^|[\s(])\*\*(?=[^\s*])(?!.*\S\*\*)")
-_CLOSED = regex(r"[.!?:;…。！？)\]}\"'”’»`*_|>]$")
-_ITEM = regex(r"^\s*(?:[-*+>]|\d+[.)])\s+")
+_CODE = re.compile(r"`[^`]*`")
+_OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[^\s*])(?!.*\S\*\*)")
+_CLOSED = re.compile(r"[.!?:;…。！？)\]}\"'”’»`*_|>]$")
+_ITEM = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+")
 _SENTENCE = 4
 """From so many words on a line is read as a sentence."""
 _ENOUGH = 3
@@ -157,11 +157,11 @@ PAGE_WORDS = (
 )
 """How a chat page begins when it has no answer to show, folded."""
 
-_REFUSAL = regex(
+_REFUSAL = re.compile(
     r"(?:i m|i am|sorry|unfortunately)?\b.{0,20}\bi?\s?(?:can t|cannot|can not|won t|am unable to"
     r"|m unable to)\s(?:\w+ )?(?:help|assist|give|provide|answer|access|open|read|comply)\b"
 )
-_TEMPLATE = regex(
+_TEMPLATE = re.compile(
     r"^\W*[\[<{][^\]>}]*\b(?:here|your|insert|todo|tbd|fill)\b[^\]>}]*[\]>}]\W*$", re.IGNORECASE
 )
 _SHORT = 600

@@ -15,9 +15,10 @@ from oraclepack.pack.contract import ChunkMode, ContractMode, OutputContract, co
 from oraclepack.pack.model import Output, Pack, Step
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
-from oraclepack.system.text_limits import regex
 
-_EXPANSION = regex(r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL)
+_EXPANSION = re.compile(
+    r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL
+)
 
 
 class NamedOutput(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The use case behind `generate`: read the repository, choose, compose, check, write."""
 
 import posixpath
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +28,8 @@ from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.run.transaction import Carried, Piece, Transaction
 from oraclepack.system import files
 from oraclepack.system.environment import environment
-from oraclepack.system.text_limits import regex
 
-_OPERATORS = regex(r"[;&|<>`\n\r()]|\$")
+_OPERATORS = re.compile(r"[;&|<>`\n\r()]|\$")
 _SHORT_SHA = 12
 _PACK_NAME = "oracle-pack"
 

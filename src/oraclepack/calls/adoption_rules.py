@@ -6,11 +6,10 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_sessions import SessionRecord
 
-_SESSION_LINE = regex(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
-_COST_LINE = regex(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
+_SESSION_LINE = re.compile(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
+_COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
 
 
 class OnUnknown(StrEnum):

@@ -6,6 +6,7 @@ behind a link or is tracked by git is foreign, whatever it says.
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +28,6 @@ from oraclepack.system.digests import (
 )
 from oraclepack.system.locks import turn
 from oraclepack.system.ownership import Foreign, ForeignError, Kind, foreign_folder, tracked
-from oraclepack.system.text_limits import regex
 from oraclepack.system.trust_key import find_key, make_key
 from oraclepack.tools.usage import Usage
 
@@ -189,8 +189,8 @@ GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"
 
 _LOCK = "lock"
 _UNMET = "unmet"
-_KEY = regex(r"[0-9a-f]{64}")
-_OWN_NAME = regex(r"([0-9a-f]{64})(?:\.changed)?\.md")
+_KEY = re.compile(r"[0-9a-f]{64}")
+_OWN_NAME = re.compile(r"([0-9a-f]{64})(?:\.changed)?\.md")
 _UNSIGNED_VERSION = 1
 
 

@@ -8,6 +8,7 @@ line is signed with the user's key; what others wrote tells nothing:
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,12 +19,11 @@ from oraclepack.journal.events import InvocationIntent
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_line, keyed_digest, same_digest
 from oraclepack.system.locks import hold
-from oraclepack.system.text_limits import regex
 from oraclepack.system.trust_key import find_key, make_key
 
 ENDING = ".asking"
 _LINE = b'\n{"mac":"%s","e":%s}\n'
-_SIGNED = regex(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
+_SIGNED = re.compile(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
 
 
 class Claim:

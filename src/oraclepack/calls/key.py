@@ -1,5 +1,6 @@
 """The key of a call of oracle: everything that decides its answer, and nothing else."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -7,7 +8,6 @@ import msgspec
 
 from oraclepack.system.digests import sha256_text, sha256_value
 from oraclepack.system.printable import readable
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_config import Surroundings
 from oraclepack.tools.oracle_question import Question
 from oraclepack.tools.providers import config_part, engine_of, model_of
@@ -66,7 +66,7 @@ def _short(text: str | None) -> str:
 
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
-_LOGIN = regex(r"//[^/@]*@")
+_LOGIN = re.compile(r"//[^/@]*@")
 
 
 def unkeyed(question: Question) -> NoKey | None:

@@ -17,7 +17,6 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.path_jail import Allowed, Refused
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.tools.flag_tables import FlagSpec, FlagTable
 from oraclepack.tools.oracle_attachments import (
@@ -39,7 +38,7 @@ LARGEST_FILE = 1_048_576
 _MOST_CITED = 4
 _LETTERS_PER_TOKEN = 4
 _SLUG_WORDS = (3, 5)
-_TELLING = regex(
+_TELLING = re.compile(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
 )
 _JSON_FORMATS = frozenset({"json", "stream-json"})

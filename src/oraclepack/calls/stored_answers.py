@@ -14,10 +14,9 @@ from oraclepack.journal import events as j
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import Kind
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_sessions import SessionRecord
 
-_VERSION = regex(r"^🧿 oracle (\S+)", re.MULTILINE)
+_VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
 def answers_of(world: CallWorld) -> tuple[AnswerCache, ...]:

@@ -8,7 +8,6 @@ import msgspec
 from oraclepack.journal.statuses import DETACHED
 from oraclepack.pack.contract import ChunkMode, ContractMode, Declared, OutputContract, infer
 from oraclepack.pack.model import CONTRACT, Step
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
 from oraclepack.tools.oracle_sessions import SessionRecord
 
@@ -44,12 +43,12 @@ COMPLETED = "completed"
 TIMED_OUT = Failure(
     "CALL_TIMEOUT", FailureClass.TRANSIENT, "the call took longer than --call-timeout allows"
 )
-_WRITE_FALLBACK = regex(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
-_WRITE_FAILED = regex(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
-_WRITE_SKIPPED = regex(r"^write-output skipped: no assistant content", re.MULTILINE)
-_NO_TEXT = regex(r"^\(no text output\)$", re.MULTILINE)
-_NO_TOKENS = regex(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
-_DETACHED = regex(r"^Detach: yes", re.MULTILINE)
+_WRITE_FALLBACK = re.compile(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
+_WRITE_FAILED = re.compile(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
+_WRITE_SKIPPED = re.compile(r"^write-output skipped: no assistant content", re.MULTILINE)
+_NO_TEXT = re.compile(r"^\(no text output\)$", re.MULTILINE)
+_NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
+_DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
 
 
 class Proof(msgspec.Struct, frozen=True):

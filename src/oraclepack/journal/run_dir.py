@@ -1,6 +1,7 @@
 """The run directory: where everything a run knows and makes has its place."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -15,10 +16,9 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files, locks
 from oraclepack.system.ownership import Foreign, Kind, linked, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
-from oraclepack.system.text_limits import regex
 
-_DATE = regex(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-_RUN_ID = regex(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
+_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_RUN_ID = re.compile(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
 
 
 def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> str:

@@ -11,7 +11,6 @@ import msgspec
 from oraclepack.pack.model import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Prompt, ToolCall
-from oraclepack.system.text_limits import regex
 
 SIMILAR = 0.9
 """The share of words, in their order, that two questions have in common when they are alike."""
@@ -22,11 +21,11 @@ _EXACT = 1e-9
 _FEWEST_PROMPTS = 3
 """With fewer prompts nothing can be said about what most of them share."""
 
-_FIELD = regex(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
-_TOKEN = regex(r"[\w./:#-]*\w")
-_NAME = regex(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
+_FIELD = re.compile(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w./:#-]*\w")
+_NAME = re.compile(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
 """What makes a token a name from the code: a path, a symbol, a version."""
-_DIGITS = regex(r"\d+")
+_DIGITS = re.compile(r"\d+")
 _SMALL_WORDS = frozenset(
     [
         "a",

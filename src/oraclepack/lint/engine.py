@@ -12,10 +12,9 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules.prompt_rules import ABOUT_PROMPTS
 from oraclepack.pack.model import ALLOW, Directive, Pack, Step
 from oraclepack.pack.script import Span
-from oraclepack.system.text_limits import regex
 
-_TARGET = regex(r"[A-Za-z][A-Za-z0-9-]*")
-_NEXT_ID = regex(r"OP\d+\b", re.IGNORECASE)
+_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
 
 Use = tuple[str, Span | None]
 """A rule and the lines for which it is allowed; None means the whole pack."""

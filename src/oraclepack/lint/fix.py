@@ -1,15 +1,15 @@
 """Findings with a fix, applied to the text of a pack. What no fix names stays byte for byte."""
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from itertools import pairwise
 
 from oraclepack.lint.finding import Edit, Finding, Fix
 from oraclepack.pack.script import Span
-from oraclepack.system.text_limits import regex
 
 BOM = "\ufeff"
-_LINE_END = regex(r"\r\n|\r|\n")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 LINE_ENDS = Fix("write LF line ends and no byte order mark", ())
 """It has no edits: lines and columns do not see line ends, so the text is changed as a whole."""

@@ -1,5 +1,6 @@
 """The texts that become prompts, and what bash would put in place of parts of them."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,7 +12,6 @@ from oraclepack.lint.finding import Edit
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Command, Expansion, ExpansionKind, Script, Span
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.text_limits import regex
 
 MEANT = (
     *("awk", "basename", "cat", "column", "comm", "cut", "date", "diff", "dirname", "du", "echo"),
@@ -47,8 +47,8 @@ _FROM_OUTSIDE_TOO = ("BASH", "LC_", "XDG_", "GITHUB_", "CI_", "ORACLEPACK_", "OR
 _SPECIAL = frozenset("@*#?$!-0")
 _READERS = frozenset({"cat", "head", "tail", "sed"})
 _PRINTERS = frozenset({"echo", "printf"})
-_INSERTED = regex(r"\$(?:\(|\{[!#]?(\w+)|(\w+)|[@*#?$!-])")
-_PIPE = regex(r"[^;|&]*(?:\d?>&\d[^;|&]*)?\|&?\s*(?:\\\s*)?")
+_INSERTED = re.compile(r"\$(?:\(|\{[!#]?(\w+)|(\w+)|[@*#?$!-])")
+_PIPE = re.compile(r"[^;|&]*(?:\d?>&\d[^;|&]*)?\|&?\s*(?:\\\s*)?")
 _FURTHEST = 20
 
 

@@ -12,7 +12,6 @@ from oraclepack.lint.engine import by_word, is_binding
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule
-from oraclepack.system.text_limits import regex
 
 
 class ExampleKind(StrEnum):
@@ -49,7 +48,9 @@ class Explained(msgspec.Struct, frozen=True):
     rules: tuple[RuleDoc, ...]
 
 
-_PART = regex(r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE)
+_PART = re.compile(
+    r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE
+)
 
 
 def doc_of(rule: Rule) -> RuleDoc:

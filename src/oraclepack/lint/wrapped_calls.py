@@ -1,5 +1,6 @@
 """Calls written over several lines, and where the wrapping breaks."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +12,6 @@ from oraclepack.lint.finding import Edit, Fix
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Command, Comment, Script, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.argv import LostValue, lost_values, parse_argv, table_of
 from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
@@ -45,9 +45,9 @@ def _is_begun(word: Word) -> bool:
     return word.value is None and word.beginning != ""
 
 
-_FLAG = regex(r"--?[A-Za-z]")
-_NO_CONTINUATION = regex(r"[ \t]*\\[ \t]+(?=$|#)")
-_BLANK = regex(r"[ \t]*(?:\\[ \t]+)?$")
+_FLAG = re.compile(r"--?[A-Za-z]")
+_NO_CONTINUATION = re.compile(r"[ \t]*\\[ \t]+(?=$|#)")
+_BLANK = re.compile(r"[ \t]*(?:\\[ \t]+)?$")
 
 Place = tuple[int, int]
 """Line and column."""

@@ -9,7 +9,6 @@ from functools import cache
 import msgspec
 
 from oraclepack.errors import UsageError
-from oraclepack.system.text_limits import regex
 
 
 class Section(StrEnum):
@@ -135,19 +134,19 @@ SPELLINGS = {
 
 ALL_SECTIONS = tuple(Section)
 
-_FOLDED = regex(r"[\W_]+")
-FENCE = regex(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
+_FOLDED = re.compile(r"[\W_]+")
+FENCE = re.compile(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """The first or last line of a code block."""
-_ATX = regex(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
-_UNDERLINE = regex(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_BOLD = regex(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
-_LIST = regex(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
-_NUMBERED = regex(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
-_NUMBER = regex(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
-_ASIDE = regex(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
+_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+_BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
+_LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
+_NUMBER = re.compile(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
+_ASIDE = re.compile(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
 _LONGEST_HEADING = 300
 """Characters; a longer line is a paragraph."""
-_AFTER = regex(
+_AFTER = re.compile(
     r"[*_]{0,2}\s*(?:\([^)]{0,120}\)|\[[^\]]{0,120}\])?[*_]{0,2}"
     r"(?:\s*[:：]|\s*[—–]|\s+-(?=\s)|(?<=insufficient),|\s*$)[*_]{0,2}\s*"
 )

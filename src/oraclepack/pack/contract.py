@@ -15,7 +15,6 @@ from oraclepack.pack.answer_sections import (
     sections_named,
 )
 from oraclepack.pack.model import CONTRACT, Output, Step
-from oraclepack.system.text_limits import regex
 
 ANSWER_FORMAT = "answer format"
 """The words that promise an answer in sections."""
@@ -46,7 +45,7 @@ _SECTION = "output section"
 
 
 def _phrasing(example: str, words: str, pattern: str = r"\b{}\b(?P<rest>.*)") -> Phrasing:
-    return Phrasing(example, words, regex(pattern.format(words), re.IGNORECASE))
+    return Phrasing(example, words, re.compile(pattern.format(words), re.IGNORECASE))
 
 
 PHRASINGS = (
@@ -63,12 +62,12 @@ PHRASINGS = (
 """Words followed by the one section they ask for. "Direct answer only" is found besides."""
 
 _LONGEST_LIST = 12
-_SENTENCE_END = regex(r"[.;!?](?=\s|$)")
-_ASIDE = regex(r"\([^()]*\)")
-_REFUSED = regex(r"\b(?:no|not|without)\b")
-_LEAD = regex(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
+_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
+_ASIDE = re.compile(r"\([^()]*\)")
+_REFUSED = re.compile(r"\b(?:no|not|without)\b")
+_LEAD = re.compile(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
 _NEGATIONS = frozenset(("no", "not", "never", "t"))
-_NEGATED = regex(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
+_NEGATED = re.compile(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

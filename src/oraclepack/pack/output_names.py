@@ -1,15 +1,14 @@
 """The names of a run's own copies of the outputs: `outputs/NN-<slug>.md`."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-from oraclepack.system.text_limits import regex
-
 LONGEST_SLUG = 60
 FOLDER = "outputs"
 
-_OTHER = regex(r"[^a-z0-9]+")
+_OTHER = re.compile(r"[^a-z0-9]+")
 
 
 def slug(text: str) -> str:

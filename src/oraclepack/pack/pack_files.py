@@ -14,7 +14,7 @@ from oraclepack.pack.parse.step_boundaries import Complete
 from oraclepack.system import files
 from oraclepack.system.path_jail import Refused, jail
 from oraclepack.system.printable import readable
-from oraclepack.system.text_limits import PACK, regex
+from oraclepack.system.text_limits import PACK
 
 LARGEST = PACK.size
 """Bytes. A pack is prose and prompts; anything larger is a mistake."""
@@ -26,8 +26,8 @@ MOST_LINES = PACK.lines
 """The longest packs of the field have less than half of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
-_OPENS_BASH = regex(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
-_OPENS_STEP = regex(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
+_OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
+_OPENS_STEP = re.compile(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
 
 
 def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:

@@ -10,7 +10,6 @@ from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import META_BLOCK, META_OPENS, Pack, Step
 from oraclepack.pack.script import Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.flag_tables import Effect, Role, table_of
 from oraclepack.tools.tool_names import ORACLE
 
@@ -58,7 +57,7 @@ def _wrong(before: Step, step: Step) -> str | None:
     return None
 
 
-_ARGUMENT = regex(r"\$\{?[0-9@*]")
+_ARGUMENT = re.compile(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""
 
 
@@ -137,7 +136,9 @@ def _without_section(path: str) -> str:
     return path[:at] + path[at + 1 + len(section) :]
 
 
-_QUESTION = regex(r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE)
+_QUESTION = re.compile(
+    r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE
+)
 
 
 _LONGEST_TITLE = 100

@@ -26,10 +26,9 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.tool_names import ORACLE
 
-_SIZE = regex(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 

@@ -4,6 +4,7 @@ Ours is a schema of its own that carries the keys of the Go tool as well, and re
 whatever names a step and says how it went.
 """
 
+import re
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -15,11 +16,10 @@ from oraclepack.journal.statuses import Status, Verification
 from oraclepack.run.manifests import StepEntry, StepsManifest
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_text
-from oraclepack.system.text_limits import regex
 
 SCHEMA_VERSION = 1
 
-_ID = regex(r"0*[1-9][0-9]?")
+_ID = re.compile(r"0*[1-9][0-9]?")
 _WORDS = {
     Status.PENDING: "pending",
     Status.RUNNING: "running",

@@ -6,6 +6,7 @@ has the file system share the data of both copies is left to the kernel (`copy_f
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,7 +19,6 @@ from oraclepack.errors import InputError
 from oraclepack.system import files
 from oraclepack.system.files import cannot, walk
 from oraclepack.system.git import LONG_TIMEOUT, Git, GitError, top_level
-from oraclepack.system.text_limits import regex
 
 _LISTED = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _NO_PUSH = "a-rehearsal-pushes-nowhere"
@@ -34,7 +34,7 @@ _FIXED = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-_KEPT = regex(
+_KEPT = re.compile(
     r"core\.(?:filemode|ignorecase|symlinks|precomposeunicode|autocrlf|eol|quotepath|abbrev)"
     r"|user\.(?:name|email)|extensions\.(?:objectformat|partialclone)"
     r"|remote\.(?:.+)\.(?:url|fetch|promisor|partialclonefilter|tagopt)"

@@ -10,6 +10,7 @@ one of the files is left alone: the next one is `<attempt>-2`, `<attempt>-3` and
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -20,7 +21,6 @@ from oraclepack.journal.statuses import Move
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.path_jail import Refused, inside, jail, stays_inside
-from oraclepack.system.text_limits import regex
 
 ROLLED_BACK = "rolled_back"
 """The reason of a file whose step was ok and was taken back with its command."""
@@ -56,8 +56,8 @@ class QuarantineRestored(msgspec.Struct, frozen=True, kw_only=True):
 
 FOLDER = "_failed"
 
-_STEP = regex(r"step-(\d\d)")
-_ATTEMPT = regex(r"\d+(?:-\d+)?")
+_STEP = re.compile(r"step-(\d\d)")
+_ATTEMPT = re.compile(r"\d+(?:-\d+)?")
 
 
 class Kept(msgspec.Struct, frozen=True):

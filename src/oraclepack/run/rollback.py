@@ -1,6 +1,7 @@
 """Rollback: bringing files back to how the command found them."""
 
 import os
+import re
 from collections.abc import Container, Iterable
 from pathlib import Path
 from posixpath import normpath
@@ -26,9 +27,8 @@ from oraclepack.system.path_jail import (
     judge_entry,
     plain_file,
 )
-from oraclepack.system.text_limits import regex
 
-_PRD = regex(r"(?:^|.*[-_.])prd\.(?:md|txt)")
+_PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
 
 class Undo(msgspec.Struct, frozen=True):
@@ -171,7 +171,7 @@ def _undo(path: str, last: FileEvent, first: FileEvent) -> Undo:
     return Undo(*who, first.backup, first.replaced_sha256)
 
 
-_STEP = regex(r"\d\d")
+_STEP = re.compile(r"\d\d")
 
 
 def roll_back(

@@ -7,6 +7,7 @@ repository are no part of them.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ import msgspec
 
 from oraclepack.system import git
 from oraclepack.system.files import make_private
-from oraclepack.system.text_limits import regex
 
 _EXCLUDED = (
     # A pattern from its first sign on: git refuses to add anything where a plain path, although
@@ -28,7 +28,7 @@ _EXCLUDED = (
 _DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv")
 """Unlike `git diff` it does not care how the user likes to see patches."""
 _GITLINK = "160000 "
-_OBJECT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class WorktreeError(Exception):

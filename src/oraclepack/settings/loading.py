@@ -1,6 +1,7 @@
 """Gathers every layer of settings and resolves them once per command."""
 
 import os
+import re
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
@@ -22,7 +23,6 @@ from oraclepack.settings.registry import (
 from oraclepack.system import files
 from oraclepack.system.environment import config_directory
 from oraclepack.system.ownership import is_tracked
-from oraclepack.system.text_limits import regex
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
@@ -51,7 +51,7 @@ def named_user_file() -> str | None:
 
 MOST_DOTS = 100
 """In one line, outside quotes; keys of ours have at most three."""
-_QUOTED = regex(rb"\"[^\"]*\"|'[^']*'")
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 
 PROJECT_FILE = "oraclepack.toml"
 LARGEST = 1024 * 1024

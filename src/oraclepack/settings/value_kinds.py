@@ -1,12 +1,12 @@
 """The kinds of value a setting may have: how each is read from text or TOML."""
 
 import math
+import re
 from typing import Protocol, TypeVar
 
 import msgspec
 
 from oraclepack.errors import UsageError
-from oraclepack.system.text_limits import regex
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -23,7 +23,7 @@ BOOLEANS = {
 """How a truth value may be spelled after `--flag=` and in variables."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = regex(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
 class Kind(Protocol[T_co]):

@@ -12,7 +12,6 @@ import msgspec
 
 from oraclepack.shell.log_files import make_nameless
 from oraclepack.system.programs import find_program
-from oraclepack.system.text_limits import regex
 
 MOST_BYTES = 8_000_000
 """What is kept of a program's words; a checker that says more has lost its way."""
@@ -85,10 +84,10 @@ def _words(said: bytes) -> str:
 PATIENCE = 10.0
 
 
-_COMPLAINT = regex(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
+_COMPLAINT = re.compile(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
 
 
-_HEREDOC = regex(
+_HEREDOC = re.compile(
     r"warning: here-document at line (?P<line>\d+)"
     r" delimited by end-of-file \(wanted `(?P<word>.*)'\)"
 )

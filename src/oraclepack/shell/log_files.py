@@ -12,7 +12,6 @@ from oraclepack.shell.processes import has_proc
 from oraclepack.system.environment import environment
 from oraclepack.system.files import open_regular, read_beginning
 from oraclepack.system.secrets import Redactor
-from oraclepack.system.text_limits import regex
 
 _LOWEST_FD = 200
 """Scripts use the small numbers for themselves, bash 255."""
@@ -59,7 +58,7 @@ def _open() -> tuple[int, str]:
     return tempfile.mkstemp()
 
 
-_SKIP = regex(rb"^(?:SKIP|(?i:skip(?:ped|ping)?)[ \t]*:).*", re.MULTILINE)
+_SKIP = re.compile(rb"^(?:SKIP|(?i:skip(?:ped|ping)?)[ \t]*:).*", re.MULTILINE)
 _WINDOW = 1 << 16
 _SEARCHED = 1 << 22
 

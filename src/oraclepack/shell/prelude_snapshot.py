@@ -1,6 +1,7 @@
 """The prelude: run once, its state kept in a snapshot that every step restores."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +16,6 @@ from oraclepack.shell.stop import Stop
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
 from oraclepack.system.files import cannot
-from oraclepack.system.text_limits import regex
 
 LAST_PART = b"# oraclepack: last\n"
 """The line of a snapshot after which options and traps begin to show."""
@@ -33,7 +33,7 @@ VOLATILE = frozenset(
 )
 """Variables that bash changes by itself, or that belong to one process only."""
 
-_NAME = regex(rb"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _FIXED_OPTIONS = frozenset((b"", b"login_shell", b"restricted_shell", b"interactive"))
 _TRAPS_LAST = (b"tERR", b"tRETURN", b"tDEBUG")
 

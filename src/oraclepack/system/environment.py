@@ -1,6 +1,7 @@
 """The process we are: its environment, its name, its private directory."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,7 +10,6 @@ import platformdirs
 
 from oraclepack.errors import UsageError, WorldError
 from oraclepack.system.path_jail import REHEARSALS, RUNS, refuse_link_out
-from oraclepack.system.text_limits import regex
 
 _NAME = "oraclepack"
 
@@ -80,7 +80,7 @@ def _is_git_top(folder: Path) -> bool:
         return False
 
 
-_PRIVATE = regex(r"op-[0-9a-f]{12}")
+_PRIVATE = re.compile(r"op-[0-9a-f]{12}")
 _LONGEST = 75
 """Bytes: a socket lies in the directory, and the system takes no more than 103 in all."""
 

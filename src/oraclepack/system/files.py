@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,6 @@ import msgspec
 
 from oraclepack.errors import InputError, WorldError
 from oraclepack.system import disk
-from oraclepack.system.text_limits import regex
 
 
 def shipped(package: str, name: str) -> bytes:
@@ -45,7 +45,7 @@ LARGEST = 256 * 1024 * 1024
 HOME = ".oraclepack"
 """The directory in a project that holds everything of ours."""
 _OURS = ".oraclepack-"
-_TEMPORARY = regex(r"\.oraclepack-(\d+)-\d+\.tmp")
+_TEMPORARY = re.compile(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
 
 HINTS = {

@@ -7,6 +7,7 @@ and a call that takes too long is ended together with whatever it started.
 """
 
 import os
+import re
 import resource
 import signal
 import stat
@@ -22,7 +23,6 @@ import msgspec
 
 from oraclepack.system import files
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
-from oraclepack.system.text_limits import regex
 
 _DEEPEST = 4
 """A branch may stand for another one, seldom more than once."""
@@ -34,7 +34,7 @@ _FILES = (
     "objects/info/alternates",
 )
 """What git reads of its own before it does anything."""
-_COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def peek(root: Path) -> str | None:

@@ -9,29 +9,29 @@ the text that is left; no escape stops that. It leaves code alone, so these beco
 text stays the same to the letter.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from oraclepack.system.printable import spelled
-from oraclepack.system.text_limits import regex
 
 Piece = tuple[bool, str]
 """Whether a part of a text is code, and the part itself."""
 
-_RUN = regex("`+")
-_TOKEN = regex(r"[^\s`|<>\"'()\[\]{},;!*\\]+")
+_RUN = re.compile("`+")
+_TOKEN = re.compile(r"[^\s`|<>\"'()\[\]{},;!*\\]+")
 """What GitHub's patterns can match stands within one of these."""
-_LIVE = regex(
+_LIVE = re.compile(
     r"@\w|#\d|\bGH-\d|://|\bwww\.|\b(?:mailto|xmpp):|:[\w+-]+:|\b[0-9a-f]{7,40}\b",
     2,  # re.IGNORECASE
 )
-_ACTIVE = regex(r"[<&]|!\[|\]\s*[(\[:]|```|~~~")
+_ACTIVE = re.compile(r"[<&]|!\[|\]\s*[(\[:]|```|~~~")
 _AROUND = ".:?~_&-"
 """Left outside the code span that is made of a token."""
-_SPECIAL = regex(r"[\\`*\[\]~<&]|_+|[\n\r]")
-_ENTITY = regex(r"&(?=#|[A-Za-z])")
-_START = regex(r"(?P<space>\s*)(?:(?P<sign>[#>+=~-])|(?P<number>\d{1,9})(?=[.)]))?")
-_END = regex(r"(?P<hashes>(?<![^\s])#+)?(?P<space>\s*)\Z")
+_SPECIAL = re.compile(r"[\\`*\[\]~<&]|_+|[\n\r]")
+_ENTITY = re.compile(r"&(?=#|[A-Za-z])")
+_START = re.compile(r"(?P<space>\s*)(?:(?P<sign>[#>+=~-])|(?P<number>\d{1,9})(?=[.)]))?")
+_END = re.compile(r"(?P<hashes>(?<![^\s])#+)?(?P<space>\s*)\Z")
 _COMMENT = "<!--"
 
 

@@ -4,12 +4,11 @@ They may also hold characters that are not seen and steer what is: a terminal, o
 order of a line. `spelled` shows these, `visible` leaves them out, `screen_json` escapes them.
 """
 
+import re
 from collections.abc import Callable
 from typing import TypeVar, cast
 
 import msgspec
-
-from oraclepack.system.text_limits import regex
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -33,7 +32,7 @@ _SEPARATORS = "\u2028\u2029"
 """Line and paragraph ends that only some programs know."""
 _LEFT_OUT = {code: None for low, high in _STEERING for code in range(low, high + 1)}
 _SEEN = {**_LEFT_OUT, **dict.fromkeys(map(ord, _SEPARATORS), " ")}
-_NOT_SEEN = regex(
+_NOT_SEEN = re.compile(
     "["
     + "".join(f"{chr(low)}-{chr(high)}" for low, high in _STEERING if low)
     + f"\x00-\x08{_SEPARATORS}\ud800-\udfff]"

@@ -10,25 +10,24 @@ from typing import TypeVar, cast
 import msgspec
 
 from oraclepack.system.printable import changed_texts
-from oraclepack.system.text_limits import regex
 
 NAMES_VARIABLE = "ORACLEPACK_SECRET_NAMES"
 """More names and patterns of names, with commas: the setting `secret_names`."""
 _ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PAT")
 _INSIDE = ("PASS", "APIKEY", "_AUTH", "CRED", "_ACCESS_KEY", "DATABASE_URL")
-_HARMLESS = regex(
+_HARMLESS = re.compile(
     "(?:BY|COM)PASS(?!WORD|WD)|PASS(?:THROUGH|ENGER|ED|IVE|ES)|_AUTHORS?(?![A-Z])|CREDIT|ASKPASS"
     "|_AUTH_(?:SOCK|TYPE|METHOD|MODE)"
 )
 """Words that only look as if they named one: their part of a name does not count."""
-_NUMBER = regex(r"_?\d+\Z")
+_NUMBER = re.compile(r"_?\d+\Z")
 """`OPENAI_API_KEY_2` holds what `OPENAI_API_KEY` does."""
 ORDINARY = frozenset(
     {"PATH", "HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR", "TZ"}
     | {"HOSTNAME", "EDITOR", "PAGER", "DISPLAY", "VIRTUAL_ENV", "PYTHONPATH", "SHLVL", "_"}
 )
 """Never secret, whoever says so: records are made of their values."""
-_USERINFO = regex(
+_USERINFO = re.compile(
     r"\b[A-Za-z][A-Za-z0-9+.-]{0,20}://(?P<user>[^\s/?#@:]{0,256})(?::(?P<password>[^\s/?#@]{0,512}))?@"
 )
 """The name and password in a URL; bounded, since a text may hold thousands of beginnings."""

@@ -4,31 +4,7 @@ Every reader takes time in proportion to a text of this size. Files of the field
 the largest pack has 145 kB, the largest answer 30 kB, the longest line 600 characters.
 """
 
-import re
-from typing import Any, AnyStr, cast
-
 import msgspec
-
-_USES = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
-
-
-class LateRegex:
-    """Stands for a pattern until something is asked of it."""
-
-    def __init__(self, source: str | bytes, flags: int) -> None:
-        self._source = source
-        self._flags = flags
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a pattern has
-        compiled = re.compile(self._source, self._flags)
-        # From now on these are found here, and cost what they cost with the pattern itself.
-        vars(self).update((use, getattr(compiled, use)) for use in _USES)
-        return getattr(compiled, name)
-
-
-def regex(source: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
-    """As `re.compile`, but later."""
-    return cast("re.Pattern[AnyStr]", LateRegex(source, flags))
 
 
 class TextLimit(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from oraclepack.pack.parse.markdown import FrontMatter, block_parser, read_front_matter
-from oraclepack.system.text_limits import regex
 from oraclepack.tickets.ticket import ActionKind, Item, Mention, Ticket
 
 if TYPE_CHECKING:
@@ -25,20 +24,20 @@ from oraclepack.system.text_limits import TICKET
 
 LONGEST_SUMMARY = 280
 _LONGEST_LABEL = 80
-_CHECKBOX = regex(r"\[(?P<mark>[ xX])\](?:\s+|$)")
-_ACCEPTANCE = regex(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
-_LABEL = regex(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
-_BULLET = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>.*)")
-_FIELD = regex(r"#{1,6}[ \t]|[^\s:][^:]{0,80}:(?:\s|$)")
+_CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\](?:\s+|$)")
+_ACCEPTANCE = re.compile(r"\W*acceptance\s+criteria\b", re.IGNORECASE)
+_LABEL = re.compile(r"[*_\s]*acceptance\s+criteria\s*(?:\([^)]*\))?[*_\s]*:?[*_\s]*", re.IGNORECASE)
+_BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>.*)")
+_FIELD = re.compile(r"#{1,6}[ \t]|[^\s:][^:]{0,80}:(?:\s|$)")
 """In a fence: a line that begins a section, as a heading or as `Field:`."""
-_NOTHING = regex(r"(?:not provided|none|unknown|n/a|tbd)\W*", re.IGNORECASE)
-_CLAIM = regex(
+_NOTHING = re.compile(r"(?:not provided|none|unknown|n/a|tbd)\W*", re.IGNORECASE)
+_CLAIM = re.compile(
     r"^\W*(?P<word>depends?\s+(?:up)?on|dependenc(?:y|ies)|blocked\s+by|requires|blocks)(?P<after>\W+)",
     re.IGNORECASE,
 )
-_NAME = regex(r"[\w./#-]+")
+_NAME = re.compile(r"[\w./#-]+")
 _NEED_KEYS = ("depends_on", "depends", "dependencies", "blocked_by", "requires")
-_UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 
 
 def parse_ticket(raw: str, path: str, sha256: str) -> Ticket:

@@ -8,7 +8,6 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.errors import nearest
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.flag_tables import Command, Effect, FlagSpec, FlagTable, Role, table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 
@@ -79,7 +78,7 @@ class ParsedArgv(msgspec.Struct, frozen=True):
         return tuple(use for use in self.flags if use.spec.role is role)
 
 
-_NUMBER = regex(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NUMERIC = frozenset("0123456789.")
 _LONGEST_SUGGESTED = 60
 

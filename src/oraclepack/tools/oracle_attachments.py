@@ -1,6 +1,7 @@
 """Which files a call attaches: told by its words alone, or only by the tool itself."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,6 @@ import msgspec
 from oraclepack.errors import InputError
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.text_limits import regex
 
 
 class Kind(StrEnum):
@@ -109,9 +109,9 @@ def _ignores(cwd: str) -> dict[str, tuple[str, ...]]:
 RENDER = ("--render", "--render-plain")
 """With these oracle prints what it would send, for nothing: no key, no network, no session."""
 
-_DYNAMIC = regex(r"[*?\[\]{}\\]|[@!+]\(|\([^(]*\|")
+_DYNAMIC = re.compile(r"[*?\[\]{}\\]|[@!+]\(|\([^(]*\|")
 _HEADER = "### File: "
-_BLANKS = regex(r"\n{3,}")
+_BLANKS = re.compile(r"\n{3,}")
 
 
 class Rendering(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Oracle's own files around a call: its home, its config files, the `.env` beside the call."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import msgspec
 
 from oraclepack.system import files
 from oraclepack.system.programs import find_program, probe
-from oraclepack.system.text_limits import regex
 
 _PACKAGE = "@steipete/oracle"
 
@@ -98,8 +98,8 @@ _HARMLESS = frozenset(
     )
 )
 """Of oracle's own variables; the others name its home, a module to load, hosts, ports, cookies."""
-_LINE_ENDS = regex("[\\n\\r\\u2028\\u2029]")
-_ASSIGNED = regex("([A-Za-z0-9_.-]+)[\\s\\ufeff]*[=:]")
+_LINE_ENDS = re.compile("[\\n\\r\\u2028\\u2029]")
+_ASSIGNED = re.compile("([A-Za-z0-9_.-]+)[\\s\\ufeff]*[=:]")
 
 KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """With one of these set the tool chooses the API by itself, else the browser."""

@@ -18,21 +18,22 @@ import msgspec
 from oraclepack.errors import StepError
 from oraclepack.system.files import shipped
 from oraclepack.system.printable import readable
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_sessions import SessionRecord
 
-_NODE_FRAME = regex(r"^\s+(?:at \S.*|\.\.\. \d+ lines matching cause stack trace \.\.\.)$")
-_NODE_ERROR = regex(r"^(?:Uncaught )?[\w$.]*(?:Error|Exception)\b")
-_NODE_CAUSE = regex(r"^\s*\[?cause\]?: (?P<error>\S.*)")
-_NODE_VERSION = regex(r"^Node\.js v\d+\.\d+\.\d+\s*$")
-_LOCATION = regex(r"^\S.*:\d+$")
-_CARET = regex(r"^\s*[\^~]+\s*$")
-_PYTHON_START = regex(r"^(?:\s*\+ (?:Exception Group )?)?Traceback \(most recent call last\):$")
+_NODE_FRAME = re.compile(r"^\s+(?:at \S.*|\.\.\. \d+ lines matching cause stack trace \.\.\.)$")
+_NODE_ERROR = re.compile(r"^(?:Uncaught )?[\w$.]*(?:Error|Exception)\b")
+_NODE_CAUSE = re.compile(r"^\s*\[?cause\]?: (?P<error>\S.*)")
+_NODE_VERSION = re.compile(r"^Node\.js v\d+\.\d+\.\d+\s*$")
+_LOCATION = re.compile(r"^\S.*:\d+$")
+_CARET = re.compile(r"^\s*[\^~]+\s*$")
+_PYTHON_START = re.compile(
+    r"^(?:\s*\+ (?:Exception Group )?)?Traceback \(most recent call last\):$"
+)
 _PYTHON_LINKS = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
 )
-_GROUP_BAR = regex(r"^\s*\| ?")
+_GROUP_BAR = re.compile(r"^\s*\| ?")
 
 _EXCERPT_LINES = 3
 """Node shows where it threw in at most so many lines before the caret."""
@@ -181,8 +182,10 @@ def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure
     return Failure("UNKNOWN", FailureClass.UNKNOWN, message)
 
 
-_HINT = regex(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smh]))+)", re.IGNORECASE)
-_AMOUNT = regex(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
+_HINT = re.compile(
+    r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smh]))+)", re.IGNORECASE
+)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -194,9 +197,9 @@ def wait_hint(text: str) -> float | None:
     return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT.findall(found[1]))
 
 
-_ERROR = regex(r"^ERROR: ", re.MULTILINE)
-_REASON = regex(r"^Transport: (\S+)", re.MULTILINE)
-_ABOUT_THE_CALL = regex(
+_ERROR = re.compile(r"^ERROR: ", re.MULTILINE)
+_REASON = re.compile(r"^Transport: (\S+)", re.MULTILINE)
+_ABOUT_THE_CALL = re.compile(
     r"^(?:🧿|Session:|Mode:|Models:|Detach:|Reattach:|Calling |Provider:|Tip:|Transport:"
     r"|Skipping default-ignored path:|Ignoring duplicate --file inputs:|oracle session ).*$\n?",
     re.MULTILINE,

@@ -9,7 +9,6 @@ from posixpath import basename, normpath
 
 import msgspec
 
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_attachments import Listing, is_plain
 
 IGNORED_DIRECTORIES = frozenset(
@@ -106,7 +105,7 @@ def glob(pattern: str) -> re.Pattern[str]:
     return re.compile(_translated(pattern))
 
 
-_TOKEN = regex(
+_TOKEN = re.compile(
     r"(?P<deep>\*\*/)|(?P<rest>\*\*)|(?P<star>\*)|(?P<one>\?)"
     r"|\[(?P<not>[!^]?)(?P<set>[^\]]+)\]|\{(?P<choice>[^{}]*)\}|\\?(?P<plain>.)",
     re.DOTALL,

@@ -1,12 +1,12 @@
 """Who answers a call: the provider, from engine, model and address."""
 
+import re
 from typing import Any
 
 import msgspec
 
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.printable import readable
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.oracle_config import Surroundings
 from oraclepack.tools.oracle_question import Question
 
@@ -17,10 +17,10 @@ _NEUTRAL = frozenset(
     ("background", "filesReport", "heartbeatSeconds", "notify", "sessionRetentionHours")
 )
 _FAMILIES = (
-    ("anthropic", regex(r"claude|sonnet|opus|haiku")),
-    ("google", regex(r"gemini")),
-    ("xai", regex(r"grok")),
-    ("openai", regex(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
+    ("anthropic", re.compile(r"claude|sonnet|opus|haiku")),
+    ("google", re.compile(r"gemini")),
+    ("xai", re.compile(r"grok")),
+    ("openai", re.compile(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
 )
 
 

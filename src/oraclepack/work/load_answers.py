@@ -33,14 +33,13 @@ from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import read_content, refuse_link_out, stays_inside
-from oraclepack.system.text_limits import regex
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Question
 from oraclepack.work.evidence import AskedFile
 
 WORDS = (".md", ".markdown", ".txt", "")
 """Endings of files that hold an answer in words."""
 
-_ANSWER = regex(r"(?P<step>\d\d)(?:[-_ .].*)?\.(?:md|markdown|txt)", re.IGNORECASE)
+_ANSWER = re.compile(r"(?P<step>\d\d)(?:[-_ .].*)?\.(?:md|markdown|txt)", re.IGNORECASE)
 
 
 def find_answers(directory: Path) -> dict[str, tuple[Path, ...]]:
@@ -172,8 +171,8 @@ def _files_only(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({name.removeprefix("./") for name in names if not name.endswith("/")}))
 
 
-_STEP_ID = regex(r"[0-9]{2}")
-_HASH = regex(r"[0-9a-f]{8,128}")
+_STEP_ID = re.compile(r"[0-9]{2}")
+_HASH = re.compile(r"[0-9a-f]{8,128}")
 
 Shape = TypeVar("Shape", RunManifest, StepsManifest)
 

@@ -1,5 +1,6 @@
 """OP1xx: the steps of the bash block and their numbers."""
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -8,11 +9,10 @@ from oraclepack.lint.finding import Edit, Fix, Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Comment, Span
-from oraclepack.system.text_limits import regex
 
-_DIGITS = regex(r"#\s*(\d+)")
-_LIKE_A_HEADER = regex(r"#+[ \t]*(?P<id>[0-9]{1,2})(?:\)|[:.](?=\s|$)|\s+[—–-](?=\s|$))")
-_STEP_NAMED = regex(r"\d")
+_DIGITS = re.compile(r"#\s*(\d+)")
+_LIKE_A_HEADER = re.compile(r"#+[ \t]*(?P<id>[0-9]{1,2})(?:\)|[:.](?=\s|$)|\s+[—–-](?=\s|$))")
+_STEP_NAMED = re.compile(r"\d")
 MOST_STEPS = 99
 """A step's name has two digits."""
 

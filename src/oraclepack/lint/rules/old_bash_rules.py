@@ -7,19 +7,20 @@ from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject, text_between
 from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution
-from oraclepack.system.text_limits import regex
 
-_QUOTE = regex(r"['\"`]")
+_QUOTE = re.compile(r"['\"`]")
 _PAIR = (
     r"""[^'"`\\#]++|\\.|\$'(?:[^'\\]++|\\.)*+'|'[^']*+'|"(?:[^"\\]++|\\.)*+"|`(?:[^`\\]++|\\.)*+`"""
 )
-_PAIRED = regex(rf"(?:{_PAIR}|#)*+", re.DOTALL)
-_PAIRED_OR_COMMENT = regex(rf"(?:(?<=[\s(])#[^\n]*+|{_PAIR}|#)*+", re.DOTALL)
+_PAIRED = re.compile(rf"(?:{_PAIR}|#)*+", re.DOTALL)
+_PAIRED_OR_COMMENT = re.compile(rf"(?:(?<=[\s(])#[^\n]*+|{_PAIR}|#)*+", re.DOTALL)
 """As bash 3.2 reads `$(…)`: outside double quotes it skips what looks like a comment."""
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
-_CASE = regex(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
+_CASE = re.compile(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
 _DECLARERS = ("declare", "typeset", "local")
-_MAP = regex(r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)")
+_MAP = re.compile(
+    r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
+)
 
 
 def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:

@@ -9,10 +9,9 @@ from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules import header_rules
 from oraclepack.pack.model import CATEGORIES, Coverage, CoverageLine, Step
-from oraclepack.system.text_limits import regex
 
-_VERDICT = regex(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
-_STEP_ID = regex(r"\b\d{2}\b")
+_VERDICT = re.compile(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
+_STEP_ID = re.compile(r"\b\d{2}\b")
 
 
 def duplicate_question(subject: Subject) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """OP6xx: how the tools are called."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,16 +12,15 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.questions import asking_calls
 from oraclepack.pack.script import Command, Place, Span
 from oraclepack.pack.tool_call import FlagProblem, ToolCall
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
 _EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
 """Programs that stop reading before the end, and the flags that make them do so."""
-_PIPE = regex(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
-_PLACEHOLDER = regex(r"\{\{\s*[\w.-]+\s*\}\}")
-_OPENED = regex(r"[\w.-]+\s*\}\}")
+_PIPE = re.compile(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
+_PLACEHOLDER = re.compile(r"\{\{\s*[\w.-]+\s*\}\}")
+_OPENED = re.compile(r"[\w.-]+\s*\}\}")
 
 
 def unguarded_tool(subject: Subject) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """A stretch of bash to the plain values of `pack/script.py`. No tree node leaves this folder."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,6 @@ from msgspec.structs import replace
 
 from oraclepack.pack.parse.grammar import everywhere, syntax_tree
 from oraclepack.pack.parse.locate import Locator
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 
-_PREFIXES = (regex(rb"time[ \t\\]"), regex(rb"coproc[ \t\\]"), regex(rb"![ \t\\]"))
-_COMMAND_BEGINS = regex(
+_PREFIXES = (re.compile(rb"time[ \t\\]"), re.compile(rb"coproc[ \t\\]"), re.compile(rb"![ \t\\]"))
+_COMMAND_BEGINS = re.compile(
     rb"(?:^|[\n;&|(){!]|\b(?:then|do|else|elif|if|while|until|time|coproc)\b)[ \t]*\Z"
 )
 _NEAR = 40

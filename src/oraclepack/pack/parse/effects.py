@@ -1,5 +1,6 @@
 """What a step reads and writes, as far as its text tells."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -10,18 +11,17 @@ from oraclepack.pack.parse.grammar import syntax_tree
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.script import Command, ExpansionKind, Script, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.flag_tables import Role
 
-_TEXT_STOPS = regex(rb'[\\"`$]')
-_CODE_STOPS = regex(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")
-_BACKQUOTE_STOPS = regex(rb"[\\`]")
-_PARENTHESES = regex(rb"[()]")
-_ANSI = regex(rb"\$'(?:[^'\\]|\\[\s\S])*+'")
-_HEREDOC = regex(rb"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\[^\n]|[^\s;&|<>()'\"\\])+)")
-_NAME = regex(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
-_BRACED_NAME = regex(rb"[!#]?([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(\[[^]\n]*\])?(:?[-=+?])?")
-_COMMENT_BEGINS = regex(rb"(?:^|[\s;&|(])\Z")
+_TEXT_STOPS = re.compile(rb'[\\"`$]')
+_CODE_STOPS = re.compile(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")
+_BACKQUOTE_STOPS = re.compile(rb"[\\`]")
+_PARENTHESES = re.compile(rb"[()]")
+_ANSI = re.compile(rb"\$'(?:[^'\\]|\\[\s\S])*+'")
+_HEREDOC = re.compile(rb"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\[^\n]|[^\s;&|<>()'\"\\])+)")
+_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
+_BRACED_NAME = re.compile(rb"[!#]?([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(\[[^]\n]*\])?(:?[-=+?])?")
+_COMMENT_BEGINS = re.compile(rb"(?:^|[\s;&|(])\Z")
 _FILLER = ord("x")
 _NEWLINE = ord("\n")
 

@@ -1,12 +1,12 @@
 """bash text to a syntax tree. The only home of tree-sitter."""
 
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from oraclepack.errors import InputError
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
@@ -29,8 +29,8 @@ in growing parts until there are too many errors.
 _SIGNS_PER_PART = 1_000
 MOST_NODES = 60_000
 """Nodes of the trees of one pack; the largest of the field has 5,000."""
-_OPENER = regex(rb"[|<(\[]|\$\{|;;")
-_SIGN = regex(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
+_OPENER = re.compile(rb"[|<(\[]|\$\{|;;")
+_SIGN = re.compile(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
 
 
 @cache

@@ -13,13 +13,12 @@ from oraclepack.pack.parse.effects import without_prose
 from oraclepack.pack.parse.grammar import everywhere, syntax_tree, text_of
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.word_values import is_quoted
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_OPENING = regex(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
+_OPENING = re.compile(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
 
 _MOST_READ = 500_000
 """Bytes that are read again and again, until each heredoc has the right end."""

@@ -1,5 +1,6 @@
 """Markdown to code blocks and headings."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -10,11 +11,10 @@ from markdown_it.token import Token
 
 from oraclepack.pack.model import Fence
 from oraclepack.pack.script import Span
-from oraclepack.system.text_limits import regex
 
-_KEY = regex(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
-_ITEM = regex(r"^\s*-\s+(?P<value>.*?)\s*$")
-_COMMENT = regex(r"\s+#.*$")
+_KEY = re.compile(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
+_ITEM = re.compile(r"^\s*-\s+(?P<value>.*?)\s*$")
+_COMMENT = re.compile(r"\s+#.*$")
 
 _LONGEST_LINE = 2000
 """No key of ours is that long, and the patterns above take the square of a line's length."""

@@ -1,5 +1,6 @@
 """A Markdown file to the `Pack` that everything else stands on."""
 
+import re
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import PurePosixPath
@@ -37,15 +38,14 @@ from oraclepack.pack.parse.step_boundaries import (
 from oraclepack.pack.parse.tool_calls import Scope, calls_in, meta_of
 from oraclepack.pack.parse.variables import Value, Variables
 from oraclepack.pack.script import Script, Span
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
 
-_MENTIONS_OUT_DIR = regex(r"\$(?:\{[!#]?)?out_dir\b")
-_OWN_DEFAULT = regex(r'"?\$\{out_dir:?[-=][^$`{}"]*\}"?')
-_ENTRY = regex(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
+_MENTIONS_OUT_DIR = re.compile(r"\$(?:\{[!#]?)?out_dir\b")
+_OWN_DEFAULT = re.compile(r'"?\$\{out_dir:?[-=][^$`{}"]*\}"?')
+_ENTRY = re.compile(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
 
 def parse_pack(

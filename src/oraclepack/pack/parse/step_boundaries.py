@@ -15,33 +15,32 @@ from oraclepack.pack.parse.grammar import check_nodes, syntax_tree
 from oraclepack.pack.parse.heredocs import all_end, all_seen, goes_on, readable, rows_inside
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.script import Comment, Span
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 
-HEADER = regex(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+HEADER = re.compile(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """`# 01) …`, also `# 01 — …` and `# 01 - …`."""
 
-NUMBERED = regex(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+NUMBERED = re.compile(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """The same with any number of digits: what a header with a slip looks like."""
 
 _NUMBERS = ("ROI", "impact", "confidence", "effort")
-_FIELD = regex(
+_FIELD = re.compile(
     rf"(?:(?<!\S)(?P<key>{'|'.join(HEADER_FIELDS)})"
     rf"|(?<=[(\[{{,;:|*—–])(?P<number>{'|'.join(_NUMBERS)}))\s*=\s*",
     re.IGNORECASE,
 )
-_NUMBER = regex(r"[0-9]+(?:\.[0-9]+)?(?=[\s)\]}|*—–]|[,;:](?:\s|$)|$)")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?=[\s)\]}|*—–]|[,;:](?:\s|$)|$)")
 """A number that other words may follow: `ROI=0.5 low value`, `(ROI=4.5)`."""
-_EMPTY_BRACKETS = regex(r"\(([\s,;|]*)\)|\[([\s,;|]*)\]|\{([\s,;|]*)\}|\*{4}")
-_SEPARATORS = regex(r"(?<!\S)([—–|-])(?:\s+[—–|-])+(?!\S)")
+_EMPTY_BRACKETS = re.compile(r"\(([\s,;|]*)\)|\[([\s,;|]*)\]|\{([\s,;|]*)\}|\*{4}")
+_SEPARATORS = re.compile(r"(?<!\S)([—–|-])(?:\s+[—–|-])+(?!\S)")
 _TITLE_ENDS = " \t,;|—–-"
-_OLD_FIELD = regex(
+_OLD_FIELD = re.compile(
     rf"#\s*(?P<key>{'|'.join(HEADER_FIELDS)})\s*:\s*(?P<value>\S.*?)\s*$", re.IGNORECASE
 )
-_DIRECTIVE = regex(
+_DIRECTIVE = re.compile(
     r"#\s*oraclepack:\s*(?P<name>[A-Za-z][A-Za-z_-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$"
 )
 _SPELLING = {field.lower(): field for field in HEADER_FIELDS}
@@ -129,7 +128,7 @@ Complete = Callable[[str], bool]
 """Asks bash itself whether a text is a whole number of complete commands."""
 
 _DIGITS = tuple("0123456789")
-_BETWEEN_WORDS = regex(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
+_BETWEEN_WORDS = re.compile(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
 """An end behind which `#` begins a comment: a blank or an operator, and no backslash before it."""
 
 

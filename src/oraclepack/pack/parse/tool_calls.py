@@ -1,5 +1,6 @@
 """The calls of known tools in a script."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -18,14 +19,13 @@ from oraclepack.pack.tool_call import (
     Prompt,
     ToolCall,
 )
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.argv import ArgvWord, Begun, FlagUse, ParsedArgv, parse_argv, split_list
 from oraclepack.tools.flag_tables import Role, table_of
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 from oraclepack.tools.wrappers import Unwrapped, unwrap
 
-_PAIR = regex(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
-_ITEM = regex(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
+_PAIR = re.compile(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
+_ITEM = re.compile(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
 
 
 def prompt_of(
@@ -78,7 +78,7 @@ def _meta(body: str) -> PromptMeta:
 
 
 _GLOB_SIGNS = frozenset("*?[{")
-_RUNS_MORE = regex(r"`|\$\(")
+_RUNS_MORE = re.compile(r"`|\$\(")
 _MOST_CALLS = 500
 """What one function stands for at most: functions that use each other twice double each time."""
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}

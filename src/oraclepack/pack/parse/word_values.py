@@ -12,7 +12,6 @@ from oraclepack.pack.parse.grammar import text_of
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.variables import Value, Variables
 from oraclepack.pack.script import Expansion, ExpansionKind, Span, Word
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,20 +33,20 @@ if TYPE_CHECKING:
 EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
 )
-_VARIABLE = regex(r"\$\{?[!#]?(\w+)")
+_VARIABLE = re.compile(r"\$\{?[!#]?(\w+)")
 _STATEMENTS = frozenset(
     {"redirected_statement", "pipeline", "list", "subshell", "compound_statement", "command"}
 )
 _PRINTERS = frozenset({b"echo", b"printf"})
-_NEWLINE = regex(rb"\n")
-_BRACES = regex(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_GLOB = regex(r"(?<!\\)[*?\[]")
-_ESCAPE = regex(r"\\(\n|.)", re.DOTALL)
-_QUOTED_ESCAPE = regex(r'\\(\n|["\\$`])')
-_DOCUMENT_ESCAPE = regex(r"\\(\n|[\\$`])")
-_MARGIN = regex(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
+_NEWLINE = re.compile(rb"\n")
+_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_GLOB = re.compile(r"(?<!\\)[*?\[]")
+_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE = re.compile(r'\\(\n|["\\$`])')
+_DOCUMENT_ESCAPE = re.compile(r"\\(\n|[\\$`])")
+_MARGIN = re.compile(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
 """The tabs that `<<-` drops; a line that continues the one before keeps its own."""
-_ANSI_ESCAPE = regex(
+_ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -375,13 +374,13 @@ def _ansi(text: str) -> Value:
 
 _SETTERS = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "let", "printf"})
 _SETS_ANYTHING = frozenset({"source", ".", "eval"})
-_DEFAULT = regex(r"\$\{(\w+):?=")
+_DEFAULT = re.compile(r"\$\{(\w+):?=")
 """`${name:=value}` sets a variable that is empty."""
 
 
 _SETTING = frozenset({"variable_assignment", "command", "declaration_command"})
-_ARITHMETIC = regex(r"^(?:for\s*)?\(\(([^()]*+)")
-_WORD = regex(r"[A-Za-z_]\w*")
+_ARITHMETIC = re.compile(r"^(?:for\s*)?\(\(([^()]*+)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _PROMPT_FLAGS = frozenset({"-p", "--prompt", "--message"})
 
 

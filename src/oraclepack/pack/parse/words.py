@@ -4,6 +4,7 @@ It drops a lone `-` and escaped blanks, and makes two words of one that is conti
 line or has a backslash behind its quotes.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 from oraclepack.pack.parse.grammar import text_of
@@ -22,7 +23,6 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.pack.parse.word_values import joined
-from oraclepack.system.text_limits import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -51,9 +51,9 @@ def file_redirect(
 
 
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
-_GLUE = regex(rb"(?:\\[\n \t])*")
-_BLANKS_BEHIND = regex(rb"(?:\\[ \t])+")
-_BLANKS_BEFORE = regex(rb"(?<=\s)(?:\\[ \t])+$")
+_GLUE = re.compile(rb"(?:\\[\n \t])*")
+_BLANKS_BEHIND = re.compile(rb"(?:\\[ \t])+")
+_BLANKS_BEFORE = re.compile(rb"(?<=\s)(?:\\[ \t])+$")
 
 
 class Words(msgspec.Struct, frozen=True):

@@ -11,11 +11,10 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.pack.model import Step, StepId
-from oraclepack.system.text_limits import regex
 from oraclepack.tools.tool_names import ORACLE
 
-_EXPANSION = regex(r"\$(?:\w+|\{[^}]*\})")
-_GLOB = regex(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
+_EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\})")
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
 _SIGNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 

@@ -10,9 +10,8 @@ import msgspec
 from oraclepack.errors import did_you_mean
 from oraclepack.pack.model import Step
 from oraclepack.run.planning.plan import Refusal, listed
-from oraclepack.system.text_limits import regex
 
-_NUMBER = regex(r"\d{1,2}", re.ASCII)
+_NUMBER = re.compile(r"\d{1,2}", re.ASCII)
 
 
 class Rerun(StrEnum):
