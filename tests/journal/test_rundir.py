@@ -124,7 +124,7 @@ def test_what_a_killed_command_left_is_swept(tmp_path: Path) -> None:
     assert run.failed.parent == run.path
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177])
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177, 0o777])
 def test_the_modes_of_what_is_written_do_not_depend_on_the_umask(
     tmp_path: Path, umask: int
 ) -> None:
@@ -137,9 +137,14 @@ def test_the_modes_of_what_is_written_do_not_depend_on_the_umask(
 
     modes = {
         path.name: stat.S_IMODE(path.stat().st_mode)
-        for path in (*tmp_path.glob("pack.*"), *run.path.glob("*.json*"))
+        for path in (
+            *tmp_path.glob("pack.*"),
+            *tmp_path.glob(".oraclepack/.git*"),
+            *run.path.glob("*.json*"),
+        )
     }
     assert modes == {
+        ".gitignore": 0o600,
         "pack.state.json": 0o600,
         "pack.report.json": 0o644,
         "journal.jsonl": 0o600,

@@ -41,7 +41,12 @@ def open_append(path: Path, mode: int = 0o600) -> int:
     """Open a file of ours for appending, without following a link in its place."""
     _pass("open", path)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    return os.open(path, flags, mode)
+    descriptor = os.open(path, flags, mode)
+    if ~os.fstat(descriptor).st_mode & 0o600:
+        # The umask took our own rights away: the next command could not open it again.
+        with suppress(OSError):
+            os.fchmod(descriptor, mode)
+    return descriptor
 
 
 def write(descriptor: int, data: bytes, path: Path) -> None:

@@ -264,7 +264,7 @@ def _hide_from_git(directory: Path) -> None:
     if directory.name != HOME or not directory.is_dir():
         return
     if all(name.startswith(_OURS) for name in _names_in(directory)):  # half a .gitignore, say
-        write_atomic(directory / ".gitignore", b"*\n")
+        write_atomic(directory / ".gitignore", b"*\n", mode=PRIVATE_FILE)
 
 
 def _missing(directory: Path) -> list[Path]:
