@@ -1,6 +1,7 @@
 """A clone whose settings would lead a run elsewhere, or hide that it failed: without effect."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -85,6 +86,44 @@ def test_a_clone_does_not_stop_validation(tmp_path: Path) -> None:
 
     assert ran.code == 2
     assert "oraclepack.toml: validate: ignored: false is less strict" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("oraclepack.toml", 'lint.ignore = ["OP"]\n', id="every rule left out"),
+        pytest.param("oraclepack.toml", 'lint.select = ["OP301"]\n', id="one rule chosen"),
+        pytest.param(".env", "ORACLEPACK_LINT_IGNORE=OP\n", id="in .env"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("words", "steps", "rule"),
+    [
+        pytest.param(["validate"], "# 01) x\nif true; then\n", "OP101|OP20", id="errors"),
+        pytest.param(["validate", "--strict"], "# 01) x\ntrue\n", "OP310", id="--strict"),
+    ],
+)
+def test_a_clone_hides_no_errors(
+    tmp_path: Path, name: str, text: str, words: list[str], steps: str, rule: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pack.md").write_text(pack_text(steps))
+    (tmp_path / name).write_text(text)
+
+    ran = oraclepack(tmp_path, *words, "pack.md")
+
+    assert ran.code == 2
+    assert re.search(rule, ran.out)
+
+
+def test_a_project_leaves_warnings_out(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"))
+    (tmp_path / "oraclepack.toml").write_text('lint.ignore = ["OP3"]\n')
+
+    ran = oraclepack(tmp_path, "validate", "pack.md")
+
+    assert (ran.code, "OP3" in ran.out) == (0, False)
 
 
 def test_a_home_in_the_project_lends_the_repository_no_settings_of_the_users(

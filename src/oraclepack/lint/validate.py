@@ -26,6 +26,7 @@ from oraclepack.pack.model import HEADER_FIELDS, Pack
 from oraclepack.pack.pack_files import find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.questions import count, roi_disorder
+from oraclepack.settings.declaration import OWN
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.shell.checker import Checker, complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
@@ -45,13 +46,29 @@ def errors_that_stop(
 
 
 def _strict(pack: Pack, facts: Facts, settings: Settings) -> Iterator[Finding]:
-    from oraclepack.lint.registry import RULES  # noqa: PLC0415 - likewise
     from oraclepack.lint.shellcheck import Shellcheck  # noqa: PLC0415 - only under --strict
 
     full = msgspec.structs.replace(facts, shellcheck=Shellcheck(pack.block).result())
-    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
-    found = lint(Subject(pack, full), RULES, strict=True, select=select, ignore=ignore)
+    found = _chosen_findings(Subject(pack, full), settings, strict=True)
     return (finding for finding in found if finding.severity is Severity.ERROR)
+
+
+def _chosen_findings(subject: Subject, settings: Settings, *, strict: bool) -> tuple[Finding, ...]:
+    """What the rules say that the settings choose. A project's choice hides no error."""
+    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
+    found = lint(subject, RULES, strict=strict, select=select, ignore=ignore)
+    own_select, own_ignore = (
+        settings[setting] if settings.origin(setting).source in OWN else ()
+        for setting in (LINT_SELECT, LINT_IGNORE)
+    )
+    if (own_select, own_ignore) == (select, ignore):
+        return found
+    # Where the project itself asked for --strict, it may also choose what that means.
+    strict = strict and settings.origin(STRICT).source in OWN
+    all_of_it = lint(subject, RULES, strict=strict, select=own_select, ignore=own_ignore)
+    return in_order(
+        dict.fromkeys((*found, *(one for one in all_of_it if one.severity is Severity.ERROR)))
+    )
 
 
 _MOST_PASSES = 8
@@ -149,9 +166,7 @@ def _look(
             checks.stop()
         raise
     facts = facts_for(pack, root, started=started[0] if started else None)
-    select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
-    subject = Subject(pack, facts)
-    findings = lint(subject, RULES, strict=settings[STRICT], select=select, ignore=ignore)
+    findings = _chosen_findings(Subject(pack, facts), settings, strict=settings[STRICT])
     return pack, facts, findings
 
 
