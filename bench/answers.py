@@ -3,9 +3,9 @@
 import gc
 import sys
 
-from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, StepQuestion
 from oraclepack.work.engine_actionize import actionize
-from oraclepack.work.evidence import AskedFile
+from oraclepack.work.evidence import QuestionFile
 
 FEW = 20
 FILES = 25
@@ -51,9 +51,9 @@ def step(number: int, count: int) -> AnsweredStep:
         thing=THINGS[number % len(THINGS)],
         number=number,
     )
-    question = Question(f"{number:04}", roi=number % 9 + 1.0, effort=number % 4 + 1.0)
+    question = StepQuestion(f"{number:04}", roi=number % 9 + 1.0, effort=number % 4 + 1.0)
     parts = (AnswerPart(f"{number:04}.md", text),)
-    return AnsweredStep(question, parts, attached=(AskedFile(path, "x", "x", 300),))
+    return AnsweredStep(question, parts, attached=(QuestionFile(path, "x", "x", 300),))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.shell.attempt import Attempt, Grace, Outcome, Watch
+from oraclepack.shell.attempt import Attempt, AttemptOutcome, Grace, Watch
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.prelude_snapshot import run_prelude
 from oraclepack.shell.processes import all_processes, carries
@@ -47,7 +47,7 @@ class Bench:
         }
         return Attempt(**(made | parts))
 
-    def run(self, attempt: Attempt, watch: Watch | None = None) -> Outcome:
+    def run(self, attempt: Attempt, watch: Watch | None = None) -> AttemptOutcome:
         return run_attempt(attempt, self.stop, watch or Watch(), SystemClock())
 
     def out(self, body: str | bytes, **parts: Any) -> str:
@@ -57,7 +57,7 @@ class Bench:
         said = Path(attempt.stdout_log).read_text() + Path(attempt.stderr_log).read_text()
         return said if outcome.exit_code == 0 else f"{said}exit {outcome.exit_code}\n"
 
-    def prelude(self, body: str | bytes, **parts: Any) -> tuple[Outcome, Path]:
+    def prelude(self, body: str | bytes, **parts: Any) -> tuple[AttemptOutcome, Path]:
         """Run a prelude; its outcome, and the snapshot."""
         snapshot = self.root / f"{next(_numbers)}.snapshot"
         made = {"step": "prelude", "capture": str(snapshot)}

@@ -10,13 +10,13 @@ from typing import Any
 
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.server import Answer, Gateway
-from oraclepack.shell.attempt import Outcome, Process, Watch
+from oraclepack.shell.attempt import AttemptOutcome, ProcessIdentity, Watch
 from oraclepack.system.environment import private_directory
 from tests.bashes import QUICK, Bench
 from tests.scripted import Scripted, scripted_tool
 
 
-def nobody(_process: Process) -> None:
+def nobody(_process: ProcessIdentity) -> None:
     """For whom the start of a tool is no news."""
 
 
@@ -40,7 +40,7 @@ class Stage:
     """A shell has ended, and what it asked is waited for."""
     began: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, body: str, **parts: Any) -> tuple[Outcome, str]:
+    def run(self, body: str, **parts: Any) -> tuple[AttemptOutcome, str]:
         """Run a step; its outcome, and everything it said."""
         attempt = self.bench.attempt(body, **({"first_on_path": str(self.shim_dir)} | parts))
         self.gateway.expect(attempt)

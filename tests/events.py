@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Link, Signer, encode_line
-from oraclepack.journal.statuses import Cache, OutputRetry, RollbackStatus, Status, Waiting
-from oraclepack.shell.attempt import Process
+from oraclepack.journal.statuses import Cache, CallWait, OutputRetry, RollbackStatus, Status
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key
 from oraclepack.tools.usage import Usage
@@ -128,23 +128,23 @@ _SMALL = st.integers(1, 3)
 _WHO = {"step": _STEPS, "attempt": _SMALL}
 _CALL = {**_WHO, "call": _SMALL, "tool": st.just("oracle")}
 _USAGE = st.none() | st.builds(Usage, input_tokens=st.none() | st.integers(0, 9))
-_WAIT = st.none() | st.builds(Waiting, call=st.integers(1, 9), reason=st.text(max_size=5))
+_WAIT = st.none() | st.builds(CallWait, call=st.integers(1, 9), reason=st.text(max_size=5))
 _RETRY = st.none() | st.builds(OutputRetry, number=_SMALL)
 
 any_event: st.SearchStrategy[j.Event] = st.one_of(
     st.just(created("01", "02", "03")),
     st.builds(session, _SMALL),
-    _some(j.HeadSeen, sha=st.none() | st.sampled_from(["a" * 40, "c" * 40])),
+    _some(j.HeadRecorded, sha=st.none() | st.sampled_from(["a" * 40, "c" * 40])),
     _some(j.PreludeStarted, attempt=_SMALL),
     _some(j.PreludeFinished, attempt=_SMALL),
     _some(j.StepStarted, **_WHO),
-    _some(j.StepSpawned, **_WHO, process=st.just(Process(pid=7))),
+    _some(j.StepSpawned, **_WHO, process=st.just(ProcessIdentity(pid=7))),
     _some(j.InvocationIntent, **_CALL, retry=_RETRY),
     _some(
         j.InvocationOutcome, **_CALL, ok=st.booleans(), cache=st.sampled_from(Cache), usage=_USAGE
     ),
     _some(
-        j.SetAside,
+        j.OutputBackedUp,
         **_WHO,
         path=st.just("a.md"),
         backup=st.just("b"),
@@ -181,7 +181,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     ),
     _some(j.Imported, source=st.just("x.state.json"), sha256=st.just("0")),
     _some(j.RunTrusted, reason=st.sampled_from(["unsigned", "other_key"])),
-    _some(j.Warned, message=st.text(max_size=5), wait=_WAIT),
+    _some(j.WarningRecorded, message=st.text(max_size=5), wait=_WAIT),
     _some(j.SessionFinished, exit_code=_SMALL),
     _some(j.RunFinished, ok=st.booleans()),
 )

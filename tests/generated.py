@@ -14,7 +14,7 @@ from oraclepack.cli.schemas import SCHEMAS
 from oraclepack.errors import ExitCode
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule_docs import rules_page
-from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
 
@@ -76,9 +76,9 @@ def _meaning(setting: Setting[Any]) -> str:
 
 def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set[str]) -> str:
     places = {
-        Source.FLAG: f"`{setting.flag}`",
-        Source.ENVIRONMENT: f"`{setting.variable}`",
-        Source.USER: "user",
+        ValueSource.FLAG: f"`{setting.flag}`",
+        ValueSource.ENVIRONMENT: f"`{setting.variable}`",
+        ValueSource.USER: "user",
     }
     told = ", ".join(word for source, word in places.items() if source in setting.sources)
     used = "all" if setting.name in shared else ", ".join(users.get(setting.name, ["-"]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
-from oraclepack.shell.attempt import Process, Watch
+from oraclepack.shell.attempt import ProcessIdentity, Watch
 from tests.callers import stage
 
 
@@ -56,7 +56,7 @@ def _main(root: Path, step: str, env: Mapping[str, str], *, dies: bool) -> None:
         sys.stdout.write(f"{pid}\n")
         sys.stdout.flush()
 
-    def tell_tool(process: Process) -> None:
+    def tell_tool(process: ProcessIdentity) -> None:
         tell(process.pid)
         if dies:
             os.kill(os.getpid(), signal.SIGKILL)

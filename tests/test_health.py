@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.doctor import Need, Presence, Sighting, judge, judge_login, usable, version_in
+from oraclepack.doctor import Need, Presence, ProgramProbe, judge, judge_login, usable, version_in
 
 NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), required=True)
 
@@ -8,16 +8,16 @@ NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), req
 @pytest.mark.parametrize(
     ("seen", "status", "problem"),
     [
-        pytest.param(Sighting("/n", "v24.1.0\n"), Presence.OK, "", id="fine"),
-        pytest.param(Sighting("/n", "v20.1.0"), Presence.OLD, "older than 24", id="old"),
-        pytest.param(Sighting(None), Presence.MISSING, "not found on PATH", id="missing"),
-        pytest.param(Sighting("/n", "?"), Presence.FAILED, "does not tell", id="no version"),
+        pytest.param(ProgramProbe("/n", "v24.1.0\n"), Presence.OK, "", id="fine"),
+        pytest.param(ProgramProbe("/n", "v20.1.0"), Presence.OLD, "older than 24", id="old"),
+        pytest.param(ProgramProbe(None), Presence.MISSING, "not found on PATH", id="missing"),
+        pytest.param(ProgramProbe("/n", "?"), Presence.FAILED, "does not tell", id="no version"),
         pytest.param(
-            Sighting("/n", "", "no answer in 1 s"), Presence.FAILED, "no answer", id="hung"
+            ProgramProbe("/n", "", "no answer in 1 s"), Presence.FAILED, "no answer", id="hung"
         ),
     ],
 )
-def test_verdicts(seen: Sighting, status: Presence, problem: str) -> None:
+def test_verdicts(seen: ProgramProbe, status: Presence, problem: str) -> None:
     check = judge(NEED, seen)
 
     assert check.status is status
@@ -49,5 +49,5 @@ def test_only_what_is_required_makes_the_machine_unusable() -> None:
     optional = Need("codex", ("codex",), "", "")
     bash = Need("bash", ("bash",), "", "", required=True)
 
-    assert usable((judge(optional, Sighting(None)),))
-    assert not usable((judge(bash, Sighting(None)),))
+    assert usable((judge(optional, ProgramProbe(None)),))
+    assert not usable((judge(bash, ProgramProbe(None)),))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack import __version__
-from oraclepack.authoring.skills import SkillFound, SkillState
+from oraclepack.authoring.skills import SkillState, SkillStatus
 from oraclepack.authoring.skills import check as check_skills
 from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
 
@@ -40,7 +40,7 @@ class Need(msgspec.Struct, frozen=True):
     required: bool = False
 
 
-class Sighting(msgspec.Struct, frozen=True):
+class ProgramProbe(msgspec.Struct, frozen=True):
     """What a short look at a program gave."""
 
     path: str | None
@@ -48,7 +48,7 @@ class Sighting(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Check(msgspec.Struct, frozen=True):
+class ProgramCheck(msgspec.Struct, frozen=True):
     """The verdict about one program."""
 
     name: str
@@ -76,11 +76,11 @@ class Health(msgspec.Struct, frozen=True):
 
     python: str
     oraclepack: str
-    programs: tuple[Check, ...]
+    programs: tuple[ProgramCheck, ...]
     login_shell: LoginShell | None
     usable: bool
     """Nothing that every command needs is missing."""
-    skills: tuple[SkillFound, ...] = ()
+    skills: tuple[SkillStatus, ...] = ()
     """The installed copies of the prompt for agents; those that are absent are left out."""
 
 
@@ -147,7 +147,7 @@ def version_in(answer: str) -> str | None:
     return found.group() if found else None
 
 
-def judge(need: Need, seen: Sighting) -> Check:
+def judge(need: Need, seen: ProgramProbe) -> ProgramCheck:
     """What a look at a program means."""
     version = version_in(seen.answer)
     status, problem = Presence.OK, ""
@@ -159,7 +159,7 @@ def judge(need: Need, seen: Sighting) -> Check:
         oldest = ".".join(map(str, need.oldest))
         status, problem = Presence.OLD, f"older than {oldest}"
     mend = "" if status is Presence.OK else need.mend
-    return Check(need.name, status, seen.path, version, problem, need.without, mend)
+    return ProgramCheck(need.name, status, seen.path, version, problem, need.without, mend)
 
 
 def judge_login(login_ns: int, plain_ns: int) -> LoginShell:
@@ -174,7 +174,7 @@ def judge_login(login_ns: int, plain_ns: int) -> LoginShell:
     return LoginShell(login_ms, plain_ms, slow, advice)
 
 
-def usable(checks: tuple[Check, ...]) -> bool:
+def usable(checks: tuple[ProgramCheck, ...]) -> bool:
     required = {need.name for need in NEEDS if need.required}
     return all(check.status is not Presence.MISSING for check in checks if check.name in required)
 
@@ -202,22 +202,24 @@ def examine(root: Path, named: Mapping[str, tuple[str, str]] | None = None) -> H
     return Health(python_version(), __version__, checks, login, usable(checks), skills)
 
 
-def _check(need: Need, named: tuple[str, str] | None) -> Check:
+def _check(need: Need, named: tuple[str, str] | None) -> ProgramCheck:
     if named is not None:
         program, fault = named_program(named[1])
         if fault:
-            return replace(judge(need, Sighting(None)), problem=f"{named[0]} {named[1]}: {fault}")
+            return replace(
+                judge(need, ProgramProbe(None)), problem=f"{named[0]} {named[1]}: {fault}"
+            )
         return _asked(need, program)
     found = (find_tool(spelling) for spelling in need.spellings)
     path = next((path for path in found if path is not None), None)
     if path is None:
-        return judge(need, Sighting(None))
+        return judge(need, ProgramProbe(None))
     return _asked(need, path)
 
 
-def _asked(need: Need, path: str) -> Check:
+def _asked(need: Need, path: str) -> ProgramCheck:
     asked = probe([path, "--version"], VERSION_TIMEOUT)
-    return judge(need, Sighting(path, asked.answer, asked.trouble))
+    return judge(need, ProgramProbe(path, asked.answer, asked.trouble))
 
 
 def _login_shell() -> LoginShell | None:

@@ -4,8 +4,8 @@
     ├── UsageError             the request itself is wrong (flag, argument, setting)
     ├── InputError             a file we were given cannot be used
     ├── LockedError            another process works on the run
-    └── WorldError             the machine refused: disk, permission, a program that is missing
-        └── BrokenOffError     the same in the middle of a run, which the next command continues
+    └── MachineError           the machine refused: disk, permission, a program that is missing
+        └── RunAbortedError    the same in the middle of a run, which the next command continues
 
 `cli/error_boundary.py` decides which exit code an error gives.
 """
@@ -121,11 +121,11 @@ class LockedError(OraclePackError):
     """A pause between tries: when the other process ends is not known."""
 
 
-class WorldError(OraclePackError):
+class MachineError(OraclePackError):
     """The machine would not do it: a full disk, a missing permission, a missing program."""
 
     code = "ENVIRONMENT"
 
 
-class BrokenOffError(WorldError):
+class RunAbortedError(MachineError):
     """The machine would not go on in the middle of a run. What was finished is kept."""

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.pack.contract import Declared, OutputContract, infer
+from oraclepack.pack.contract import DeclaredOutput, OutputContract, infer
 
 CORPUS = Path(__file__).with_name("corpus")
 PROMPT = (CORPUS / "prompt.txt").read_text(encoding="utf-8")
@@ -46,5 +46,5 @@ def _read(path: Path) -> list[Case]:
 def _case(kind: str, head: re.Match[str], text: str) -> Case:
     quoted = PROMPT.replace("\n", "\n> ").rstrip("> ")
     filled = text.replace("{prompt}", PROMPT).replace("{quoted}", quoted)
-    (contract,) = infer([Declared("out/01.md")], "", marker=head["contract"])
+    (contract,) = infer([DeclaredOutput("out/01.md")], "", marker=head["contract"])
     return Case(kind, head["name"], head["label"] == "good", contract, filled.encode())

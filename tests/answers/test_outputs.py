@@ -3,14 +3,14 @@
 import pytest
 
 from oraclepack.answers.output_check import check_output
-from oraclepack.pack.contract import Declared, OutputContract, infer
+from oraclepack.pack.contract import DeclaredOutput, OutputContract, infer
 from oraclepack.system.files import Content
 
 FOUR = "## Direct answer\na\n## Risks/unknowns\nb\n## Next experiment\nc\n## Missing evidence\nd\n"
 
 
 def contract(marker: str) -> OutputContract:
-    return infer([Declared("out/01.md")], "", marker=marker)[0]
+    return infer([DeclaredOutput("out/01.md")], "", marker=marker)[0]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from oraclepack.answers.verification import Totals, Verified
-from oraclepack.answers.verify_pack import Manner, Recorded, summed, verify_pack
+from oraclepack.answers.verification import Totals, VerifyReport
+from oraclepack.answers.verify_pack import RecordedOutputs, VerifyOptions, summed, verify_pack
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.system.files import Content
 from tests.packs import ANSWER_FORMAT, a_pack
@@ -39,59 +39,73 @@ def chunks(prompt: str = ANSWER_FORMAT) -> str:
 def verified(
     bash: str,
     files: Mapping[str, str],
-    manner: Manner | None = None,
-    recorded: Recorded | None = None,
-) -> Verified:
+    manner: VerifyOptions | None = None,
+    recorded: RecordedOutputs | None = None,
+) -> VerifyReport:
     def read(path: str) -> Content:
         return Content(files[path].encode()) if path in files else Content(trouble=MISSING_FILE)
 
-    return verify_pack(a_pack(f"# 01) ask\n{bash}"), read, manner or Manner(), recorded)
+    return verify_pack(a_pack(f"# 01) ask\n{bash}"), read, manner or VerifyOptions(), recorded)
 
 
 @pytest.mark.parametrize(
     ("bash", "files", "manner", "expected"),
     [
-        pytest.param(ask("a.md"), {"a.md": "Yes."}, Manner(), [], id="no format, no sections"),
-        pytest.param(ask("a.md"), {}, Manner(), [("a.md", "none", (), "missing")], id="but a file"),
         pytest.param(
-            ask("a.md"), {"a.md": " \n"}, Manner(), [("a.md", "none", (), "empty")], id="with words"
+            ask("a.md"), {"a.md": "Yes."}, VerifyOptions(), [], id="no format, no sections"
         ),
         pytest.param(
-            ask("a.md", ANSWER_FORMAT), {"a.md": FOUR}, Manner(), [], id="a format, four sections"
+            ask("a.md"), {}, VerifyOptions(), [("a.md", "none", (), "missing")], id="but a file"
+        ),
+        pytest.param(
+            ask("a.md"),
+            {"a.md": " \n"},
+            VerifyOptions(),
+            [("a.md", "none", (), "empty")],
+            id="with words",
+        ),
+        pytest.param(
+            ask("a.md", ANSWER_FORMAT),
+            {"a.md": FOUR},
+            VerifyOptions(),
+            [],
+            id="a format, four sections",
         ),
         pytest.param(
             ask("a.md", ANSWER_FORMAT),
             {"a.md": ONE},
-            Manner(),
+            VerifyOptions(),
             [("a.md", "all-sections", (RISKS, NEXT, MISSING), None)],
             id="a format, one section",
         ),
-        pytest.param(ask("a.md", ONLY), {"a.md": ONE}, Manner(), [], id="only the direct answer"),
+        pytest.param(
+            ask("a.md", ONLY), {"a.md": ONE}, VerifyOptions(), [], id="only the direct answer"
+        ),
         pytest.param(
             ask("a.md", ONLY),
             {"a.md": SECTIONS[RISKS]},
-            Manner(),
+            VerifyOptions(),
             [("a.md", "single-section", (DIRECT,), None)],
             id="another than the one that was asked for",
         ),
         pytest.param(
             ask("a.md", ONLY),
             {"a.md": ONE},
-            Manner(mode=ContractMode.ALL_SECTIONS),
+            VerifyOptions(mode=ContractMode.ALL_SECTIONS),
             [("a.md", "all-sections", (RISKS, NEXT, MISSING), None)],
             id="the old strict mode",
         ),
         pytest.param(
             chunks(),
             {f"out/01-x-{name}.md": text for name, text in SECTIONS.items()},
-            Manner(),
+            VerifyOptions(),
             [],
             id="four chunks, one section each",
         ),
         pytest.param(
             chunks(),
             {f"out/01-x-{name}.md": ONE for name in SECTIONS if name != NEXT},
-            Manner(),
+            VerifyOptions(),
             [
                 (f"out/01-x-{RISKS}.md", "by-suffix", (RISKS,), None),
                 (f"out/01-x-{NEXT}.md", "by-suffix", (), "missing"),
@@ -102,21 +116,21 @@ def verified(
         pytest.param(
             ask("out/01-direct-answer.md"),
             {"out/01-direct-answer.md": "Yes."},
-            Manner(chunks=ChunkMode.MULTI),
+            VerifyOptions(chunks=ChunkMode.MULTI),
             [("out/01-direct-answer.md", "by-suffix", (DIRECT,), None)],
             id="one file that is said to be a chunk",
         ),
         pytest.param(
             ask("a.md", ANSWER_FORMAT) + "# oraclepack: contract=direct-answer\n",
             {"a.md": ONE},
-            Manner(),
+            VerifyOptions(),
             [],
             id="the author's marker",
         ),
         pytest.param(
             ask("a.md", ANSWER_FORMAT),
             {"a.md": FOUR.replace("## ", "")},
-            Manner(require_headings=True),
+            VerifyOptions(require_headings=True),
             [("a.md", "all-sections", (DIRECT, RISKS, NEXT, MISSING), None)],
             id="headings are required",
         ),
@@ -125,7 +139,7 @@ def verified(
 def test_the_matrix(
     bash: str,
     files: dict[str, str],
-    manner: Manner,
+    manner: VerifyOptions,
     expected: list[tuple[str, str, tuple[str, ...], str | None]],
 ) -> None:
     found = verified(bash, files, manner)
@@ -141,7 +155,9 @@ def test_the_matrix(
 @pytest.mark.parametrize(("strict", "failed"), [(False, 0), (True, 1)])
 def test_a_doubt_is_a_failure_only_when_it_should_be(strict: bool, failed: int) -> None:
     found = verified(
-        ask("a.md") + ask("b.md"), {"a.md": "Answer now", "b.md": "Yes."}, Manner(strict=strict)
+        ask("a.md") + ask("b.md"),
+        {"a.md": "Answer now", "b.md": "Yes."},
+        VerifyOptions(strict=strict),
     )
 
     assert [(one.step_id, one.path, one.code, one.line) for one in found.doubts] == [
@@ -174,7 +190,7 @@ def test_a_path_that_only_the_shell_knew_is_unresolved_without_a_run() -> None:
 
 def test_a_run_tells_the_paths_and_their_names_tell_the_sections() -> None:
     paths = (f"out/01-x-{DIRECT}.md", f"out/01-x-{RISKS}.md")
-    recorded = Recorded("run", paths={"01": paths})
+    recorded = RecordedOutputs("run", paths={"01": paths})
 
     found = verified(LOOP, {paths[0]: ONE, paths[1]: ONE}, recorded=recorded)
 
@@ -183,13 +199,13 @@ def test_a_run_tells_the_paths_and_their_names_tell_the_sections() -> None:
 
 
 def test_what_the_run_recorded_beyond_the_text_must_still_be_there() -> None:
-    found = verified("true\n", {}, recorded=Recorded("run", paths={"01": ("out/a.md",)}))
+    found = verified("true\n", {}, recorded=RecordedOutputs("run", paths={"01": ("out/a.md",)}))
 
     assert [(one.path, one.io_error) for one in found.failures] == [("out/a.md", "missing")]
 
 
 def test_a_skipped_step_owes_nothing() -> None:
-    skipped = Recorded("run", skipped=frozenset({"01"}))
+    skipped = RecordedOutputs("run", skipped=frozenset({"01"}))
 
     found = verified(ask("a.md") + ask("$x.md"), {}, recorded=skipped)
     assert (found.ok, found.totals.skipped, found.totals.outputs) == (True, 2, 0)
@@ -201,7 +217,7 @@ def test_a_skipped_step_owes_nothing() -> None:
 def test_steps_are_told_in_order() -> None:
     pack = a_pack(f"# 02) b\n{ask('b.md')}# 01) a\n{ask('a.md')}")
 
-    found = verify_pack(pack, lambda _: Content(trouble="missing"), Manner())
+    found = verify_pack(pack, lambda _: Content(trouble="missing"), VerifyOptions())
 
     assert [one.step_id for one in found.failures] == ["01", "02"]
 

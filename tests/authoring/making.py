@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oraclepack.authoring.generate import Outcome, Wish, generate
+from oraclepack.authoring.generate import GenerateRequest, GenerateResult, generate
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for, path_facts
@@ -14,9 +14,9 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 
 
-def made(root: Path, **wishes: object) -> tuple[Outcome, Pack]:
+def made(root: Path, **wishes: object) -> tuple[GenerateResult, Pack]:
     """What `generate` answers in a repository, and the pack it wrote."""
-    outcome = generate(Wish(root=root, **wishes))  # type: ignore[arg-type]
+    outcome = generate(GenerateRequest(root=root, **wishes))  # type: ignore[arg-type]
     path = root / outcome.data.path
     return outcome, parse_pack(path.read_text(encoding="utf-8"), path.as_posix())
 

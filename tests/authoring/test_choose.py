@@ -2,9 +2,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from oraclepack.authoring.choose import Choice, choose
+from oraclepack.authoring.choose import ChosenQuestion, choose
 from oraclepack.authoring.question_catalogue import QUESTIONS
-from oraclepack.authoring.repository import Repository, Tracked
+from oraclepack.authoring.repository import RepositorySnapshot, TrackedFile
 from oraclepack.authoring.score import Score, score
 from oraclepack.authoring.survey import Survey, survey
 from oraclepack.authoring.wording import attached, facts, question_text
@@ -14,11 +14,15 @@ LOG = "logger.info(1)\n"
 
 
 def a_survey(texts: Mapping[str, str], *commits: tuple[str, ...]) -> Survey:
-    files = tuple(Tracked(path, max(len(text), 1), text) for path, text in sorted(texts.items()))
-    return survey(Repository(files, commits), limit=1_048_576, is_secret=lambda p: "secret" in p)
+    files = tuple(
+        TrackedFile(path, max(len(text), 1), text) for path, text in sorted(texts.items())
+    )
+    return survey(
+        RepositorySnapshot(files, commits), limit=1_048_576, is_secret=lambda p: "secret" in p
+    )
 
 
-def chosen(found: Survey, key: str, **options: int | tuple[str, ...]) -> Choice:
+def chosen(found: Survey, key: str, **options: int | tuple[str, ...]) -> ChosenQuestion:
     choices = choose(found, **options)  # type: ignore[arg-type]
     return next(choice for choice in choices if choice.question.key == key)
 

@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.authoring.repository import Repository, read_repository
-from oraclepack.errors import InputError, WorldError
+from oraclepack.authoring.repository import RepositorySnapshot, read_repository
+from oraclepack.errors import InputError, MachineError
 from oraclepack.system.file_moves import look, missing_directories, put_back, remove_empty
 from tests.authoring import repositories as repos
 
 
-def seen(root: Path) -> Repository:
+def seen(root: Path) -> RepositorySnapshot:
     return read_repository(root, os.environ, lambda path, _: not path.endswith(".skip"))
 
 
@@ -61,7 +61,7 @@ def test_many_files_are_fetched_in_batches(tmp_path: Path) -> None:
 
 
 def test_without_git_nothing_can_be_told(tmp_path: Path) -> None:
-    with pytest.raises(WorldError, match="git is not installed"):
+    with pytest.raises(MachineError, match="git is not installed"):
         read_repository(tmp_path, {"PATH": "/nowhere"}, lambda _path, _size: True)
     with pytest.raises(InputError, match="not in a git repository"):
         seen(tmp_path)

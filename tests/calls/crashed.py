@@ -12,10 +12,10 @@ import pytest
 
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.office import OUT, Office, ScriptedShim, answering, saying
 
-DEAD = Process(pid=4_190_000, start_time="1")
+DEAD = ProcessIdentity(pid=4_190_000, start_time="1")
 
 
 class KilledError(BaseException):
@@ -25,18 +25,18 @@ class KilledError(BaseException):
 class DyingShim(ScriptedShim):
     """We die after the tool was started, or before its process is known."""
 
-    def __init__(self, process: Process | None) -> None:
+    def __init__(self, process: ProcessIdentity | None) -> None:
         super().__init__(answering())
         self.process = process
 
-    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+    def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         self.orders.append(order)
         if self.process is not None:
             on_started(self.process)
         raise KilledError
 
 
-def crash(tmp_path: Path, process: Process | None = DEAD) -> None:
+def crash(tmp_path: Path, process: ProcessIdentity | None = DEAD) -> None:
     office = Office(tmp_path)
     with pytest.raises(KilledError):
         office.call(DyingShim(process))
@@ -61,7 +61,7 @@ def session(office: Office, status: str, log: str = "", **more: Any) -> None:
 
 
 @contextmanager
-def living(*words: str) -> Iterator[tuple[Process, Callable[[], None]]]:
+def living(*words: str) -> Iterator[tuple[ProcessIdentity, Callable[[], None]]]:
     """A process that lives until it is told to end."""
     argv = [sys.executable, "-c", "import sys; sys.stdin.read()", *words]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as process:
@@ -72,7 +72,7 @@ def living(*words: str) -> Iterator[tuple[Process, Callable[[], None]]]:
             process.stdin.close()
             process.wait()
 
-        yield Process(pid=process.pid, start_time=processes.start_time(process.pid)), end
+        yield ProcessIdentity(pid=process.pid, start_time=processes.start_time(process.pid)), end
         if process.returncode is None:
             end()
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.calls.cache import AnswerCache
-from oraclepack.calls.context import CallOptions, CallWorld
-from oraclepack.calls.handler import Calls
+from oraclepack.calls.context import CallContext, CallOptions
+from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limits
 from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile, load
-from oraclepack.journal.statuses import Waiting
+from oraclepack.journal.statuses import CallWait
 from oraclepack.journal.step_state import Invocation
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor
 from tests.clocks import SteppingClock
@@ -69,10 +69,10 @@ class ScriptedShim:
         """How many pauses it bears before it is given up."""
         self.stdin = b""
 
-    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+    def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         self.orders.append(order)
         if not order.hidden:
-            on_started(Process(pid=4_000_000 + len(self.orders), start_time="1"))
+            on_started(ProcessIdentity(pid=4_000_000 + len(self.orders), start_time="1"))
         act = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         return act(order)
 
@@ -103,7 +103,7 @@ class Office:
         self.clock = SteppingClock(datetime(2026, 3, day, 10, tzinfo=UTC))
         self.redactor = Redactor(["sentinel-secret"])
         self.journal = JournalFile(self.run_dir / "journal.jsonl", self.clock, self.redactor)
-        self.world = CallWorld(
+        self.world = CallContext(
             root=self.root,
             run_dir=self.run_dir,
             run_id="r",
@@ -116,7 +116,7 @@ class Office:
             options=CallOptions(**options),
             redactor=self.redactor,
         )
-        self.calls = Calls(self.world)
+        self.calls = CallHandler(self.world)
         self.number = 0
         self.attempt = 1
 
@@ -140,10 +140,14 @@ class Office:
         return tuple(sorted(made, key=lambda one: one.call))
 
     @property
-    def waits(self) -> list[Waiting]:
+    def waits(self) -> list[CallWait]:
         """What calls waited for, as the journal tells it."""
         events = load(self.run_dir / "journal.jsonl").events
-        return [one.wait for one in events if isinstance(one, j.Warned) and one.wait is not None]
+        return [
+            one.wait
+            for one in events
+            if isinstance(one, j.WarningRecorded) and one.wait is not None
+        ]
 
     @property
     def last(self) -> j.InvocationOutcome:

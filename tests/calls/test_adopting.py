@@ -10,7 +10,7 @@ import pytest
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.journal.events import Quarantined
 from oraclepack.journal.statuses import Move
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.crashed import (
     DEAD,
     DyingShim,
@@ -222,7 +222,7 @@ def test_another_question_is_none_of_its_business(tmp_path: Path) -> None:
     assert office.invocations[0].is_open
 
 
-def crash_of_another_run(tmp_path: Path, process: Process | None = DEAD) -> None:
+def crash_of_another_run(tmp_path: Path, process: ProcessIdentity | None = DEAD) -> None:
     """Only what is written down beside the cache tells of it."""
     crash(tmp_path, process)
     (tmp_path / "project/.oraclepack/runs/r/journal.jsonl").unlink()

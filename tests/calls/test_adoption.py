@@ -4,7 +4,7 @@ import pytest
 
 from oraclepack.calls.adoption_rules import (
     Adoption,
-    Lives,
+    LiveProcesses,
     adoption,
     answer_in_log,
     matching,
@@ -23,54 +23,90 @@ PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
 @pytest.mark.parametrize(
     ("record", "lives", "expected"),
     [
-        pytest.param(None, Lives(), Adoption.CALL, id="no record: nothing was asked"),
-        pytest.param(None, Lives(caller=True), Adoption.WAIT, id="no record yet, but it lives"),
+        pytest.param(None, LiveProcesses(), Adoption.CALL, id="no record: nothing was asked"),
+        pytest.param(
+            None, LiveProcesses(caller=True), Adoption.WAIT, id="no record yet, but it lives"
+        ),
         pytest.param(
             None,
-            Lives(is_named=True),
+            LiveProcesses(is_named=True),
             Adoption.UNKNOWN,
             id="no record, and nobody knows if it lives",
         ),
         pytest.param(
-            FAILED, Lives(is_named=True), Adoption.UNKNOWN, id="a try failed, and nobody knows"
+            FAILED,
+            LiveProcesses(is_named=True),
+            Adoption.UNKNOWN,
+            id="a try failed, and nobody knows",
         ),
         pytest.param(
-            None, Lives(caller=False, is_named=True), Adoption.CALL, id="no record, and it is dead"
+            None,
+            LiveProcesses(caller=False, is_named=True),
+            Adoption.CALL,
+            id="no record, and it is dead",
         ),
-        pytest.param(DONE, Lives(), Adoption.HARVEST, id="answered while we were dead"),
-        pytest.param(FAILED, Lives(), Adoption.CALL, id="it failed"),
-        pytest.param(FAILED, Lives(caller=True), Adoption.WAIT, id="a try failed, the next lives"),
-        pytest.param(DONE, Lives(caller=True), Adoption.WAIT, id="a try was cut, the next lives"),
-        pytest.param(PRO, Lives(caller=True, worker=False), Adoption.WAIT, id="a worker was lost"),
+        pytest.param(DONE, LiveProcesses(), Adoption.HARVEST, id="answered while we were dead"),
+        pytest.param(FAILED, LiveProcesses(), Adoption.CALL, id="it failed"),
         pytest.param(
-            SessionRecord("s", "cancelled"), Lives(), Adoption.CALL, id="it was cancelled"
+            FAILED, LiveProcesses(caller=True), Adoption.WAIT, id="a try failed, the next lives"
         ),
-        pytest.param(RUNNING, Lives(caller=True), Adoption.WAIT, id="its process lives"),
-        pytest.param(PENDING, Lives(caller=True), Adoption.WAIT, id="pending, and it lives"),
-        pytest.param(RUNNING, Lives(caller=False), Adoption.FORCE, id="dead, but marked running"),
-        pytest.param(RUNNING, Lives(), Adoption.UNKNOWN, id="running, and nobody knows where"),
-        pytest.param(PRO, Lives(caller=False, worker=True), Adoption.ATTACH, id="a worker lives"),
-        pytest.param(PRO, Lives(caller=False, worker=False), Adoption.FORCE, id="a worker died"),
-        pytest.param(PRO, Lives(caller=False), Adoption.UNKNOWN, id="a worker nobody can see"),
+        pytest.param(
+            DONE, LiveProcesses(caller=True), Adoption.WAIT, id="a try was cut, the next lives"
+        ),
+        pytest.param(
+            PRO, LiveProcesses(caller=True, worker=False), Adoption.WAIT, id="a worker was lost"
+        ),
+        pytest.param(
+            SessionRecord("s", "cancelled"), LiveProcesses(), Adoption.CALL, id="it was cancelled"
+        ),
+        pytest.param(RUNNING, LiveProcesses(caller=True), Adoption.WAIT, id="its process lives"),
+        pytest.param(
+            PENDING, LiveProcesses(caller=True), Adoption.WAIT, id="pending, and it lives"
+        ),
+        pytest.param(
+            RUNNING, LiveProcesses(caller=False), Adoption.FORCE, id="dead, but marked running"
+        ),
+        pytest.param(
+            RUNNING, LiveProcesses(), Adoption.UNKNOWN, id="running, and nobody knows where"
+        ),
+        pytest.param(
+            PRO, LiveProcesses(caller=False, worker=True), Adoption.ATTACH, id="a worker lives"
+        ),
+        pytest.param(
+            PRO, LiveProcesses(caller=False, worker=False), Adoption.FORCE, id="a worker died"
+        ),
+        pytest.param(
+            PRO, LiveProcesses(caller=False), Adoption.UNKNOWN, id="a worker nobody can see"
+        ),
     ],
 )
-def test_adoption(record: SessionRecord | None, lives: Lives, expected: Adoption) -> None:
+def test_adoption(record: SessionRecord | None, lives: LiveProcesses, expected: Adoption) -> None:
     assert adoption(record, lives) is expected
 
 
 @pytest.mark.parametrize(
     ("record", "lives", "expected"),
     [
-        pytest.param(None, Lives(caller=True), Adoption.UNKNOWN, id="no record, and it lives"),
-        pytest.param(RUNNING, Lives(caller=True), Adoption.UNKNOWN, id="it runs and runs"),
-        pytest.param(FAILED, Lives(caller=True), Adoption.UNKNOWN, id="the try after a failed one"),
-        pytest.param(DONE, Lives(caller=True), Adoption.HARVEST, id="answered, but does not end"),
-        pytest.param(PRO, Lives(worker=True), Adoption.UNKNOWN, id="a worker works and works"),
-        pytest.param(RUNNING, Lives(caller=False), Adoption.FORCE, id="dead, but marked running"),
+        pytest.param(
+            None, LiveProcesses(caller=True), Adoption.UNKNOWN, id="no record, and it lives"
+        ),
+        pytest.param(RUNNING, LiveProcesses(caller=True), Adoption.UNKNOWN, id="it runs and runs"),
+        pytest.param(
+            FAILED, LiveProcesses(caller=True), Adoption.UNKNOWN, id="the try after a failed one"
+        ),
+        pytest.param(
+            DONE, LiveProcesses(caller=True), Adoption.HARVEST, id="answered, but does not end"
+        ),
+        pytest.param(
+            PRO, LiveProcesses(worker=True), Adoption.UNKNOWN, id="a worker works and works"
+        ),
+        pytest.param(
+            RUNNING, LiveProcesses(caller=False), Adoption.FORCE, id="dead, but marked running"
+        ),
     ],
 )
 def test_adoption_when_patience_is_at_its_end(
-    record: SessionRecord | None, lives: Lives, expected: Adoption
+    record: SessionRecord | None, lives: LiveProcesses, expected: Adoption
 ) -> None:
     assert adoption(record, lives, waits=False) is expected
 

@@ -9,7 +9,7 @@ from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
-from oraclepack.journal.statuses import Cache, Waiting
+from oraclepack.journal.statuses import Cache, CallWait
 from oraclepack.tools.argv import table_of
 from tests.calls.office import (
     ANSWER,
@@ -96,7 +96,7 @@ def test_waiting_is_told_and_counted(tmp_path: Path) -> None:
     office.call(shim)
 
     assert "rate limited, next try in 20 s (2 of 5)" in shim.told
-    assert office.waits == [Waiting(call=1, reason="429", seconds=20.0, tries=1)]
+    assert office.waits == [CallWait(call=1, reason="429", seconds=20.0, tries=1)]
     assert shim.pauses == [20.0]
     assert office.last.attempts == 2
     assert office.last.waited_ms > 0

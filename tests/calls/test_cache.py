@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from oraclepack.calls.cache import (
     AnswerCache,
     CacheEntry,
-    CallExplained,
+    CallExplanation,
     explained,
     row_of,
     to_prune,
 )
 from oraclepack.calls.key import PartChange
 from oraclepack.system.digests import canonical_file, sha256_bytes
-from oraclepack.system.ownership import Foreign, ForeignError, Kind
+from oraclepack.system.ownership import Foreign, ForeignError, ForeignReason
 
 KEY, OTHER = "a" * 64, "b" * 64
 
@@ -172,13 +172,13 @@ def shipped(cache: AnswerCache, mac: str = "", **changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
-        pytest.param({}, Kind.UNSIGNED, id="as of oraclepack 0.1.0"),
-        pytest.param({"mac": "0" * 32}, Kind.OTHER_KEY, id="an invented signature"),
-        pytest.param({"schema_version": 2}, Kind.OTHER_KEY, id="a signature left out"),
+        pytest.param({}, ForeignReason.UNSIGNED, id="as of oraclepack 0.1.0"),
+        pytest.param({"mac": "0" * 32}, ForeignReason.OTHER_KEY, id="an invented signature"),
+        pytest.param({"schema_version": 2}, ForeignReason.OTHER_KEY, id="a signature left out"),
     ],
 )
 def test_what_is_not_signed_is_foreign_until_the_user_takes_it_over(
-    cache: AnswerCache, changes: dict[str, Any], kind: Kind
+    cache: AnswerCache, changes: dict[str, Any], kind: ForeignReason
 ) -> None:
     shipped(cache, **changes)
 
@@ -285,7 +285,7 @@ def test_what_git_tracks_is_foreign_although_it_is_signed(
     found = cache.get(KEY)
 
     assert found is not None
-    assert found.foreign == Foreign(Kind.TRACKED, f".oraclepack/cache/{KEY}.json")
+    assert found.foreign == Foreign(ForeignReason.TRACKED, f".oraclepack/cache/{KEY}.json")
     assert cache.take_over(KEY) == found.foreign.reason
     with pytest.raises(ForeignError):
         cache.put(entry(), b"yes\n")
@@ -338,8 +338,8 @@ def test_to_prune(before: str | None, max_bytes: int | None, expected: str) -> N
     assert "".join(found.key for found in gone) == expected
 
 
-def asked(key: str | None, **parts: str) -> CallExplained:
-    return CallExplained(call=1, cached=False, key=key, parts=parts)
+def asked(key: str | None, **parts: str) -> CallExplanation:
+    return CallExplanation(call=1, cached=False, key=key, parts=parts)
 
 
 def test_explained() -> None:

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.claims import Claim, claim, foreign_claims, take_over
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.journal.events import InvocationIntent
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
 
 KEY = "a" * 64
 
 
 def an_intent(pid: int | None = None) -> InvocationIntent:
-    process = Process(pid=pid) if pid else None
+    process = ProcessIdentity(pid=pid) if pid else None
     return InvocationIntent(step="01", attempt=1, call=1, tool="oracle", key=KEY, process=process)
 
 
@@ -108,7 +108,7 @@ def test_a_removed_file_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_where_no_file_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
 
-    with pytest.raises(WorldError):
+    with pytest.raises(MachineError):
         claim(tmp_path / "cache", KEY)
 
 

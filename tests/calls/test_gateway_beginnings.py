@@ -10,7 +10,7 @@ import pytest
 
 from oraclepack.calls import tool_process
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
-from oraclepack.shell.attempt import Process, StopLevel
+from oraclepack.shell.attempt import ProcessIdentity, StopLevel
 from tests.callers import Stage, stage
 
 
@@ -21,7 +21,7 @@ def here(tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_a_run_that_is_stopped_while_the_process_is_written_down(here: Stage) -> None:
-    def stop(_: Process) -> None:
+    def stop(_: ProcessIdentity) -> None:
         here.bench.stop.ask(StopLevel.POLITE)
 
     def act(call: LiveCall, shim: Shim) -> int:

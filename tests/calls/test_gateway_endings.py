@@ -10,9 +10,9 @@ import pytest
 
 from oraclepack.calls import server
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Process, StopLevel
+from oraclepack.shell.attempt import ProcessIdentity, StopLevel
 from oraclepack.shell.processes import look_at
 from tests.callers import Stage, call_through, nobody, stage
 from tests.scripted import scripted_tool
@@ -114,7 +114,7 @@ def test_what_the_tool_leaves_running_is_ended(tmp_path: Path) -> None:
 
 
 def test_the_tool_is_named_as_soon_as_it_runs(here: Stage) -> None:
-    seen: list[Process] = []
+    seen: list[ProcessIdentity] = []
 
     def note(call: LiveCall, shim: Shim) -> int:
         return shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), seen.append).exit_code
@@ -167,7 +167,7 @@ def test_a_missing_npx_is_told_as_a_shell_would(tmp_path: Path) -> None:
 
 
 def test_a_tool_whose_start_cannot_be_noted_does_not_go_on(here: Stage) -> None:
-    def fail(_process: Process) -> None:
+    def fail(_process: ProcessIdentity) -> None:
         raise LookupError("the journal is gone")
 
     def start(call: LiveCall, shim: Shim) -> int:
@@ -265,4 +265,4 @@ def test_a_call_that_gets_no_thread_fails_and_the_next_is_served(
     assert "first 125\n" in said
     assert "second 0\n" in said
     assert here.oracle.prompts == ["r"]
-    assert [type(fault) for fault in here.gateway.faults] == [WorldError]
+    assert [type(fault) for fault in here.gateway.faults] == [MachineError]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.live_call import LiveCall, Shim
-from oraclepack.shell.attempt import Ending, StopLevel, Watch
+from oraclepack.shell.attempt import AttemptEnd, StopLevel, Watch
 from tests.callers import Stage, call_through, stage
 
 BEGUN = "until [[ -s bin/oracle.calls.jsonl ]]; do sleep 0.02; done\n"
@@ -76,7 +76,7 @@ def test_a_stop_while_an_answer_is_awaited_stops_the_step(body: str, here: Stage
     outcome, _ = here.run(body)
     stopper.join()
 
-    assert outcome.reason is Ending.STOPPED
+    assert outcome.reason is AttemptEnd.STOPPED
 
 
 def test_a_question_that_the_stop_ends_at_once_counts_as_not_answered(here: Stage) -> None:
@@ -99,5 +99,5 @@ def test_the_limits_of_a_step_hold_while_an_answer_is_awaited(here: Stage) -> No
 
     outcome = here.bench.run(attempt, Watch(is_answered=never.wait, on_idle=silences.append))
 
-    assert outcome.reason is Ending.TIMEOUT
+    assert outcome.reason is AttemptEnd.TIMEOUT
     assert len(silences) == 1

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from oraclepack.calls.live_call import ToolEnd, ToolRun
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.crashed import DEAD, KilledError
 from tests.calls.office import OUT, Act, Office, ScriptedShim, answering, saying
 from tests.packs import ANSWER_FORMAT
@@ -22,12 +22,12 @@ FULL = SHORT.replace(b"## Next", b"## Risks/unknowns\nFew.\n## Next")
 class KilledShim(ScriptedShim):
     """Each run names a dead process; the machine dies in the one that is `last`."""
 
-    def __init__(self, *script: Act, last: int, process: Process | None = DEAD) -> None:
+    def __init__(self, *script: Act, last: int, process: ProcessIdentity | None = DEAD) -> None:
         super().__init__(*script)
         self.last = last
         self.process = process
 
-    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+    def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         dies = len(self.orders) + 1 == self.last
         if not dies:
             return super().run(order, on_started)

@@ -4,19 +4,19 @@ import pytest
 
 from oraclepack.calls.key import InvocationKey, NoKey, differences, key_of
 from oraclepack.tools.argv import parse_argv, table_of
-from oraclepack.tools.oracle_config import Surroundings, surroundings
-from oraclepack.tools.oracle_question import Question, read_question
+from oraclepack.tools.oracle_config import OracleContext, surroundings
+from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.providers import engine_of, limit_name, model_of, provider_of
 
 ORACLE = table_of("oracle")
 FILES = (("a.py", "1" * 64), ("b.py", "2" * 64))
-AROUND = Surroundings(
+AROUND = OracleContext(
     {"OPENAI_BASE_URL": "http://host/v1"}, has_key=True, configs=('{"search":"on"}',)
 )
 CALL = "-p why -m gpt-5.2 -e api --write-output o.md --search on"
 
 
-def asked(argv: str) -> Question:
+def asked(argv: str) -> OracleQuestion:
     words = argv.split()
     return read_question(parse_argv(ORACLE, words), words)
 
@@ -24,16 +24,16 @@ def asked(argv: str) -> Question:
 def key(
     argv: str = CALL,
     files: tuple[tuple[str, str], ...] = FILES,
-    around: Surroundings = AROUND,
+    around: OracleContext = AROUND,
 ) -> InvocationKey:
     made = key_of(asked(argv), files, around)
     assert isinstance(made, InvocationKey)
     return made
 
 
-def around(**changes: object) -> Surroundings:
+def around(**changes: object) -> OracleContext:
     given = {"variables": AROUND.variables, "has_key": True, "configs": AROUND.configs}
-    return Surroundings(**(given | changes))  # type: ignore[arg-type]
+    return OracleContext(**(given | changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_difference_reads_as_a_sentence() -> None:
         pytest.param("-p x", around(has_key=False), "browser", id="no key: the browser"),
     ],
 )
-def test_engine(argv: str, given: Surroundings, engine: str) -> None:
+def test_engine(argv: str, given: OracleContext, engine: str) -> None:
     assert engine_of(asked(argv), given) == engine
 
 
@@ -170,7 +170,7 @@ def test_engine(argv: str, given: Surroundings, engine: str) -> None:
 def test_provider(argv: str, provider: str) -> None:
     call = asked(f"-p x -e api {argv}" if "-e" not in argv else f"-p x {argv}")
 
-    assert provider_of(call, Surroundings()) == provider
+    assert provider_of(call, OracleContext()) == provider
 
 
 def test_the_model_may_come_from_the_config() -> None:
@@ -192,5 +192,5 @@ def test_the_environment_is_stronger_than_the_file_beside_the_call() -> None:
 
     made = surroundings({"OPENAI_BASE_URL": "b", "XAI_BASE_URL": ""}, dotenv, ["{}"])
 
-    expected = Surroundings({"OPENAI_BASE_URL": "b"}, has_key=True, configs=("{}",), dotenv=dotenv)
+    expected = OracleContext({"OPENAI_BASE_URL": "b"}, has_key=True, configs=("{}",), dotenv=dotenv)
     assert made == expected

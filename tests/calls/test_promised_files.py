@@ -10,7 +10,7 @@ import pytest
 from oraclepack.journal.events import Quarantined
 from oraclepack.journal.statuses import Move
 from oraclepack.pack.answer_sections import NOTICE
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.crashed import DEAD, DyingShim, KilledError, living
 from tests.calls.office import OUT, Office, ScriptedShim, answering
 from tests.packs import ANSWER_FORMAT
@@ -31,7 +31,7 @@ def place(office: Office, data: bytes, moment: float = LATER, path: str = OUT) -
 
 
 def crashed(
-    tmp_path: Path, process: Process | None = DEAD, bash: str = "", older: bytes = b""
+    tmp_path: Path, process: ProcessIdentity | None = DEAD, bash: str = "", older: bytes = b""
 ) -> None:
     """A call is made and its runner dies; what stood at the path is out of the way by then."""
     office = Office(tmp_path, bash)

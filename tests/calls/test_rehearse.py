@@ -4,7 +4,7 @@ import pytest
 
 from oraclepack.calls.rehearse import (
     AttachedText,
-    Refusal,
+    ToolRefusal,
     missing_file,
     no_match,
     refused_argv,
@@ -21,7 +21,7 @@ from oraclepack.pack.answer_sections import (
 )
 from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_failures import FailureClass, classify
-from oraclepack.tools.oracle_question import Question, read_question
+from oraclepack.tools.oracle_question import OracleQuestion, read_question
 
 ORACLE = table_of("oracle")
 FILES = (
@@ -31,7 +31,7 @@ FILES = (
 )
 
 
-def objection(*argv: str) -> Refusal | None:
+def objection(*argv: str) -> ToolRefusal | None:
     parsed = parse_argv(ORACLE, argv)
     return refused_argv(ORACLE, parsed, argv, read_question(parsed, argv))
 
@@ -86,14 +86,14 @@ def test_a_good_call_is_not_refused() -> None:
         pytest.param(refused_files([("big.txt", 1_048_577), ("small", 3)]), id="a file too big"),
     ],
 )
-def test_objections_to_files(refusal: Refusal | None) -> None:
+def test_objections_to_files(refusal: ToolRefusal | None) -> None:
     assert refusal is not None
     assert classify("", refusal.err).code == "BAD_ATTACHMENT"
 
 
 def test_the_limit_itself_is_allowed() -> None:
     assert refused_files([("x", 1_048_576)]) is None
-    assert refused_files([("x", 2048)], 1024) == Refusal(
+    assert refused_files([("x", 2048)], 1024) == ToolRefusal(
         "✖ The following files exceed the 1 KB limit:\n- x (2 KB)\n"
     )
 
@@ -103,14 +103,14 @@ def test_the_limit_itself_is_allowed() -> None:
     [pytest.param(ALL_SECTIONS, id="all"), *(pytest.param((s,), id=s.value) for s in Section)],
 )
 def test_the_requested_sections_and_no_others(sections: tuple[Section, ...]) -> None:
-    answer = rehearsed_answer(Question("why?"), FILES, sections)
+    answer = rehearsed_answer(OracleQuestion("why?"), FILES, sections)
 
     assert missing_sections(answer, sections, require_headings=True) == ()
     assert sections_present(answer, require_headings=True) == set(sections)
 
 
 def test_it_says_plainly_what_it_is_and_cites_the_files() -> None:
-    answer = rehearsed_answer(Question("\n Why is it so?\nBecause."), FILES, ALL_SECTIONS)
+    answer = rehearsed_answer(OracleQuestion("\n Why is it so?\nBecause."), FILES, ALL_SECTIONS)
 
     assert answer.startswith(NOTICE)
     assert "The question began: Why is it so?\n" in answer
@@ -127,18 +127,18 @@ def test_it_says_plainly_what_it_is_and_cites_the_files() -> None:
     ],
 )
 def test_without_sections_it_is_a_plain_text(files: tuple[AttachedText, ...], said: str) -> None:
-    answer = rehearsed_answer(Question("why?"), files, ())
+    answer = rehearsed_answer(OracleQuestion("why?"), files, ())
 
     assert "##" not in answer
     assert said in answer
 
 
 def test_the_same_call_gives_the_same_bytes_in_any_order() -> None:
-    one = rehearsed_answer(Question("why?"), FILES, ALL_SECTIONS)
+    one = rehearsed_answer(OracleQuestion("why?"), FILES, ALL_SECTIONS)
 
-    assert one == rehearsed_answer(Question("why?"), FILES[::-1], ALL_SECTIONS)
+    assert one == rehearsed_answer(OracleQuestion("why?"), FILES[::-1], ALL_SECTIONS)
 
 
 def test_tokens() -> None:
-    assert tokens(Question("x" * 400), ()) == 100
-    assert tokens(Question("x" * 400), FILES) > 100
+    assert tokens(OracleQuestion("x" * 400), ()) == 100
+    assert tokens(OracleQuestion("x" * 400), FILES) > 100

@@ -2,7 +2,14 @@
 
 import pytest
 
-from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, Spent, next_try, waiting_note
+from oraclepack.calls.retry import (
+    GiveUp,
+    RetryAfter,
+    RetryPolicy,
+    RetryUsage,
+    next_try,
+    waiting_note,
+)
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 
 POLICY = RetryPolicy()
@@ -24,7 +31,7 @@ def failure(kind: FailureClass = FailureClass.TRANSIENT, wait: float | None = No
     ],
 )
 def test_the_wait(tries: int, chance: float, wait: float | None, expected: float) -> None:
-    decided = next_try(failure(wait=wait), tries, Spent(), POLICY, chance)
+    decided = next_try(failure(wait=wait), tries, RetryUsage(), POLICY, chance)
 
     assert isinstance(decided, RetryAfter)
     assert decided.seconds == pytest.approx(expected)
@@ -33,23 +40,33 @@ def test_the_wait(tries: int, chance: float, wait: float | None, expected: float
 def test_the_window_has_a_cap() -> None:
     patient = RetryPolicy(tries=99)
 
-    assert next_try(failure(), 50, Spent(), patient, 0.5) == RetryAfter(60.0)
+    assert next_try(failure(), 50, RetryUsage(), patient, 0.5) == RetryAfter(60.0)
 
 
 @pytest.mark.parametrize(
     ("given", "tries", "spent", "reason"),
     [
-        pytest.param(failure(FailureClass.FINAL), 1, Spent(), "not help", id="a final failure"),
-        pytest.param(failure(FailureClass.UNKNOWN), 1, Spent(), "not help", id="an unknown one"),
-        pytest.param(failure(), 5, Spent(), "5 tries", id="five tries were made"),
-        pytest.param(failure(), 1, Spent(40, 0), "40 tries", id="the run's tries are used up"),
-        pytest.param(failure(), 1, Spent(0, 1800), "1800 s", id="the run's patience is used up"),
         pytest.param(
-            failure(wait=1801), 1, Spent(), "1800 s", id="a hint longer than the run's patience"
+            failure(FailureClass.FINAL), 1, RetryUsage(), "not help", id="a final failure"
+        ),
+        pytest.param(
+            failure(FailureClass.UNKNOWN), 1, RetryUsage(), "not help", id="an unknown one"
+        ),
+        pytest.param(failure(), 5, RetryUsage(), "5 tries", id="five tries were made"),
+        pytest.param(failure(), 1, RetryUsage(40, 0), "40 tries", id="the run's tries are used up"),
+        pytest.param(
+            failure(), 1, RetryUsage(0, 1800), "1800 s", id="the run's patience is used up"
+        ),
+        pytest.param(
+            failure(wait=1801),
+            1,
+            RetryUsage(),
+            "1800 s",
+            id="a hint longer than the run's patience",
         ),
     ],
 )
-def test_giving_up(given: Failure, tries: int, spent: Spent, reason: str) -> None:
+def test_giving_up(given: Failure, tries: int, spent: RetryUsage, reason: str) -> None:
     decided = next_try(given, tries, spent, POLICY, 0.5)
 
     assert isinstance(decided, GiveUp)
@@ -57,7 +74,7 @@ def test_giving_up(given: Failure, tries: int, spent: Spent, reason: str) -> Non
 
 
 def test_what_is_spent_adds_up() -> None:
-    assert Spent().plus(2.0).plus(3.0) == Spent(2, 5.0)
+    assert RetryUsage().plus(2.0).plus(3.0) == RetryUsage(2, 5.0)
 
 
 @pytest.mark.parametrize(

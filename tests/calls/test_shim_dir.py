@@ -8,7 +8,7 @@ import pytest
 
 from oraclepack.calls.shim_dir import ShimDir
 from oraclepack.calls.tool_process import Toolbox
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.system.environment import private_directory
 from tests.faults import failing
 from tests.scripted import scripted_tool
@@ -71,13 +71,13 @@ def test_a_directory_that_is_not_fit_is_an_error_with_a_way_out(
 ) -> None:
     (tmp_path / name).mkdir()
 
-    with pytest.raises(WorldError, match=problem) as raised:
+    with pytest.raises(MachineError, match=problem) as raised:
         ShimDir.make(tmp_path / name, "", None)
     assert "TMPDIR" in raised.value.hint
 
 
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    with failing(3), pytest.raises(WorldError, match="No space left"):
+    with failing(3), pytest.raises(MachineError, match="No space left"):
         ShimDir.make(tmp_path, "", None)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.calls.truth import Proof, judge
+from oraclepack.calls.truth import CallEvidence, judge
 from oraclepack.tools.oracle_failures import FailureClass
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.usage import Usage
@@ -18,7 +18,7 @@ def record(status: str = "completed", tokens: int | None = 154, **more: str) -> 
     return SessionRecord("s", status, usage=usage, **more)  # type: ignore[arg-type]
 
 
-GOOD = Proof(0, HEAD + COST + SAVED, record=record(), answer_bytes=99)
+GOOD = CallEvidence(0, HEAD + COST + SAVED, record=record(), answer_bytes=99)
 
 
 @pytest.mark.parametrize(
@@ -26,21 +26,25 @@ GOOD = Proof(0, HEAD + COST + SAVED, record=record(), answer_bytes=99)
     [
         pytest.param(GOOD, id="a completed session and its file"),
         pytest.param(
-            Proof(0, HEAD + COST + SAVED, answer_bytes=99), id="no record: the file decides"
+            CallEvidence(0, HEAD + COST + SAVED, answer_bytes=99), id="no record: the file decides"
         ),
-        pytest.param(Proof(0, "", answer_bytes=1), id="no word said: the file decides"),
-        pytest.param(Proof(0, HEAD + COST, record=record(), promised=False), id="no file promised"),
+        pytest.param(CallEvidence(0, "", answer_bytes=1), id="no word said: the file decides"),
         pytest.param(
-            Proof(0, HEAD + COST + SAVED, record=record(tokens=None), answer_bytes=9),
+            CallEvidence(0, HEAD + COST, record=record(), promised=False), id="no file promised"
+        ),
+        pytest.param(
+            CallEvidence(0, HEAD + COST + SAVED, record=record(tokens=None), answer_bytes=9),
             id="a record that tells no tokens",
         ),
         pytest.param(
-            Proof(0, "\nAnswer:\n(no text output)\n" + NOTHING + "line\n" * 20, answer_bytes=9),
+            CallEvidence(
+                0, "\nAnswer:\n(no text output)\n" + NOTHING + "line\n" * 20, answer_bytes=9
+            ),
             id="an answer that quotes such lines",
         ),
     ],
 )
-def test_a_true_answer(proof: Proof) -> None:
+def test_a_true_answer(proof: CallEvidence) -> None:
     assert judge(proof) is None
 
 
@@ -48,17 +52,17 @@ def test_a_true_answer(proof: Proof) -> None:
     ("proof", "code", "transient"),
     [
         pytest.param(
-            Proof(0, HEAD + NOTHING + SAVED, record=record(tokens=0), answer_bytes=9),
+            CallEvidence(0, HEAD + NOTHING + SAVED, record=record(tokens=0), answer_bytes=9),
             *("TRUNCATED", True),
             id="a stream that ended without its end mark",
         ),
         pytest.param(
-            Proof(0, HEAD + NOTHING + SAVED, answer_bytes=9),
+            CallEvidence(0, HEAD + NOTHING + SAVED, answer_bytes=9),
             *("TRUNCATED", True),
             id="the same, without a record",
         ),
         pytest.param(
-            Proof(
+            CallEvidence(
                 0,
                 "(no text output)\n" + COST + "write-output skipped: no assistant content to save.",
                 record=record(),
@@ -66,12 +70,12 @@ def test_a_true_answer(proof: Proof) -> None:
             *("EMPTY_ANSWER", True),
             id="an empty answer",
         ),
-        pytest.param(Proof(0, "", answer_bytes=0), "EMPTY_ANSWER", True, id="an empty file"),
+        pytest.param(CallEvidence(0, "", answer_bytes=0), "EMPTY_ANSWER", True, id="an empty file"),
         pytest.param(
-            Proof(0, HEAD + COST, record=record()), "NO_OUTPUT", False, id="no file at all"
+            CallEvidence(0, HEAD + COST, record=record()), "NO_OUTPUT", False, id="no file at all"
         ),
         pytest.param(
-            Proof(
+            CallEvidence(
                 0,
                 COST + "write-output failed (EISDIR: illegal operation); session completed anyway.",
                 record=record(),
@@ -80,7 +84,7 @@ def test_a_true_answer(proof: Proof) -> None:
             id="a write that failed",
         ),
         pytest.param(
-            Proof(
+            CallEvidence(
                 0,
                 COST + "write-output fallback to /p/x.fallback.md (original failed: EACCES: no)",
                 record=record(),
@@ -89,46 +93,53 @@ def test_a_true_answer(proof: Proof) -> None:
             id="a write to another file",
         ),
         pytest.param(
-            Proof(0, "Detach: yes, polling\n", record=record("running", None, detached="1")),
+            CallEvidence(0, "Detach: yes, polling\n", record=record("running", None, detached="1")),
             *("DETACHED", False),
             id="a detached worker",
         ),
         pytest.param(
-            Proof(0, "Session: s\nDetach: yes, polling\n"),
+            CallEvidence(0, "Session: s\nDetach: yes, polling\n"),
             *("DETACHED", False),
             id="a detached worker without a record",
         ),
         pytest.param(
-            Proof(
+            CallEvidence(
                 0, HEAD + SAVED, record=record("error", error_message="Overloaded"), answer_bytes=9
             ),
             *("OVERLOADED", True),
             id="a session that says error",
         ),
         pytest.param(
-            Proof(0, HEAD + SAVED, record=record("cancelled"), answer_bytes=9),
+            CallEvidence(0, HEAD + SAVED, record=record("cancelled"), answer_bytes=9),
             *("SESSION_NOT_COMPLETED", False),
             id="a session that did not complete",
         ),
         pytest.param(
-            Proof(0, HEAD + SAVED, record=record(incomplete="max_output_tokens"), answer_bytes=9),
+            CallEvidence(
+                0, HEAD + SAVED, record=record(incomplete="max_output_tokens"), answer_bytes=9
+            ),
             *("INCOMPLETE", False),
             id="an incomplete response",
         ),
         pytest.param(
-            Proof(0, HEAD + COST, record=record(), answer_bytes=9, missing_sections=("risks",)),
+            CallEvidence(
+                0, HEAD + COST, record=record(), answer_bytes=9, missing_sections=("risks",)
+            ),
             *("CONTRACT", False),
             id="an answer that lacks a section",
         ),
         pytest.param(
-            Proof(137, "", timed_out=True), "CALL_TIMEOUT", True, id="longer than the call may take"
+            CallEvidence(137, "", timed_out=True),
+            "CALL_TIMEOUT",
+            True,
+            id="longer than the call may take",
         ),
         pytest.param(
-            Proof(1, "ERROR: Overloaded\n", answer_bytes=9), "OVERLOADED", True, id="exit 1"
+            CallEvidence(1, "ERROR: Overloaded\n", answer_bytes=9), "OVERLOADED", True, id="exit 1"
         ),
     ],
 )
-def test_a_false_claim(proof: Proof, code: str, transient: bool) -> None:
+def test_a_false_claim(proof: CallEvidence, code: str, transient: bool) -> None:
     failure = judge(proof)
 
     assert failure is not None

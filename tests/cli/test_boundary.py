@@ -8,9 +8,9 @@ import pytest
 
 from oraclepack.cli.commands import reference_commands as schema_command
 from oraclepack.cli.error_boundary import TerminatedError, run
-from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.schemas import schema_of
-from oraclepack.errors import ExitCode, InputError, UsageError, WorldError
+from oraclepack.errors import ExitCode, InputError, MachineError, UsageError
 from tests.cli.answers import answer
 
 WRONG = [
@@ -90,7 +90,7 @@ class Unencodable:
 ENDINGS: list[Any] = [
     pytest.param(UsageError("no"), 2, "USAGE", "work", id="usage"),
     pytest.param(InputError("no", hint="mend"), 2, "INVALID_INPUT", "work", id="input"),
-    pytest.param(WorldError("no"), 2, "ENVIRONMENT", "work", id="world"),
+    pytest.param(MachineError("no"), 2, "ENVIRONMENT", "work", id="world"),
     pytest.param(KeyboardInterrupt(), 130, "INTERRUPTED", "work", id="ctrl-c"),
     pytest.param(TerminatedError(), 143, "TERMINATED", "work", id="sigterm"),
     pytest.param(ZeroDivisionError("oops"), 1, "INTERNAL", "internal", id="bug"),
@@ -200,7 +200,7 @@ def test_a_reply_that_fails_without_saying_why_gets_the_meaning_of_its_code(
 def test_bare_text_stands_alone_on_stdout(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failure = Failure("FINDINGS", "2 errors")
+    failure = ReplyError("FINDINGS", "2 errors")
     replying(monkeypatch, Reply(bare='{"sarif": 1}', exit_code=ExitCode.INVALID, error=failure))
 
     got = answer(capsys, "schema", "--json")

@@ -5,13 +5,13 @@ import msgspec
 import pytest
 
 from oraclepack.cli.event_lines import JsonLog, Lines, line_of
-from oraclepack.cli.heartbeat import Activity, Running, beat
+from oraclepack.cli.heartbeat import Activity, RunningSteps, beat
 from oraclepack.cli.text import clock, seconds, size
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold
-from oraclepack.journal.statuses import Cache, Move, RollbackStatus, Status, Wait, Waiting
-from oraclepack.shell.attempt import Process
+from oraclepack.journal.statuses import Cache, CallWait, Move, RollbackStatus, Status, Wait
+from oraclepack.shell.attempt import ProcessIdentity
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
 
@@ -48,21 +48,21 @@ def call(**changes: object) -> j.InvocationOutcome:
             id="a step that went well",
         ),
         pytest.param(
-            j.Warned(
+            j.WarningRecorded(
                 step="03",
                 code=Wait.SLOT,
                 message="waiting for a slot of browser, 1 at a time",
-                wait=Waiting(call=1, reason="slot of browser, 1 at a time"),
+                wait=CallWait(call=1, reason="slot of browser, 1 at a time"),
             ),
             "03  waiting: slot of browser, 1 at a time",
             id="a call that waits for a slot",
         ),
         pytest.param(
-            j.Warned(
+            j.WarningRecorded(
                 step="03",
                 code=Wait.RETRY,
                 message="rate limited, next try in 45 s (2 of 5)",
-                wait=Waiting(call=1, reason="429", seconds=45.0, tries=1),
+                wait=CallWait(call=1, reason="429", seconds=45.0, tries=1),
             ),
             "03  waiting: 429, retry in 0:45 (try 2)",
             id="a call that waits for its next try",
@@ -100,8 +100,10 @@ def call(**changes: object) -> j.InvocationOutcome:
             "03  oracle call 2 failed AUTH: no key",
             id="a failed call",
         ),
-        pytest.param(j.Warned(message="slow"), "--  warning: slow", id="a warning"),
-        pytest.param(j.Warned(message="slow", step="02"), "02  warning: slow", id="of a step"),
+        pytest.param(j.WarningRecorded(message="slow"), "--  warning: slow", id="a warning"),
+        pytest.param(
+            j.WarningRecorded(message="slow", step="02"), "02  warning: slow", id="of a step"
+        ),
         pytest.param(
             j.Quarantined(step="02", attempt=1, moves=(Move(source="a", target="_failed/a"),)),
             "02  set aside 1 earlier output(s): _failed/a",
@@ -135,7 +137,7 @@ def test_each_event_has_its_line(event: j.KnownEvent, line: str | None) -> None:
 def test_one_event_is_one_line_and_steers_no_terminal() -> None:
     said: list[str] = []
 
-    Lines(said.append)(j.Warned(message="one\ntwo\x1b[2J"), STATE)
+    Lines(said.append)(j.WarningRecorded(message="one\ntwo\x1b[2J"), STATE)
 
     assert said == ["--  warning: one two[2J\n"]
 
@@ -173,20 +175,22 @@ def test_silence_before_anything_runs() -> None:
     said: list[str] = []
     lines = Lines(said.append, SteppingClock(), every=0.0)
 
-    lines(j.Warned(message="x"), STATE)
+    lines(j.WarningRecorded(message="x"), STATE)
     lines.close()
 
     assert said == ["--  warning: x\n"]
 
 
 def test_what_runs_and_what_waits() -> None:
-    running = Running(SteppingClock())
+    running = RunningSteps(SteppingClock())
     for event in (
         j.PreludeStarted(attempt=1),
         j.PreludeFinished(attempt=1),
         started("03"),
         started("07"),
-        j.Warned(step="03", code="retry", message="rate limited, next try in 41 s (2 of 5)"),
+        j.WarningRecorded(
+            step="03", code="retry", message="rate limited, next try in 41 s (2 of 5)"
+        ),
         started("08"),
         finished("08"),
     ):
@@ -223,16 +227,16 @@ def test_a_sign_of_life(active: Activity, line: str) -> None:
     assert beat({"07": active}, 2, 20) == f"--  {line} [2/20]"
 
 
-RETRY = Waiting(call=1, reason="429", seconds=45.0, tries=1)
-SLOT = Waiting(call=2, reason="slot of browser, 1 at a time")
+RETRY = CallWait(call=1, reason="429", seconds=45.0, tries=1)
+SLOT = CallWait(call=2, reason="slot of browser, 1 at a time")
 
 
-def waits(wait: Waiting, code: Wait = Wait.RETRY) -> j.Warned:
-    return j.Warned(step="03", code=code, message="x", wait=wait)
+def waits(wait: CallWait, code: Wait = Wait.RETRY) -> j.WarningRecorded:
+    return j.WarningRecorded(step="03", code=code, message="x", wait=wait)
 
 
 def begun(number: int, *, made: bool) -> j.InvocationIntent:
-    process = Process(pid=1) if made else None
+    process = ProcessIdentity(pid=1) if made else None
     return j.InvocationIntent(step="03", attempt=1, call=number, tool="oracle", process=process)
 
 
@@ -280,7 +284,7 @@ def end(number: int, tries: int) -> j.InvocationOutcome:
 def test_why_a_step_waits(
     events: list[j.KnownEvent], told: list[str], is_waiting: bool, retries: int
 ) -> None:
-    running = Running(SteppingClock())
+    running = RunningSteps(SteppingClock())
     for event in [started("03"), *events]:
         running.feel(event)
 
@@ -295,9 +299,9 @@ def test_why_a_step_waits(
 def test_whatever_a_step_waits_for_it_waits_until_a_call_or_an_answer(
     wait: Wait, end: j.KnownEvent
 ) -> None:
-    running = Running(SteppingClock())
+    running = RunningSteps(SteppingClock())
     running.feel(started("03"))
-    running.feel(j.Warned(step="03", code=wait, message="later"))
+    running.feel(j.WarningRecorded(step="03", code=wait, message="later"))
 
     assert running.now()["03"].is_waiting
     running.feel(end)

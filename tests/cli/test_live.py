@@ -8,7 +8,16 @@ from oraclepack.calls.limits import Limit
 from oraclepack.cli.heartbeat import Activity
 from oraclepack.cli.live.screen import LiveTable, Painter
 from oraclepack.cli.live.table import Painting, width_of
-from oraclepack.cli.live.table_rows import Frame, Look, Planned, Row, Seen, eta, fitting, frame
+from oraclepack.cli.live.table_rows import (
+    Frame,
+    PlannedRow,
+    Row,
+    RowState,
+    TableState,
+    eta,
+    fitting,
+    frame,
+)
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
@@ -19,11 +28,11 @@ from tests.events import a_step, created, finished, numbered, session, started
 
 BEGUN = [created("01", "02", "03", "04", "05"), session()]
 PLAN = [
-    Planned("01", "done", Decision.DONE),
-    Planned("02", "first", Decision.RUN),
-    Planned("03", "second", Decision.RUN),
-    Planned("04", "third", Decision.RUN),
-    Planned("05", "other", Decision.NOT_SELECTED),
+    PlannedRow("01", "done", Decision.DONE),
+    PlannedRow("02", "first", Decision.RUN),
+    PlannedRow("03", "second", Decision.RUN),
+    PlannedRow("04", "third", Decision.RUN),
+    PlannedRow("05", "other", Decision.NOT_SELECTED),
 ]
 
 
@@ -67,7 +76,7 @@ def looks(made: Frame) -> list[str]:
 def test_the_state_of_each_step(
     events: list[j.Event], seen: dict[str, object], expected: str
 ) -> None:
-    made = frame(PLAN, Seen(state_of(*events), **seen), 1)  # type: ignore[arg-type]
+    made = frame(PLAN, TableState(state_of(*events), **seen), 1)  # type: ignore[arg-type]
 
     assert ",".join(looks(made)) == expected
 
@@ -84,7 +93,7 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
         usage=Usage(cost_usd=0.25),
     )
     state = state_of(started("02", 2), outcome)
-    seen = Seen(
+    seen = TableState(
         state,
         frozenset({"02"}),
         {"02": Activity(7000, retries=2)},
@@ -94,7 +103,7 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
 
     made = frame(PLAN, seen, 1)
 
-    assert made.rows[1] == Row("02", "first", Look.RUNNING, 7000, 512, attempts=2, retries=2)
+    assert made.rows[1] == Row("02", "first", RowState.RUNNING, 7000, 512, attempts=2, retries=2)
     assert (made.cache_hits, made.cost_usd, made.done, made.total) == (1, 0.25, 1, 4)
 
 
@@ -109,14 +118,16 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
     ],
 )
 def test_the_note_of_a_step(active: Activity, silent: int, note: str) -> None:
-    seen = Seen(state_of(started("02")), frozenset({"02"}), {"02": active}, {"02": silent})
+    seen = TableState(state_of(started("02")), frozenset({"02"}), {"02": active}, {"02": silent})
 
     assert frame(PLAN, seen, 1).rows[1].note == note
 
 
 def test_a_note_stands_below_its_row_and_counts_as_a_line() -> None:
-    waits = Row("02", "second", Look.WAITING, 1, note="slot of browser, 1 at a time")
-    made = Frame((row(Look.OK, 1, "01"), waits, row(Look.QUEUED, None, "03")), 0, None, 0, None)
+    waits = Row("02", "second", RowState.WAITING, 1, note="slot of browser, 1 at a time")
+    made = Frame(
+        (row(RowState.OK, 1, "01"), waits, row(RowState.QUEUED, None, "03")), 0, None, 0, None
+    )
 
     lines = Painting(color=False).lines(made, 50)
     short = Painting(color=False).lines(made, 50, 6)
@@ -170,27 +181,41 @@ def test_the_time_left_respects_the_limits_of_providers(
     end = j.StepFinished(step="02", attempt=1, status=Status.OK, duration_ms=2500)
     state = state_of(started("02"), intent, outcome, end)
 
-    made = frame(PLAN, Seen(state, frozenset({"02"})), 2, limits)
+    made = frame(PLAN, TableState(state, frozenset({"02"})), 2, limits)
 
     # What ended worked for half a second: the rest of its time it waited.
     assert made.eta_ms == left
 
 
-def row(look: Look, elapsed: int | None = None, step: str = "01") -> Row:
+def row(look: RowState, elapsed: int | None = None, step: str = "01") -> Row:
     return Row(step, "", look, elapsed)
 
 
 @pytest.mark.parametrize(
     ("rows", "parallel", "expected"),
     [
-        pytest.param([row(Look.RUNNING, 5), row(Look.QUEUED)], 1, None, id="none has ended yet"),
-        pytest.param([row(Look.OK, 100), row(Look.DONE)], 1, None, id="nothing is left"),
-        pytest.param([row(Look.OK, 100), row(Look.QUEUED), row(Look.QUEUED)], 1, 200, id="queued"),
-        pytest.param([row(Look.OK, 100), row(Look.QUEUED), row(Look.QUEUED)], 2, 100, id="by two"),
-        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 30)], 1, 70, id="the rest of one"),
-        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 30)], 4, 70, id="which is not shared"),
-        pytest.param([row(Look.OK, 100), row(Look.RUNNING, 300)], 1, None, id="longer than usual"),
-        pytest.param([row(Look.DONE, 9), row(Look.QUEUED)], 1, None, id="others do not count"),
+        pytest.param(
+            [row(RowState.RUNNING, 5), row(RowState.QUEUED)], 1, None, id="none has ended yet"
+        ),
+        pytest.param([row(RowState.OK, 100), row(RowState.DONE)], 1, None, id="nothing is left"),
+        pytest.param(
+            [row(RowState.OK, 100), row(RowState.QUEUED), row(RowState.QUEUED)], 1, 200, id="queued"
+        ),
+        pytest.param(
+            [row(RowState.OK, 100), row(RowState.QUEUED), row(RowState.QUEUED)], 2, 100, id="by two"
+        ),
+        pytest.param(
+            [row(RowState.OK, 100), row(RowState.RUNNING, 30)], 1, 70, id="the rest of one"
+        ),
+        pytest.param(
+            [row(RowState.OK, 100), row(RowState.RUNNING, 30)], 4, 70, id="which is not shared"
+        ),
+        pytest.param(
+            [row(RowState.OK, 100), row(RowState.RUNNING, 300)], 1, None, id="longer than usual"
+        ),
+        pytest.param(
+            [row(RowState.DONE, 9), row(RowState.QUEUED)], 1, None, id="others do not count"
+        ),
     ],
 )
 def test_the_time_that_is_left(rows: list[Row], parallel: int, expected: int | None) -> None:
@@ -198,10 +223,10 @@ def test_the_time_that_is_left(rows: list[Row], parallel: int, expected: int | N
 
 
 MANY = [
-    *(row(Look.OK, 1, f"{n:02}") for n in range(1, 9)),
-    row(Look.FAILED, 1, "09"),
-    row(Look.RUNNING, 1, "10"),
-    *(row(Look.QUEUED, None, f"{n:02}") for n in range(11, 21)),
+    *(row(RowState.OK, 1, f"{n:02}") for n in range(1, 9)),
+    row(RowState.FAILED, 1, "09"),
+    row(RowState.RUNNING, 1, "10"),
+    *(row(RowState.QUEUED, None, f"{n:02}") for n in range(11, 21)),
 ]
 
 
@@ -231,7 +256,7 @@ def test_what_fits_on_the_screen(room: int, kept: list[str], told: str) -> None:
 @pytest.mark.parametrize("width", [5, 20, 36, 45, 55, 65, 80, 200])
 def test_no_line_is_too_wide_and_there_are_never_too_many(width: int, height: int | None) -> None:
     wide = Row(
-        "21", "日本語のタイトル " * 9 + "\x1b[31m\n[bold]x", Look.RUNNING, 60_000, 10**9, 2, 3
+        "21", "日本語のタイトル " * 9 + "\x1b[31m\n[bold]x", RowState.RUNNING, 60_000, 10**9, 2, 3
     )
     made = Frame((*MANY, wide), 3_600_000, 5_000, 2, 0.421)
 
@@ -245,9 +270,9 @@ def test_no_line_is_too_wide_and_there_are_never_too_many(width: int, height: in
 def test_the_table_as_people_see_it() -> None:
     made = Frame(
         (
-            Row("01", "", Look.DONE),
-            Row("02", "price [cache]", Look.RUNNING, 432_000, 4_100, 2, 1),
-            Row("03", "mail queue", Look.QUEUED),
+            Row("01", "", RowState.DONE),
+            Row("02", "price [cache]", RowState.RUNNING, 432_000, 4_100, 2, 1),
+            Row("03", "mail queue", RowState.QUEUED),
         ),
         elapsed_ms=432_000,
         eta_ms=60_000,
@@ -265,7 +290,9 @@ def test_the_table_as_people_see_it() -> None:
 
 
 def test_only_a_long_title_is_cut() -> None:
-    made = Frame((Row("01", "a title " * 20, Look.LEFT, 432_000, 4_100, 2, 1),), 0, None, 0, None)
+    made = Frame(
+        (Row("01", "a title " * 20, RowState.LEFT, 432_000, 4_100, 2, 1),), 0, None, 0, None
+    )
 
     head, line, _ = Painting(color=False).lines(made, 80, 30)
 

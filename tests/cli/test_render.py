@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.cli.render import as_text
-from oraclepack.cli.reply import Failure, Reply, Styled, reported_ms
+from oraclepack.cli.reply import Reply, ReplyError, Styled, reported_ms
 from oraclepack.system.printable import visible
 
 
@@ -27,7 +27,7 @@ REPLY = Reply(
     text=("a ", Styled("b\x1b", "bold red")),
     talk="by the way",
     warnings=("careful",),
-    error=Failure("X", "broken", detail="line 1\nline 2", suggestion="mend it"),
+    error=ReplyError("X", "broken", detail="line 1\nline 2", suggestion="mend it"),
 )
 
 

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from oraclepack.cli.reply import Styled
-from oraclepack.cli.run_text import Place, plan_text, run_text
-from oraclepack.run.run_report import CompletionTold, RunTold, StepTold
+from oraclepack.cli.run_text import RunLocation, plan_text, run_text
+from oraclepack.run.run_report import CompletionReport, RunReport, StepReport
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.packs import pack_text
 
-TOLD = RunTold(
+TOLD = RunReport(
     run_id="r",
     run_dir=".oraclepack/runs/r",
     continued=False,
@@ -27,9 +27,9 @@ TOLD = RunTold(
     resume_from="02",
     rollback_status="not_attempted",
     rollback_error=None,
-    completion=CompletionTold(ok=1, to_run=3, figure=0.33, required=1.0, self_skipped=()),
+    completion=CompletionReport(ok=1, to_run=3, figure=0.33, required=1.0, self_skipped=()),
     steps=tuple(
-        StepTold(
+        StepReport(
             step_id=one,
             decision="run",
             reason="it has not run yet",
@@ -61,7 +61,7 @@ def test_after_a_failure_the_log_and_the_way_on_are_told(tmp_path: Path) -> None
     (folder / "02.1.stderr.log").write_text("".join(f"line {n}\n" for n in range(30)))
     (folder / "03.1.stdout.log").write_text("out\n")
 
-    text = plain(run_text(TOLD, Place(tmp_path, tmp_path), "oraclepack run pack.md"))
+    text = plain(run_text(TOLD, RunLocation(tmp_path, tmp_path), "oraclepack run pack.md"))
 
     tail = "".join(f"  | line {n}\n" for n in range(20, 30))
     assert text == (
@@ -78,7 +78,7 @@ def test_after_a_failure_the_log_and_the_way_on_are_told(tmp_path: Path) -> None
 def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
     logs(tmp_path)
 
-    text = plain(run_text(TOLD, Place(tmp_path, tmp_path / "src"), None))
+    text = plain(run_text(TOLD, RunLocation(tmp_path, tmp_path / "src"), None))
 
     assert f"its logs are empty: {tmp_path}/.oraclepack/runs/r/logs/02.1.stderr.log\n" in text
     assert "to continue" not in text
@@ -87,7 +87,7 @@ def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
 def test_a_line_without_an_end_does_not_flood_the_screen(tmp_path: Path) -> None:
     (logs(tmp_path) / "02.1.stderr.log").write_text("x" * 5000)
 
-    text = plain(run_text(TOLD, Place(tmp_path, tmp_path), None))
+    text = plain(run_text(TOLD, RunLocation(tmp_path, tmp_path), None))
 
     assert f"  | {'x' * 300}… (5000 characters)\n" in text
 
@@ -107,7 +107,7 @@ def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
         prelude_stderr_log="logs/prelude.10.stderr.log",
     )
 
-    text = plain(run_text(told, Place(tmp_path, tmp_path), None))
+    text = plain(run_text(told, RunLocation(tmp_path, tmp_path), None))
 
     assert text.startswith(
         "the prelude failed: it left\nthe end of .oraclepack/runs/r/logs/prelude.10."
@@ -128,7 +128,7 @@ def test_what_a_step_changed_is_shown_and_how_it_runs_again(
         failed_steps=("05",) if failed else (),
     )
 
-    text = plain(run_text(told, Place(tmp_path, tmp_path), None))
+    text = plain(run_text(told, RunLocation(tmp_path, tmp_path), None))
 
     listed = "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, …"
     assert f"step 05 changed 10 files: {listed}\n" in text
@@ -146,7 +146,7 @@ def test_a_rollback_and_nothing_to_do() -> None:
         rollback_error="disk full",
     )
 
-    text = plain(run_text(told, Place(Path(), Path()), None))
+    text = plain(run_text(told, RunLocation(Path(), Path()), None))
 
     assert text == (
         "nothing to do\nrollback failed: disk full\nrun directory: .oraclepack/runs/r\n"

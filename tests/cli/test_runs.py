@@ -239,7 +239,7 @@ def test_a_forged_journal_adds_no_lines_and_steers_nothing(
         session(),
         started("01"),
         replace(finished("01", Status.FAILED), error=error),
-        j.Warned(message=evil),
+        j.WarningRecorded(message=evil),
     )
 
     shown = in_project(capsys, tmp_path, "runs", "show", RUN_ID)

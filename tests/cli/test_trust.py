@@ -17,7 +17,7 @@ from oraclepack.journal import run_dir
 from oraclepack.journal.journal_file import load
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.run.trust import find_candidate, trust_run
-from oraclepack.system.ownership import Kind
+from oraclepack.system.ownership import ForeignReason
 from oraclepack.system.trust_key import make_key
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
@@ -43,7 +43,7 @@ def trust(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
     return got
 
 
-def foreign(run: RunDir) -> Kind | None:
+def foreign(run: RunDir) -> ForeignReason | None:
     found = run_dir.examine(run).foreign
     return found.kind if found else None
 
@@ -75,18 +75,18 @@ def test_where_nobody_can_be_asked_it_takes_a_word(
     assert (got.code, error["suggestion"]) == (2, "--yes takes it over without asking")
     assert "1 of 2 steps ok" in error["detail"]
     assert "could have written anything" in " ".join(error["detail"].split())
-    assert foreign(run) is Kind.UNSIGNED
+    assert foreign(run) is ForeignReason.UNSIGNED
 
 
 @pytest.mark.parametrize(
     ("typed", "kind"),
     [
         pytest.param(b"y\n", None, id="yes"),
-        pytest.param(b"\n", Kind.UNSIGNED, id="nothing"),
-        pytest.param(b"no\n", Kind.UNSIGNED, id="no"),
+        pytest.param(b"\n", ForeignReason.UNSIGNED, id="nothing"),
+        pytest.param(b"no\n", ForeignReason.UNSIGNED, id="no"),
     ],
 )
-def test_on_a_terminal_it_asks(tmp_path: Path, typed: bytes, kind: Kind | None) -> None:
+def test_on_a_terminal_it_asks(tmp_path: Path, typed: bytes, kind: ForeignReason | None) -> None:
     run = a_foreign_run(tmp_path)
     ours, theirs = pty.openpty()
     os.write(ours, typed)
@@ -169,12 +169,12 @@ def test_nothing_is_taken_over_behind_a_link(
 def test_what_changed_since_it_was_looked_at_is_not_taken_over(tmp_path: Path) -> None:
     run = a_foreign_run(tmp_path)
     found = find_candidate(tmp_path, RUN_ID)
-    run.journal.write_bytes(unsigned(numbered(*EVENTS, j.Warned(message="more"))))
+    run.journal.write_bytes(unsigned(numbered(*EVENTS, j.WarningRecorded(message="more"))))
 
     with pytest.raises(Exception, match="has changed meanwhile"):
         trust_run(found)
 
-    assert foreign(run) is Kind.UNSIGNED
+    assert foreign(run) is ForeignReason.UNSIGNED
 
 
 def test_killed_anywhere_it_stays_foreign_or_is_taken_over(tmp_path: Path) -> None:

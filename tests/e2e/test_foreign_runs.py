@@ -125,7 +125,7 @@ def asides(link: str) -> tuple[j.Event, ...]:
     """The rollback puts a link in the place of git's configuration."""
     return (
         *OPEN,
-        j.SetAside(
+        j.OutputBackedUp(
             step="01",
             attempt=1,
             path=".git/config",
@@ -155,7 +155,7 @@ def secret_over_readme() -> tuple[j.Event, ...]:
 
 def option_as_tree(victim: Path) -> tuple[j.Event, ...]:
     """The recovery gives git an option where a tree belongs."""
-    return (*OPEN, j.TreeSeen(step="01", attempt=1, tree=f"--output={victim}"))
+    return (*OPEN, j.TreeRecorded(step="01", attempt=1, tree=f"--output={victim}"))
 
 
 def moves_away() -> tuple[j.Event, ...]:

@@ -7,7 +7,7 @@ import pytest
 
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
-from oraclepack.run.patch_undo import Reversal
+from oraclepack.run.patch_undo import PatchUndo
 from oraclepack.run.worktree import Worktree
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.secrets import NOTHING_SECRET
@@ -19,7 +19,7 @@ def cut_off(root: Path) -> Path:
     (patch,) = (root / ".oraclepack/runs").glob("*/steps/01/changes.patch")
     tree = Worktree.around(root, patch.parent, dict(os.environ))
     assert tree is not None
-    reversal = Reversal(tree, patch)
+    reversal = PatchUndo(tree, patch)
     reversal.begin()
     (root / "gone.txt").write_text("gone.txt\n")
     return reversal.place
@@ -123,7 +123,7 @@ def test_no_older_change_is_taken_back_before_the_last_one_is_recorded(tmp_path:
     before = contents(root)
     (place,) = (root / ".oraclepack/runs").glob("*/journal.jsonl")
     journal = JournalFile(place, SystemClock(), NOTHING_SECRET)
-    journal.append(j.TreeSeen(step="01", attempt=2, tree="the killed attempt found this one"))
+    journal.append(j.TreeRecorded(step="01", attempt=2, tree="the killed attempt found this one"))
     journal.close()
 
     refused = run(root, "undo", "pack.md", "01")

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from oraclepack.answers.output_check import check_output, is_blank
 from oraclepack.answers.suspicions import suspicions
 from oraclepack.pack.answer_sections import Section
-from oraclepack.pack.contract import ChunkMode, ContractMode, Declared, infer
+from oraclepack.pack.contract import ChunkMode, ContractMode, DeclaredOutput, infer
 from oraclepack.system.files import Content
 from oraclepack.tools.oracle_failures import classify
-from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, Question
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, StepQuestion
 from oraclepack.work.engine_actionize import actionize
 from tests.fuzz import texts
 from tests.fuzz.target import Target
@@ -48,7 +48,7 @@ judged = st.tuples(
 def an_answer_is_judged(case: tuple[Any, ...]) -> None:
     answer, outputs, step_text, marker, (chunks, mode, headings) = case
     data = answer.encode() if isinstance(answer, str) else answer
-    declared = [Declared(path, prompt) for path, prompt in outputs]
+    declared = [DeclaredOutput(path, prompt) for path, prompt in outputs]
     contracts = infer(declared, step_text or "", marker=marker, chunks=chunks, mode=mode)
     text = data.decode("utf-8", "replace")
     lines = text.count("\n") + 1
@@ -67,7 +67,7 @@ def an_answer_is_judged(case: tuple[Any, ...]) -> None:
 
 
 _QUESTION = st.builds(
-    Question,
+    StepQuestion,
     step_id=st.sampled_from([f"{number:02}" for number in range(1, 8)]),
     title=texts.valid,
     category=st.sampled_from((None, "invariants", "nonsense", "")),

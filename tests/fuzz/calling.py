@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oraclepack.calls.overrides import effective_argv, overridden, read_overrides, shown_argv
 from oraclepack.errors import UsageError
-from oraclepack.tools.argv import Begun, ParsedArgv, lost_values, parse_argv
+from oraclepack.tools.argv import ParsedArgv, PartialWord, lost_values, parse_argv
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_question import asks_a_model, read_question, written_paths
 from oraclepack.tools.tool_names import TOOLS
@@ -33,7 +33,7 @@ def _words(tool: str) -> st.SearchStrategy[str]:
 
 
 def _argv(tool: str) -> st.SearchStrategy[tuple[str, list[Any]]]:
-    hidden = st.none() | st.builds(Begun, texts.valid)
+    hidden = st.none() | st.builds(PartialWord, texts.valid)
     word: st.SearchStrategy[Any] = _words(tool)
     return st.tuples(st.just(tool), st.lists(word | word | word | hidden, max_size=9))
 
@@ -162,7 +162,7 @@ _WRAPPED = st.lists(
         )
     )
     | st.none()
-    | st.builds(Begun, texts.valid)
+    | st.builds(PartialWord, texts.valid)
     | texts.valid,
     max_size=9,
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oraclepack.cli.error_boundary import run
 from oraclepack.errors import ExitCode, OraclePackError
 from oraclepack.settings.loading import load_settings
-from oraclepack.settings.registry import CWD, SETTINGS, Given, shown
+from oraclepack.settings.registry import CWD, SETTINGS, SettingValue, shown
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 
@@ -101,7 +101,7 @@ def settings_are_read_or_refused(case: dict[str, Any]) -> None:
         named = {"ORACLEPACK_CONFIG": str(root / "user.toml")} if "user.toml" in case else {}
         with _environment({**case.get("environment", {}), **named}):
             try:
-                settings = load_settings({CWD.name: Given(folder, "--cwd")})
+                settings = load_settings({CWD.name: SettingValue(folder, "--cwd")})
             except OraclePackError as refused:
                 says_why(refused)
                 return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.pack.script import Place, Word
+from oraclepack.pack.script import Enclosure, Word
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.shell.checker import complete
 from tests.fuzz.scripts import Written
@@ -19,7 +19,7 @@ from tests.fuzz.traced import Run, Traced, trace
 NO_BASH = ("syntax error", "unexpected EOF", "bad substitution", "command not found")
 """What bash says of a text that is broken: no run of it means anything."""
 
-PERHAPS = {Place.CONDITION, Place.LOOP}
+PERHAPS = {Enclosure.CONDITION, Enclosure.LOOP}
 
 
 def differences(written: Written) -> list[str]:

@@ -12,11 +12,11 @@ from pathlib import Path
 from oraclepack.cli.finding_text import as_text
 from oraclepack.errors import InputError
 from oraclepack.lint.rule_docs import explained, rule_texts
-from oraclepack.lint.validate import Checked, Outcome, check_pack
+from oraclepack.lint.validate import CheckedPack, ValidateResult, check_pack
 from oraclepack.report.github import annotations
 from oraclepack.report.sarif import sarif
 from oraclepack.settings.loading import load_settings
-from oraclepack.settings.registry import CWD, STRICT, Given, Settings
+from oraclepack.settings.registry import CWD, STRICT, Settings, SettingValue
 from tests.fuzz.mutate import mutate
 from tests.fuzz.target import cpu_seconds
 from tests.packs import strict_text
@@ -47,7 +47,7 @@ def sound_packs() -> tuple[bytes, ...]:
     return (*long * (len(short) // len(long)), *short)
 
 
-def validate(file: Path) -> Checked | None:
+def validate(file: Path) -> CheckedPack | None:
     """The strict judgement of a file; None for what is not text at all."""
     try:
         return check_pack(file, _settings(file))
@@ -55,10 +55,10 @@ def validate(file: Path) -> Checked | None:
         return None
 
 
-def use(file: Path, checked: Checked) -> None:
+def use(file: Path, checked: CheckedPack) -> None:
     """Print a judgement in every format, then let the fixes work."""
     findings = {checked.path: checked.findings}
-    as_text(Outcome((checked,), data=checked.report))
+    as_text(ValidateResult((checked,), data=checked.report))
     sarif(findings, rule_texts(), "0")
     annotations(findings)
     if any(finding.fix for finding in checked.findings):
@@ -66,7 +66,10 @@ def use(file: Path, checked: Checked) -> None:
 
 
 def _settings(file: Path) -> Settings:
-    flags = {STRICT.name: Given("true", "--strict"), CWD.name: Given(str(file.parent), "--cwd")}
+    flags = {
+        STRICT.name: SettingValue("true", "--strict"),
+        CWD.name: SettingValue(str(file.parent), "--cwd"),
+    }
     return load_settings(flags)
 
 

@@ -11,7 +11,7 @@ from threading import Thread
 import msgspec
 import pytest
 
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import NAME, JournalFile, load
 from oraclepack.journal.run_state import fold
@@ -33,7 +33,9 @@ def a_journal(path: Path, *events: j.KnownEvent) -> JournalFile:
 
 
 def messages(path: Path) -> list[str]:
-    return [event.message for event in load(path / NAME).events if isinstance(event, j.Warned)]
+    return [
+        event.message for event in load(path / NAME).events if isinstance(event, j.WarningRecorded)
+    ]
 
 
 def test_what_was_appended_is_there(tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_a_missing_journal_is_an_empty_one(tmp_path: Path) -> None:
 
 def test_an_event_is_one_write_and_one_sync(tmp_path: Path) -> None:
     with a_journal(tmp_path) as journal, watched() as operations:
-        journal.append(j.Warned(message="m"))
+        journal.append(j.WarningRecorded(message="m"))
 
     assert operations == ["write", "sync"]
 
@@ -68,7 +70,7 @@ def test_a_new_journal_is_known_to_its_directory(tmp_path: Path) -> None:
 
 def test_a_journal_is_continued(tmp_path: Path) -> None:
     a_journal(tmp_path, *STORY).close()
-    a_journal(tmp_path, j.Warned(message="later")).close()
+    a_journal(tmp_path, j.WarningRecorded(message="later")).close()
 
     assert load(tmp_path / NAME).events[-1].seq == 6
 
@@ -80,7 +82,7 @@ def test_a_torn_line_is_kept_aside_before_the_next_append(tmp_path: Path) -> Non
 
     journal = a_journal(tmp_path)
     assert (tmp_path / NAME).read_bytes() == whole + b'{"crc":"00'
-    journal.append(j.Warned(message="again"))
+    journal.append(j.WarningRecorded(message="again"))
     journal.close()
 
     assert (tmp_path / f"{NAME}.torn-1").read_bytes() == b'{"crc":"00'
@@ -111,30 +113,30 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, taken: int) -> None:
     journal = a_journal(tmp_path, *STORY)
     before = (tmp_path / NAME).read_bytes()
 
-    with short_write(taken), pytest.raises(WorldError, match="No space left") as caught:
-        journal.append(j.Warned(message="lost"))
+    with short_write(taken), pytest.raises(MachineError, match="No space left") as caught:
+        journal.append(j.WarningRecorded(message="lost"))
 
     assert "free some space" in caught.value.hint
     assert (tmp_path / NAME).read_bytes() == before
-    journal.append(j.Warned(message="kept"))
+    journal.append(j.WarningRecorded(message="kept"))
     assert messages(tmp_path) == ["kept"]
 
 
 def test_a_tail_that_could_not_be_cut_is_cut_later(tmp_path: Path) -> None:
     journal = a_journal(tmp_path, *STORY)
 
-    with failing(1, errno.EIO, only="sync"), pytest.raises(WorldError):
-        journal.append(j.Warned(message="lost"))
-    with failing(2, errno.EIO), pytest.raises(WorldError):  # the write passes, nothing after it
-        journal.append(j.Warned(message="lost too"))
+    with failing(1, errno.EIO, only="sync"), pytest.raises(MachineError):
+        journal.append(j.WarningRecorded(message="lost"))
+    with failing(2, errno.EIO), pytest.raises(MachineError):  # the write passes, nothing after it
+        journal.append(j.WarningRecorded(message="lost too"))
     assert messages(tmp_path) == ["lost too"]
 
-    journal.append(j.Warned(message="kept"))
+    journal.append(j.WarningRecorded(message="kept"))
     assert messages(tmp_path) == ["kept"]
 
 
 def test_a_read_only_place_is_told(tmp_path: Path) -> None:
-    with failing(1, errno.EROFS), pytest.raises(WorldError, match="Read-only") as caught:
+    with failing(1, errno.EROFS), pytest.raises(MachineError, match="Read-only") as caught:
         a_journal(tmp_path)
 
     assert caught.value.hint
@@ -145,22 +147,22 @@ def test_a_journal_cut_by_others_is_not_written_to(tmp_path: Path) -> None:
     os.truncate(tmp_path / NAME, 10)
 
     with pytest.raises(InputError, match="shorter"):
-        journal.append(j.Warned(message="m"))
+        journal.append(j.WarningRecorded(message="m"))
 
 
 def test_a_link_in_place_of_the_journal_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"")
     (tmp_path / NAME).symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(WorldError):
+    with pytest.raises(MachineError):
         a_journal(tmp_path)
 
 
 def test_secrets_stay_out(tmp_path: Path) -> None:
     journal = JournalFile(tmp_path / NAME, SteppingClock(), Redactor(['s3cr"et\n!', "warning"]))
-    kept = journal.append(j.Warned(message='warning: key s3cr"et\n! refused'))
+    kept = journal.append(j.WarningRecorded(message='warning: key s3cr"et\n! refused'))
 
-    assert kept == j.Warned(seq=1, at=kept.at, message=f"{BLOT}: key {BLOT} refused")
+    assert kept == j.WarningRecorded(seq=1, at=kept.at, message=f"{BLOT}: key {BLOT} refused")
     assert messages(tmp_path) == [f"{BLOT}: key {BLOT} refused"]
 
 
@@ -168,7 +170,7 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
     name, told = os.fsdecode(b"\xff.md"), r"\udcff.md"
     move = Move(source="a.md", target=f"_failed/{name}")
     events = (
-        j.Warned(message=f"{name} stays"),
+        j.WarningRecorded(message=f"{name} stays"),
         j.TreeChanged(step="01", attempt=1, files=("a.md", name)),
         j.Quarantined(step="01", attempt=1, moves=(move,)),
         j.StepFinished(step="01", attempt=1, status=Status.OK, attached={name: "0"}),
@@ -190,7 +192,7 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
 def test_threads_take_turns(tmp_path: Path) -> None:
     journal = a_journal(tmp_path)
     threads = [
-        Thread(target=lambda: [journal.append(j.Warned(message="m")) for _ in range(20)])
+        Thread(target=lambda: [journal.append(j.WarningRecorded(message="m")) for _ in range(20)])
         for _ in range(4)
     ]
     for thread in threads:
@@ -208,11 +210,11 @@ from pathlib import Path
 from tests.clocks import SteppingClock
 from tests.faults import die_at
 from oraclepack.journal.journal_file import JournalFile
-from oraclepack.journal.events import Warned
+from oraclepack.journal.events import WarningRecorded
 die_at(int(sys.argv[2]), torn=int(sys.argv[3]))
 journal = JournalFile(Path(sys.argv[1]), SteppingClock())
 for number in range(1, 6):
-    journal.append(Warned(message=str(number)))
+    journal.append(WarningRecorded(message=str(number)))
     print("acknowledged", number, flush=True)
 """
 

@@ -125,7 +125,7 @@ def test_an_unknown_kind_is_kept() -> None:
 def test_an_unknown_field_is_ignored() -> None:
     payload = b'{"at":"t","kind":"warning","message":"m","mood":"bad","seq":1}'
 
-    assert read_lines(raw(payload)).events == (j.Warned(seq=1, at="t", message="m"),)
+    assert read_lines(raw(payload)).events == (j.WarningRecorded(seq=1, at="t", message="m"),)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_an_unknown_field_is_ignored() -> None:
     ],
 )
 def test_a_line_that_is_no_event_is_damage(payload: bytes) -> None:
-    follow, _ = encode_line(j.Warned(seq=2, message="m"), Link(), e.SIGNER)
+    follow, _ = encode_line(j.WarningRecorded(seq=2, message="m"), Link(), e.SIGNER)
 
     assert read_lines(raw(payload) + follow).damage is not None
 
@@ -154,7 +154,9 @@ def test_the_form_of_a_line() -> None:
     assert line == b'{"crc":"%08x","mac":"%s","e":%s}\n' % (zlib.crc32(mac + payload), mac, payload)
 
 
-MORE = encode_line(e.numbered(*SMALL, j.Warned(message="m"))[-1], read_lines(FILE).end, e.SIGNER)[0]
+MORE = encode_line(
+    e.numbered(*SMALL, j.WarningRecorded(message="m"))[-1], read_lines(FILE).end, e.SIGNER
+)[0]
 FORGED = e.unsigned(SMALL)
 TAKEN = encode_line(
     e.numbered(*SMALL, j.RunTrusted(reason="unsigned"))[-1], read_lines(FORGED).end, e.SIGNER
@@ -185,7 +187,7 @@ def test_the_last_signature_decides_whose_it_is(
 
 
 def test_what_others_append_is_noticed() -> None:
-    payload = canonical_line(j.Warned(seq=len(SMALL) + 1, message="m"))
+    payload = canonical_line(j.WarningRecorded(seq=len(SMALL) + 1, message="m"))
     forged = zlib.crc32(payload, read_lines(FILE).end.crc)
     line = b'{"crc":"%08x","e":%s}\n' % (forged, payload)
 

@@ -49,7 +49,7 @@ def test_only_runs_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_summary_of_a_run(tmp_path: Path) -> None:
-    head = j.HeadSeen(sha="c" * 40)
+    head = j.HeadRecorded(sha="c" * 40)
     a_run(tmp_path, e.created("01"), head, *e.a_step("01"), j.RunFinished(ok=True))
 
     assert list(summaries(tmp_path)) == [

@@ -10,7 +10,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Unknown
 from oraclepack.journal.run_state import EMPTY, apply, fold
 from oraclepack.journal.statuses import RollbackStatus, Status
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.usage import Usage
 from tests import events as e
 
@@ -91,7 +91,7 @@ def test_usage_sums_what_is_known() -> None:
 
 
 def test_a_run_remembers_every_head_once() -> None:
-    heads = [j.HeadSeen(sha=sha) for sha in ("a" * 40, "c" * 40, None, "a" * 40)]
+    heads = [j.HeadRecorded(sha=sha) for sha in ("a" * 40, "c" * 40, None, "a" * 40)]
 
     assert fold(e.numbered(e.created("01"), *heads)).heads == ("a" * 40, "c" * 40)
 
@@ -132,7 +132,7 @@ def test_a_finished_rollback_tells_how_it_ended() -> None:
 
 def test_a_failed_prelude_fails_the_run_until_the_next_command() -> None:
     error = StepError(code="EXIT", message="it ended with 1")
-    began = j.PreludeStarted(attempt=1, process=Process(pid=7))
+    began = j.PreludeStarted(attempt=1, process=ProcessIdentity(pid=7))
     failed = [e.created("01"), e.session(), began, j.PreludeFinished(attempt=1, error=error)]
     state = fold(e.numbered(*failed, j.SessionFinished(exit_code=3)))
 
@@ -141,10 +141,10 @@ def test_a_failed_prelude_fails_the_run_until_the_next_command() -> None:
 
 
 def test_a_spawned_step_is_known_until_it_ends() -> None:
-    spawned = j.StepSpawned(step="01", attempt=1, process=Process(pid=7))
+    spawned = j.StepSpawned(step="01", attempt=1, process=ProcessIdentity(pid=7))
     running = fold(e.numbered(e.started("01"), spawned))
 
-    assert running.step("01").process == Process(pid=7)
+    assert running.step("01").process == ProcessIdentity(pid=7)
     assert apply(running, e.finished("01")).step("01").process is None
 
 

@@ -73,8 +73,52 @@ def _facts(place: str, node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"{place} has {key} {json.dumps(value, sort_keys=True)}", place
 
 
+def part_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
+    """What the parts (`$defs`) of an old schema are called in the new one.
+
+    The name of a part is that of a class of ours and appears in no file, so it may change.
+    """
+    names: dict[str, str] = {}
+    pending: list[tuple[Any, Any]] = [(old, new)]
+    while pending:
+        left, right = pending.pop()
+        if isinstance(left, dict) and isinstance(right, dict):
+            if "$ref" in left and "$ref" in right:
+                one, other = left["$ref"].rpartition("/")[2], right["$ref"].rpartition("/")[2]
+                if one not in names and (one == other or other not in old["$defs"]):
+                    names[one] = other
+                    pending.append((old["$defs"][one], new["$defs"][other]))
+            pending += [(left[key], right[key]) for key in left if key in right and key != "$defs"]
+            pending += [
+                ({"$ref": left[key]}, {"$ref": right[key]})
+                for key in left
+                if key in right and str(left[key]).startswith("#/$defs/") and key != "$ref"
+            ]
+        elif isinstance(left, list) and isinstance(right, list):
+            pending += list(zip(left, right, strict=False))
+    return names
+
+
+def with_part_names(schema: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A schema whose parts have other names."""
+
+    def renamed(node: Any) -> Any:
+        if isinstance(node, list):
+            return [renamed(each) for each in node]
+        if isinstance(node, dict):
+            return {key: renamed(value) for key, value in node.items()}
+        start, slash, part = str(node).rpartition("/")
+        return f"{start}/{names.get(part, part)}" if slash and start == "#/$defs" else node
+
+    whole: dict[str, Any] = renamed(dict(schema))
+    if "$defs" in whole:
+        whole["$defs"] = {names.get(part, part): it for part, it in whole["$defs"].items()}
+    return whole
+
+
 def broken(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What a reader of the old schema, or the new reader of an old file, would stumble over."""
+    old = with_part_names(old, part_names(old, new))
     before, after = facts(name, old), facts(name, new)
     places = set(before.values())
     lost = [

@@ -24,7 +24,7 @@ PARTS = {
     "a failure": statuses.OutputFailure,
     "a doubt": statuses.OutputDoubt,
     "usage": usage.Usage,
-    "a process": attempt.Process,
+    "a process": attempt.ProcessIdentity,
     "a move": statuses.Move,
 }
 

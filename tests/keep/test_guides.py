@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.pack.answer_sections import Section, mentions, normalise
 from oraclepack.pack.contract import MARKERS, PHRASINGS, asked_for
-from oraclepack.settings.declaration import Source
+from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import Layer, flatten, from_variables, resolve
 from oraclepack.tools.flag_tables import table_of
 from tests.e2e.program import oraclepack
@@ -75,7 +75,7 @@ def test_pre_commit_accepts_the_hook(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", blocks("toml"))
 def test_settings_are_ours(text: str) -> None:
-    resolve([Layer(Source.USER, flatten(tomllib.loads(text), "a.toml"))])
+    resolve([Layer(ValueSource.USER, flatten(tomllib.loads(text), "a.toml"))])
 
 
 def test_settings_of_a_project_may_stand_there() -> None:
@@ -84,14 +84,16 @@ def test_settings_of_a_project_may_stand_there() -> None:
 
     assert shown
     for text in shown:
-        assert not resolve([Layer(Source.PROJECT, flatten(tomllib.loads(text), "a.toml"))]).ignored
+        assert not resolve(
+            [Layer(ValueSource.PROJECT, flatten(tomllib.loads(text), "a.toml"))]
+        ).ignored
 
 
 def test_variables_are_ours() -> None:
     (text,) = [f.content for f in fences("docs/writing-packs.md") if f.info == "bash .env"]
     given, warnings = from_variables(dict(line.split("=") for line in text.split()))
 
-    found = resolve([Layer(Source.DOTENV, given)])
+    found = resolve([Layer(ValueSource.DOTENV, given)])
     assert (found.values, found.ignored, warnings) == ({"output_contract": "all-sections"}, (), ())
 
 

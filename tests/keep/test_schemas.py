@@ -12,7 +12,7 @@ from oraclepack.cli.schemas import SCHEMAS
 from oraclepack.journal import events
 from oraclepack.run import legacy_files, manifests
 from oraclepack.work import backlog
-from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published
+from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published, with_part_names
 
 CARRIED = {
     "run": manifests.SCHEMA_VERSION,
@@ -104,6 +104,19 @@ def test_a_change_is_noticed(change: Callable[[dict[str, Any]], None], told: str
 
     found = broken("cache-list", old, new)
     assert told in found if told else found == []
+
+
+def test_a_part_may_get_another_name_and_nothing_else() -> None:
+    now = published("journal")
+    before = with_part_names(now, {"OutputBackedUp": "SetAside", "ProcessIdentity": "Process"})
+
+    assert before != now
+    assert broken("journal", before, now) == []
+    part(before, "SetAside")["properties"]["gone"] = {"type": "integer"}
+    assert broken("journal", before, now) == [
+        'no longer: #OutputBackedUp.gone has type "integer"',
+        "no longer: #OutputBackedUp.gone is there",
+    ]
 
 
 def test_the_complaint_says_what_to_do() -> None:

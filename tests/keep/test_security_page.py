@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.project_rules import SettingScope
 from oraclepack.settings.registry import SETTINGS
 from tests.keep.pages import ROOT
 
@@ -18,8 +18,8 @@ def part(heading: str) -> str:
     )[0]
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_each_setting_is_listed_under_its_kind(scope: Scope) -> None:
+@pytest.mark.parametrize("scope", SettingScope)
+def test_each_setting_is_listed_under_its_kind(scope: SettingScope) -> None:
     shown = part(scope)
     names = {
         re.sub(r"^(providers)\.\w+", r"\1.*", s.name) for s in SETTINGS if s.project.scope is scope
@@ -29,11 +29,13 @@ def test_each_setting_is_listed_under_its_kind(scope: Scope) -> None:
 
 
 def test_the_direction_of_each_limit_is_told() -> None:
-    rows = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", part(Scope.TIGHTEN_ONLY), re.MULTILINE))
+    rows = dict(
+        re.findall(r"^\| `([^`]+)` \| (.+) \|$", part(SettingScope.TIGHTEN_ONLY), re.MULTILINE)
+    )
     limits = {
         re.sub(r"^(providers)\.\w+", r"\1.*", s.name): s.project.limit
         for s in SETTINGS
-        if s.project.scope is Scope.TIGHTEN_ONLY
+        if s.project.scope is SettingScope.TIGHTEN_ONLY
     }
 
     assert rows == limits

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, Facts
+from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, Facts
 from oraclepack.lint.finding import Severity
 from tests.packs import BLOCK_LINE, findings_of, pack_text
 
@@ -113,8 +113,8 @@ def test_old_bash(bash: str, expected: list[Row]) -> None:
     assert _found(bash) == expected
 
 
-def _said(name: str, *said: Diagnostic) -> Check:
-    return Check(name, CheckStatus.FAILED, "words", said)
+def _said(name: str, *said: Diagnostic) -> CheckResult:
+    return CheckResult(name, CheckStatus.FAILED, "words", said)
 
 
 QUOTE = Diagnostic(5, 1, "quote this", "SC2046", "warning")

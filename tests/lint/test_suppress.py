@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, Facts
+from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, Facts
 from tests.packs import BLOCK_LINE, findings_of, pack_text, places
 
 UNKEPT = "true\noracle -p why"
@@ -114,7 +114,7 @@ def test_what_depends_on_the_machine_is_not_called_useless(rule: str) -> None:
 
 def test_a_complaint_of_shellcheck_is_allowed_in_its_step() -> None:
     said = Diagnostic(6, 1, "quote this", "SC2046", "warning")
-    facts = Facts(shellcheck=Check("shellcheck", CheckStatus.FAILED, "", (said,)))
+    facts = Facts(shellcheck=CheckResult("shellcheck", CheckStatus.FAILED, "", (said,)))
     text = pack_text("# 01) a\n# oraclepack: allow OP209 one word is meant\necho $(cat a)")
 
     assert findings_of(text, facts=facts, select=("OP209",)) == ()

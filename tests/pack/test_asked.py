@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
-from oraclepack.pack.contract import PHRASINGS, Asked, asked_for
+from oraclepack.pack.contract import PHRASINGS, RequestedFormat, asked_for
 
 DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
 
@@ -91,7 +91,7 @@ def test_no_single_section_is_asked_for(text: str) -> None:
 def test_lines_are_told_from_the_first_one() -> None:
     text = "Question\n\nAnswer format:\n1) Direct answer\n\n  Return only: Direct answer  "
 
-    assert asked_for(text) == Asked(2, DIRECT, 5, "Return only: Direct answer")
+    assert asked_for(text) == RequestedFormat(2, DIRECT, 5, "Return only: Direct answer")
 
 
 @pytest.mark.parametrize(

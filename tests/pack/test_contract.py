@@ -9,7 +9,7 @@ from oraclepack.pack.contract import (
     ContractKind,
     ContractMode,
     Contradiction,
-    Declared,
+    DeclaredOutput,
     by_suffix,
     contradiction,
     infer,
@@ -19,11 +19,11 @@ DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
 NONE, ALL, SINGLE, SUFFIX = ContractKind
 FORMAT = "Answer format:\n1) Direct answer\n2) Risks/unknowns\n"
 ONLY = FORMAT + "Return only: Direct answer\n"
-ONE = [Declared("out/01.md")]
-FOUR = [Declared(f"out/01-{section}.md") for section in Section]
+ONE = [DeclaredOutput("out/01.md")]
+FOUR = [DeclaredOutput(f"out/01-{section}.md") for section in Section]
 PROMPTS = [
-    Declared("a.md", FORMAT + "Return only: Risks/unknowns"),
-    Declared("b.md", FORMAT),
+    DeclaredOutput("a.md", FORMAT + "Return only: Risks/unknowns"),
+    DeclaredOutput("b.md", FORMAT),
 ]
 
 
@@ -67,7 +67,7 @@ def test_a_file_name_ends_in_a_section(path: str, section: Section | None) -> No
             FOUR, ONLY, [(SUFFIX, (section,)) for section in Section], id="four chunks, one each"
         ),
         pytest.param(
-            [FOUR[0], Declared("notes.md")],
+            [FOUR[0], DeclaredOutput("notes.md")],
             FORMAT,
             [(SUFFIX, (DIRECT,)), (NONE, ())],
             id="a file that is no chunk",
@@ -79,7 +79,7 @@ def test_a_file_name_ends_in_a_section(path: str, section: Section | None) -> No
     ],
 )
 def test_the_steps_own_words_decide(
-    outputs: list[Declared],
+    outputs: list[DeclaredOutput],
     text: str,
     expected: list[tuple[ContractKind, tuple[Section, ...]]],
 ) -> None:
@@ -106,7 +106,7 @@ def test_the_steps_own_words_decide(
 )
 def test_the_chunk_mode_chooses_the_rule(
     chunks: ChunkMode,
-    outputs: list[Declared],
+    outputs: list[DeclaredOutput],
     expected: list[tuple[ContractKind, tuple[Section, ...]]],
 ) -> None:
     contracts = infer(outputs, FORMAT, chunks=chunks)
@@ -147,16 +147,16 @@ def test_the_old_strict_mode_hears_no_only() -> None:
 @pytest.mark.parametrize(
     ("output", "text", "line"),
     [
-        pytest.param(Declared("a.md"), ONLY, 43, id="an only, in the step"),
-        pytest.param(Declared("a.md"), FORMAT, 40, id="a format, in the step"),
-        pytest.param(Declared("a.md", "Q\n" + ONLY, 50), "", 54, id="an only, in the prompt"),
+        pytest.param(DeclaredOutput("a.md"), ONLY, 43, id="an only, in the step"),
+        pytest.param(DeclaredOutput("a.md"), FORMAT, 40, id="a format, in the step"),
+        pytest.param(DeclaredOutput("a.md", "Q\n" + ONLY, 50), "", 54, id="an only, in the prompt"),
         pytest.param(
-            Declared("a.md", "Q\n" + FORMAT, 50), FORMAT, 51, id="a format, in the prompt"
+            DeclaredOutput("a.md", "Q\n" + FORMAT, 50), FORMAT, 51, id="a format, in the prompt"
         ),
-        pytest.param(Declared("a.md", "Q", 50), "", None, id="nothing"),
+        pytest.param(DeclaredOutput("a.md", "Q", 50), "", None, id="nothing"),
     ],
 )
-def test_the_deciding_line_is_told(output: Declared, text: str, line: int | None) -> None:
+def test_the_deciding_line_is_told(output: DeclaredOutput, text: str, line: int | None) -> None:
     (contract,) = infer([output], text, step_line=40)
 
     assert contract.line == line
@@ -166,14 +166,18 @@ def test_the_deciding_line_is_told(output: Declared, text: str, line: int | None
     ("outputs", "marker"),
     [
         pytest.param(
-            [Declared("a.md", line=7), Declared("b-direct-answer.md", line=7)], None, id="names"
+            [DeclaredOutput("a.md", line=7), DeclaredOutput("b-direct-answer.md", line=7)],
+            None,
+            id="names",
         ),
         pytest.param(ONE, "none", id="a marker: none"),
         pytest.param(ONE, "all-sections", id="a marker: all"),
         pytest.param(FOUR, "next-experiment", id="a marker: one"),
     ],
 )
-def test_names_and_markers_have_a_line_too(outputs: list[Declared], marker: str | None) -> None:
+def test_names_and_markers_have_a_line_too(
+    outputs: list[DeclaredOutput], marker: str | None
+) -> None:
     contracts = infer(outputs, ONLY, marker=marker, marker_line=7)
 
     assert {contract.line for contract in contracts} == {7}

@@ -6,28 +6,36 @@ from xml.etree import ElementTree as ET
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.answers.verification import Failed, Totals, Verified
+from oraclepack.answers.verification import FailedOutput, Totals, VerifyReport
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.validation import Fields, Ordering, Reported, Validation
+from oraclepack.lint.validation import Fields, FindingReport, Ordering, Validation
 from oraclepack.pack.questions import Counts, Disorder
 from oraclepack.pipeline.pipeline_exports import cases, junit
-from oraclepack.pipeline.pipeline_report import PipelineTold, Stage, StageStatus, StageTold, policy
-from oraclepack.run.run_report import RunTold
+from oraclepack.pipeline.pipeline_report import (
+    PipelineReport,
+    PipelineStage,
+    StageReport,
+    StageStatus,
+    policy,
+)
+from oraclepack.run.run_report import RunReport
 from tests.report.test_summary import TOLD, step
 
-OK = tuple(StageTold(stage, StageStatus.OK, "") for stage in Stage)
+OK = tuple(StageReport(stage, StageStatus.OK, "") for stage in PipelineStage)
 TITLES = {"01": "First", "02": "Second <b>", "03": "Third", "04": "Fourth"}
 
 
-def stages(**failed: str) -> tuple[StageTold, ...]:
+def stages(**failed: str) -> tuple[StageReport, ...]:
     return tuple(
-        StageTold(one.stage, StageStatus.FAILED, failed[one.stage]) if one.stage in failed else one
+        StageReport(one.stage, StageStatus.FAILED, failed[one.stage])
+        if one.stage in failed
+        else one
         for one in OK
     )
 
 
-def a_pipeline(run: RunTold | None = TOLD, **about: Any) -> PipelineTold:
-    return PipelineTold(
+def a_pipeline(run: RunReport | None = TOLD, **about: Any) -> PipelineReport:
+    return PipelineReport(
         pack="pack.md",
         stages=about.pop("stages", OK),
         run=run,
@@ -39,7 +47,7 @@ def a_pipeline(run: RunTold | None = TOLD, **about: Any) -> PipelineTold:
 KEPT = replace(TOLD, rollback_status="not_attempted")
 
 
-def read(told: PipelineTold, **tails: str) -> list[tuple[str, str, str, str]]:
+def read(told: PipelineReport, **tails: str) -> list[tuple[str, str, str, str]]:
     """Name, ending, message and text of every case."""
     root = ET.fromstring(junit(told, cases(told, TITLES, tails)))
     found = []
@@ -95,7 +103,7 @@ def test_what_a_rollback_took_back_has_not_passed() -> None:
     assert read(a_pipeline(left))[1][1] == "passed"
 
 
-def verified(*failures: Failed) -> Verified:
+def verified(*failures: FailedOutput) -> VerifyReport:
     totals = Totals(
         steps=4,
         skipped=0,
@@ -105,7 +113,7 @@ def verified(*failures: Failed) -> Verified:
         doubtful=0,
         unresolved=0,
     )
-    return Verified(
+    return VerifyReport(
         path="pack.md",
         run_id=None,
         failures=failures,
@@ -118,8 +126,8 @@ def verified(*failures: Failed) -> Verified:
 
 def test_an_output_that_misses_its_contract_fails_its_step() -> None:
     lacks = (
-        Failed(step_id="02", path="a.md", contract="all", missing_sections=("risks",)),
-        Failed(step_id="02", path="b.md", contract="all", io_error="missing"),
+        FailedOutput(step_id="02", path="a.md", contract="all", missing_sections=("risks",)),
+        FailedOutput(step_id="02", path="b.md", contract="all", io_error="missing"),
     )
 
     found = read(a_pipeline(KEPT, verify=verified(*lacks)))
@@ -131,8 +139,8 @@ def test_an_output_that_misses_its_contract_fails_its_step() -> None:
     )
 
 
-def finding(rule: str, severity: Severity) -> Reported:
-    return Reported(rule, "", severity, "01", 5, 3, f"{rule} is wrong", "", None)
+def finding(rule: str, severity: Severity) -> FindingReport:
+    return FindingReport(rule, "", severity, "01", 5, 3, f"{rule} is wrong", "", None)
 
 
 INVALID = Validation(
@@ -176,7 +184,7 @@ INVALID = Validation(
     ],
 )
 def test_trouble_of_no_step_has_its_own_case(
-    told: PipelineTold, case: tuple[str, str, str, str]
+    told: PipelineReport, case: tuple[str, str, str, str]
 ) -> None:
     assert read(told, prelude="no such file") == [case]
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from oraclepack.pipeline.pipeline_report import (
-    Stage,
+    PipelineStage,
+    StageReport,
     StageStatus,
-    StageTold,
     pipeline_summary,
     policy,
 )
-from oraclepack.pipeline.run_pipeline import Pipeline, PipelineWish
-from oraclepack.run.run_report import CompletionTold
-from oraclepack.run.run_request import Picked
+from oraclepack.pipeline.run_pipeline import Pipeline, PipelineRequest
+from oraclepack.run.run_report import CompletionReport
+from oraclepack.run.run_request import RunFlags
 from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
@@ -241,11 +241,11 @@ def test_rules_that_are_left_out_may_still_stop_it(capsys: pytest.CaptureFixture
 
 
 def test_the_page_on_github() -> None:
-    share = CompletionTold(ok=2, to_run=4, figure=0.5, required=0.9, self_skipped=())
+    share = CompletionReport(ok=2, to_run=4, figure=0.5, required=0.9, self_skipped=())
     stages = tuple(
-        StageTold(stage, status, reason)
+        StageReport(stage, status, reason)
         for stage, status, reason in zip(
-            Stage,
+            PipelineStage,
             (StageStatus.OK, StageStatus.FAILED, StageStatus.OK, StageStatus.SKIPPED),
             ("3 steps", "1 ok | <b>", "", "why not"),
             strict=True,
@@ -268,7 +268,7 @@ def test_the_page_on_github() -> None:
 def test_what_was_validated_is_what_runs(project: Path) -> None:
     pack = project / "pack.md"
     pack.write_text(pack_text("# 01) One\ntrue\n"), encoding="utf-8")
-    work = Pipeline(PipelineWish(str(pack), Settings(root=str(project)), Picked()))
+    work = Pipeline(PipelineRequest(str(pack), Settings(root=str(project)), RunFlags()))
 
     assert work.validate()
     pack.write_text(pack_text("# 01) One\nrm -rf docs\n"), encoding="utf-8")

@@ -1,20 +1,20 @@
 import pytest
 
 from oraclepack.pipeline.pipeline_report import (
-    PolicyTold,
-    Stage,
+    PipelineStage,
+    PolicyReport,
+    StageReport,
     StageStatus,
-    StageTold,
     policy,
     verdict,
 )
-from oraclepack.run.run_report import CompletionTold
-from oraclepack.work.backlog import Actionized, WorkStatus
+from oraclepack.run.run_report import CompletionReport
+from oraclepack.work.backlog import ActionizeReport, WorkStatus
 
 
-def work(actionable: int, answered: int) -> Actionized:
+def work(actionable: int, answered: int) -> ActionizeReport:
     tasks = dict.fromkeys(WorkStatus, 0) | {WorkStatus.ACTIONABLE: actionable}
-    return Actionized(
+    return ActionizeReport(
         pack_id=None,
         pack_hash="",
         out_dir="",
@@ -26,9 +26,9 @@ def work(actionable: int, answered: int) -> Actionized:
     )
 
 
-def completed(ok: int, to_run: int, required: float = 1.0) -> CompletionTold:
+def completed(ok: int, to_run: int, required: float = 1.0) -> CompletionReport:
     figure = ok / to_run if to_run else 1.0
-    return CompletionTold(ok=ok, to_run=to_run, figure=figure, required=required, self_skipped=())
+    return CompletionReport(ok=ok, to_run=to_run, figure=figure, required=required, self_skipped=())
 
 
 SHORT_OF_STEPS = "completion 0.95 (19 of 20) is below --min-completion 1"
@@ -71,9 +71,9 @@ SHORT_OF_WORK = "yield 0.50 (10 actionable from 20 answered) is below --min-yiel
     ],
 )
 def test_the_figures(
-    share: CompletionTold,
+    share: CompletionReport,
     broken: int,
-    done: Actionized | None,
+    done: ActionizeReport | None,
     least: float,
     shortfalls: tuple[str, ...],
 ) -> None:
@@ -83,7 +83,7 @@ def test_the_figures(
     assert figures.met is not bool(shortfalls)
 
 
-def figures(*, ci: bool, met: bool) -> PolicyTold:
+def figures(*, ci: bool, met: bool) -> PolicyReport:
     return policy(completed(20 if met else 19, 20), 0, work(1, 1), 0.0, ci=ci)
 
 
@@ -108,8 +108,8 @@ def test_the_exit_code(
     failed: tuple[str, ...], ci: bool, met: bool, unweighable: bool, code: int
 ) -> None:
     stages = [
-        StageTold(stage, StageStatus.FAILED if stage in failed else StageStatus.OK, "")
-        for stage in Stage
+        StageReport(stage, StageStatus.FAILED if stage in failed else StageStatus.OK, "")
+        for stage in PipelineStage
     ]
 
     assert verdict(stages, figures(ci=ci, met=met), unweighable=unweighable) == code

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.e2e.program import Ran, oraclepack
 from tests.real.install import NotToBeHadError
 from tests.real.task_master import TaskMaster, task_master_programs
@@ -48,7 +48,7 @@ class TicketProject:
         (self.root / ".taskmaster/config.json").write_text(config(provider.url))
         (self.root / ".taskmaster/state.json").write_text('{"migrationNoticeShown": true}')
         subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
-        ticketify(Wish(self.root))
+        ticketify(TicketifyRequest(self.root))
 
     def _link(self, programs: Path) -> None:
         """Its own directory on PATH: beside the real one lie agents that it brings along."""

@@ -1,15 +1,15 @@
 import pytest
 
 from oraclepack.report.github import plain, summary
-from oraclepack.run.run_report import CompletionTold, RunTold, StepTold
+from oraclepack.run.run_report import CompletionReport, RunReport, StepReport
 
 
-def step(step_id: str, status: str, decision: str = "run", **more: object) -> StepTold:
+def step(step_id: str, status: str, decision: str = "run", **more: object) -> StepReport:
     fields = {"reason": "it has not run yet", "attempts": 1, "duration_ms": 1500} | more
-    return StepTold(step_id=step_id, status=status, decision=decision, **fields)  # type: ignore[arg-type]
+    return StepReport(step_id=step_id, status=status, decision=decision, **fields)  # type: ignore[arg-type]
 
 
-TOLD = RunTold(
+TOLD = RunReport(
     run_id="2026-03-01__abc1234__55555555",
     run_dir=".oraclepack/runs/r",
     continued=False,
@@ -23,7 +23,7 @@ TOLD = RunTold(
     resume_from="03",
     rollback_status="completed",
     rollback_error=None,
-    completion=CompletionTold(ok=2, to_run=4, figure=0.5, required=1.0, self_skipped=()),
+    completion=CompletionReport(ok=2, to_run=4, figure=0.5, required=1.0, self_skipped=()),
     steps=(
         step("01", "ok", "done", reason="it went well before"),
         step("02", "ok"),

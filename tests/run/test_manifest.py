@@ -65,7 +65,7 @@ def a_run() -> RunState:
         e.finished("01"),
         *e.a_step("02", Status.FAILED),
         e.started("03"),
-        j.Warned(message="slow", step="03"),
+        j.WarningRecorded(message="slow", step="03"),
     ]
     return fold(e.numbered(*events))
 
@@ -130,7 +130,7 @@ def test_events_of_a_newer_program_are_told() -> None:
 
 
 def test_what_two_attempts_say_is_told_once() -> None:
-    said = j.Warned(message="a.md:1 is doubtful", step="01", code="doubtful")
+    said = j.WarningRecorded(message="a.md:1 is doubtful", step="01", code="doubtful")
     manifest = run_manifest(fold(e.numbered(e.created("01"), said, said)))
 
     assert manifest is not None
@@ -138,8 +138,13 @@ def test_what_two_attempts_say_is_told_once() -> None:
 
 
 def test_waits_for_a_slot_are_left_to_the_journal() -> None:
-    waits = [j.Warned(message=f"waits for a slot, {n}", step="01", code="slot") for n in range(9)]
-    manifest = run_manifest(fold(e.numbered(e.created("01"), *waits, j.Warned(message="other"))))
+    waits = [
+        j.WarningRecorded(message=f"waits for a slot, {n}", step="01", code="slot")
+        for n in range(9)
+    ]
+    manifest = run_manifest(
+        fold(e.numbered(e.created("01"), *waits, j.WarningRecorded(message="other")))
+    )
 
     assert manifest is not None
     assert [notice.message for notice in manifest.warnings[1:]] == ["other"]

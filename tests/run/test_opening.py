@@ -10,16 +10,16 @@ from oraclepack.errors import InputError, LockedError
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import Found, Wish, described, find_run, opened
+from oraclepack.run.open_run import RunSelector, SelectedRun, described, find_run, opened
 from oraclepack.system.clock import SystemClock
-from oraclepack.system.git import WorkTree
+from oraclepack.system.git import WorkTreeState
 from tests.events import created
 from tests.packs import pack_text
 
 
 def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> None:
     (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
-    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), Wish(new_run=True)
+    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector(new_run=True)
     mine, theirs = (find_run(tmp_path, pack, wish, clock) for _ in range(2))
 
     with opened(theirs, pack, wish, clock, "run") as record:
@@ -37,7 +37,7 @@ def test_an_invalid_pack_is_told_without_waiting_for_git(
     (tmp_path / "git").write_text("#!/bin/sh\nread line <until\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = Found(RunDir(tmp_path, "a"), EMPTY, WorkTree("abc"), is_new=True, reason="")
+    found = SelectedRun(RunDir(tmp_path, "a"), EMPTY, WorkTreeState("abc"), is_new=True, reason="")
     held: list[int] = []
 
     def check() -> None:

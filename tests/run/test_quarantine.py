@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.journal.statuses import Move
 from oraclepack.run.quarantine import failed_folder, listed, put_aside, restore
 from oraclepack.system import disk, file_moves
-from oraclepack.system.path_jail import Refused
+from oraclepack.system.path_jail import RefusedPath
 from tests.faults import failing
 
 
@@ -168,7 +168,7 @@ def test_a_forged_record_of_origins_restores_nothing_outside(project: Path, plac
 
     (kept,) = listed(project / "out/_failed")
 
-    assert isinstance(restore(project, kept), Refused)
+    assert isinstance(restore(project, kept), RefusedPath)
 
 
 @pytest.mark.usefixtures("any_disk")
@@ -188,7 +188,7 @@ def test_coming_back_overwrites_nothing(project: Path) -> None:
     (kept,) = listed(project / "out/_failed")
     verdict = restore(project, kept)
 
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedPath)
     assert (project / "out/05-a.md").read_bytes() == b"newer"
     assert kept.path.read_bytes() == b"first"
 
@@ -211,12 +211,12 @@ def test_a_forged_quarantine_restores_nothing_outside(project: Path) -> None:
     write(project, "out/_failed/run-x/step-05/1/.git/hooks/post-commit", b"evil")
 
     verdicts = [restore(project, kept) for kept in listed(project / "out/_failed")]
-    assert [type(verdict) for verdict in verdicts] == [Refused, Refused]
+    assert [type(verdict) for verdict in verdicts] == [RefusedPath, RefusedPath]
 
 
 @pytest.mark.parametrize("number", range(1, 20))
 def test_a_refusing_disk_loses_nothing(project: Path, number: int) -> None:
-    with failing(number), suppress(WorldError):
+    with failing(number), suppress(MachineError):
         aside(project, "out/05-a.md")
 
     copies = [project / "out/05-a.md", *(kept.path for kept in listed(project / "out/_failed"))]
@@ -236,5 +236,5 @@ def test_where_the_quarantine_is(project: Path) -> None:
 
     assert failed_folder(project, None, run_dir) == run_dir / "_failed"
     assert failed_folder(project, "out/", run_dir) == project.resolve() / "out/_failed"
-    with pytest.raises(WorldError, match="leads out"):
+    with pytest.raises(MachineError, match="leads out"):
         failed_folder(project, "../elsewhere", run_dir)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oraclepack.journal import events as j
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import Wish, find_run, opened
+from oraclepack.run.open_run import RunSelector, find_run, opened
 from oraclepack.system.clock import SystemClock
 from tests.events import created
 from tests.packs import pack_text
@@ -30,7 +30,7 @@ class _EndsJustThen(threading.Event):
 
 def test_closing_never_waits_for_a_keeper_that_sleeps(tmp_path: Path) -> None:
     (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
-    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), Wish()
+    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector()
     over = _EndsJustThen()
 
     def one_run() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.errors import WorldError
-from oraclepack.run.patch_undo import Reversal, is_begun, remove_left_over
+from oraclepack.errors import MachineError
+from oraclepack.run.patch_undo import PatchUndo, is_begun, remove_left_over
 from oraclepack.run.worktree import WorktreeError
 from oraclepack.system.trust_key import make_key
 from tests.faults import failing, failing_once, killed_at
@@ -43,14 +43,14 @@ def root(tmp_path: Path) -> Path:
     return a_repository(tmp_path / "project")
 
 
-def a_change(root: Path, script: str = CHANGES) -> Reversal:
+def a_change(root: Path, script: str = CHANGES) -> PatchUndo:
     """What a step did, recorded and still in the tree."""
     tree = watched(root)
     _, patch = recorded(tree, script)
-    return Reversal(tree, patch)
+    return PatchUndo(tree, patch)
 
 
-def take_back(reversal: Reversal) -> None:
+def take_back(reversal: PatchUndo) -> None:
     """What every `undo` does, the first one and the one after a kill."""
     if not is_begun(reversal.patch):
         reversal.begin()
@@ -74,7 +74,7 @@ def test_killed_anywhere_it_leaves_what_the_next_one_finishes(
     for number in range(0, 10_000, STRIDE):
         copy = tmp_path / f"killed-{number}"
         shutil.copytree(root, copy, symlinks=True)
-        reversal = Reversal(watched(copy), copy / ".oraclepack/step/changes.patch")
+        reversal = PatchUndo(watched(copy), copy / ".oraclepack/step/changes.patch")
         if number == 0:
             with counted() as operations:
                 take_back(reversal)
@@ -134,7 +134,7 @@ def test_a_git_that_is_killed_has_touched_nothing(root: Path, tmp_path: Path) ->
     killing = msgspec.structs.replace(reversal.tree, environment=environment)
 
     with pytest.raises(WorktreeError, match="git was ended by signal 9"):
-        Reversal(killing, reversal.patch).begin()
+        PatchUndo(killing, reversal.patch).begin()
 
     assert picture(root) == changed
     assert not is_begun(reversal.patch)
@@ -145,7 +145,7 @@ def test_a_full_disk_stops_it_and_the_next_one_goes_on(root: Path) -> None:
     reversal = a_change(root)
     reversal.begin()
 
-    with failing(2, only="write"), pytest.raises(WorldError, match="No space left"):
+    with failing(2, only="write"), pytest.raises(MachineError, match="No space left"):
         reversal.finish()
     assert picture(root) != before
     reversal.finish()
@@ -162,8 +162,8 @@ def test_one_refusal_of_the_disk_puts_nothing_else_into_the_tree(
     for operation, at in [*refused, ("mkdir", ""), ("rmdir", ""), ("symlink", ""), ("remove", "")]:
         copy = tmp_path / f"{operation}-{len(at)}"
         shutil.copytree(root, copy, symlinks=True)
-        reversal = Reversal(watched(copy), copy / ".oraclepack/step/changes.patch")
-        with failing_once(operation, at), suppress(WorldError):
+        reversal = PatchUndo(watched(copy), copy / ".oraclepack/step/changes.patch")
+        with failing_once(operation, at), suppress(MachineError):
             take_back(reversal)
         take_back(reversal)
         assert picture(copy) == before, (operation, at)
@@ -221,7 +221,7 @@ def test_nothing_is_written_behind_a_link_that_came_meanwhile(root: Path) -> Non
     reversal.begin()
     bash(root, f"{TO_OUTSIDE}/deep sub")
 
-    with pytest.raises(WorldError, match="it has become a symbolic link"):
+    with pytest.raises(MachineError, match="it has become a symbolic link"):
         reversal.finish()
 
     assert outside(root) == beside

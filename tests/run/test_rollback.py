@@ -9,9 +9,9 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.rollback import (
-    Kept,
-    Undo,
+    UndoAction,
     UndoList,
+    UnrestoredPath,
     has_failed,
     is_unfinished,
     protected,
@@ -21,8 +21,8 @@ from oraclepack.run.rollback import (
 from tests.events import created, numbered, output, session
 
 
-def aside(step: str, path: str, attempt: int = 1) -> j.SetAside:
-    return j.SetAside(
+def aside(step: str, path: str, attempt: int = 1) -> j.OutputBackedUp:
+    return j.OutputBackedUp(
         step=step,
         attempt=attempt,
         path=path,
@@ -49,35 +49,35 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
     ("events", "expected"),
     [
         pytest.param([], [], id="nothing was done"),
-        pytest.param([made("01", "a.md")], [Undo("01", 1, "a.md")], id="a new file"),
+        pytest.param([made("01", "a.md")], [UndoAction("01", 1, "a.md")], id="a new file"),
         pytest.param(
             [aside("01", "a.md"), REPLACED],
-            [Undo("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
+            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
             id="a replaced file",
         ),
         pytest.param(
             [REPLACED],
-            [Undo("01", 1, "a.md", "backups/a", "old-01")],
+            [UndoAction("01", 1, "a.md", "backups/a", "old-01")],
             id="a replaced file that only its record tells of",
         ),
         pytest.param(
             [aside("01", "a.md")],
-            [Undo("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
+            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
             id="a file the step may or may not have replaced",
         ),
         pytest.param(
             [made("01", "a.md"), made("02", "b.md"), made("03", "c.md")],
-            [Undo("03", 1, "c.md"), Undo("02", 1, "b.md"), Undo("01", 1, "a.md")],
+            [UndoAction("03", 1, "c.md"), UndoAction("02", 1, "b.md"), UndoAction("01", 1, "a.md")],
             id="the newest first",
         ),
         pytest.param(
             [made("01", "a.md"), aside("02", "a.md"), made("02", "a.md", created=False)],
-            [Undo("02", 1, "a.md")],
+            [UndoAction("02", 1, "a.md")],
             id="made by one step and replaced by the next: there was none before",
         ),
         pytest.param(
             [aside("01", "a.md"), REPLACED, aside("01", "a.md", 2), made("01", "a.md", attempt=2)],
-            [Undo("01", 2, "a.md", "backups/01.1/a.md", "old-01")],
+            [UndoAction("01", 2, "a.md", "backups/01.1/a.md", "old-01")],
             id="two attempts: the file before the first one counts",
         ),
         pytest.param(
@@ -87,7 +87,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         ),
     ],
 )
-def test_what_is_taken_back(events: Iterable[j.Event], expected: list[Undo]) -> None:
+def test_what_is_taken_back(events: Iterable[j.Event], expected: list[UndoAction]) -> None:
     assert list(undo_list(after(*events)).undos) == expected
 
 
@@ -124,9 +124,9 @@ def test_protected_and_lost_files_are_kept_and_told() -> None:
     assert undo_list(state, failed=["03"], also=["b.md"]) == UndoList(
         undos=(),
         kept=(
-            Kept("03", "b.md", "it is to be left alone"),
-            Kept("02", "a.md", "no copy of the file it replaced was kept"),
-            Kept("01", "prd.md", "it is the PRD"),
+            UnrestoredPath("03", "b.md", "it is to be left alone"),
+            UnrestoredPath("02", "a.md", "no copy of the file it replaced was kept"),
+            UnrestoredPath("01", "prd.md", "it is the PRD"),
         ),
         steps=("03",),
     )
@@ -150,7 +150,7 @@ def test_an_interrupted_rollback_goes_on_where_it_was() -> None:
     state = after(*BEGUN)
 
     assert is_unfinished(state)
-    assert undo_list(state) == UndoList((Undo("01", 1, "a.md"),), (), ("01", "02", "03"))
+    assert undo_list(state) == UndoList((UndoAction("01", 1, "a.md"),), (), ("01", "02", "03"))
 
 
 @pytest.mark.parametrize("status", [RollbackStatus.COMPLETED, RollbackStatus.FAILED])
@@ -158,7 +158,7 @@ def test_an_earlier_rollback_says_nothing_about_this_command(status: RollbackSta
     state = after(*BEGUN, j.RollbackFinished(status=status), session(), made("02", "b.md"))
 
     assert not is_unfinished(state)
-    assert undo_list(state) == UndoList((Undo("02", 1, "b.md"),), (), ("02",))
+    assert undo_list(state) == UndoList((UndoAction("02", 1, "b.md"),), (), ("02",))
 
 
 FAILED = j.RollbackFinished(status=RollbackStatus.FAILED, error="no", left=("a.md",))
@@ -168,10 +168,10 @@ def test_a_failed_rollback_goes_on_with_what_was_left() -> None:
     state = after(*BEGUN, FAILED)
 
     assert has_failed(state)
-    assert undo_list(state).undos == (Undo("01", 1, "a.md"),)
+    assert undo_list(state).undos == (UndoAction("01", 1, "a.md"),)
     again = fold(numbered(created("01", "02", "03"), session(), *BEGUN, FAILED, BEGUN[2]))
     assert is_unfinished(again)
-    assert undo_list(again).undos == (Undo("01", 1, "a.md"),)
+    assert undo_list(again).undos == (UndoAction("01", 1, "a.md"),)
 
 
 def test_the_next_command_makes_an_earlier_failure_its_own_past() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.cli.reply import partial_failure
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.run.transaction import Piece, Transaction
+from oraclepack.run.transaction import FileWrite, Transaction
 from oraclepack.system import disk
 from oraclepack.system.digests import sha256_bytes
 from tests.authoring import repositories as repos
@@ -20,7 +20,10 @@ from tests.faults import failing, failing_once, killed_at
 
 
 def test_all_pieces_are_written(tmp_path: Path) -> None:
-    pieces = [Piece("one", tmp_path / "a/b.md", b"1"), Piece("two", tmp_path / "c.md", b"2")]
+    pieces = [
+        FileWrite("one", tmp_path / "a/b.md", b"1"),
+        FileWrite("two", tmp_path / "c.md", b"2"),
+    ]
 
     carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
@@ -31,10 +34,10 @@ def test_all_pieces_are_written(tmp_path: Path) -> None:
 def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
     (tmp_path / "old.md").write_bytes(b"old")
     pieces = [
-        Piece("new", tmp_path / "a/b/new.md", b"1"),
-        Piece("old", tmp_path / "old.md", b"2"),
-        Piece("last", tmp_path / "last.md", b"3"),
-        Piece("never", tmp_path / "never.md", b"4"),
+        FileWrite("new", tmp_path / "a/b/new.md", b"1"),
+        FileWrite("old", tmp_path / "old.md", b"2"),
+        FileWrite("last", tmp_path / "last.md", b"3"),
+        FileWrite("never", tmp_path / "never.md", b"4"),
     ]
 
     with failing_once("rename", "last.md"):
@@ -55,9 +58,9 @@ def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
 def test_what_is_to_stay_is_not_taken_back(tmp_path: Path) -> None:
     (tmp_path / "stays.md").write_bytes(b"old")
     pieces = [
-        Piece("one", tmp_path / "a.md", b"1"),
-        Piece("stays", tmp_path / "stays.md", b"2", stays=True),
-        Piece("fails", tmp_path / "b/c.md", b"3", stays=True),
+        FileWrite("one", tmp_path / "a.md", b"1"),
+        FileWrite("stays", tmp_path / "stays.md", b"2", stays=True),
+        FileWrite("fails", tmp_path / "b/c.md", b"3", stays=True),
     ]
 
     with failing_once("rename", "c.md"):
@@ -73,7 +76,7 @@ def test_what_is_to_stay_is_not_taken_back(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_taken_back_does_not_keep_the_others(tmp_path: Path) -> None:
     names = ("a.md", "b.md", "c.md", "d.md")
-    pieces = [Piece(name[0], tmp_path / name, b"new") for name in names]
+    pieces = [FileWrite(name[0], tmp_path / name, b"new") for name in names]
 
     def refuse(done: str, path: str) -> None:
         last = done == "rename" and path.endswith("d.md")
@@ -112,11 +115,11 @@ def stuck(name: str) -> Iterator[None]:
         disk.set_hook(None)
 
 
-def a_failed_rollback(root: Path) -> list[Piece]:
+def a_failed_rollback(root: Path) -> list[FileWrite]:
     """Of three files the one in the middle is stuck; it replaced one of the user's."""
     (root / "b.md").write_bytes(b"old")
     (root / "b.md").chmod(0o640)
-    pieces = [Piece(name[0], root / name, b"new") for name in ("a.md", "b.md", "c.md", "d.md")]
+    pieces = [FileWrite(name[0], root / name, b"new") for name in ("a.md", "b.md", "c.md", "d.md")]
     with stuck("b.md"):
         carried = Transaction(root, "test", undo=True).carry_out(pieces)
     assert (carried.rollback_status, carried.not_taken_back) == (RollbackStatus.FAILED, ("b.md",))
@@ -151,7 +154,7 @@ def test_it_is_said_once(tmp_path: Path) -> None:
 def test_a_rollback_that_still_cannot_be_finished_stops_the_command(tmp_path: Path) -> None:
     a_failed_rollback(tmp_path)
 
-    with stuck("b.md"), pytest.raises(WorldError, match="cannot be finished") as raised:
+    with stuck("b.md"), pytest.raises(MachineError, match="cannot be finished") as raised:
         Transaction(tmp_path, "test", undo=True)
 
     assert raised.value.detail.endswith("not taken back: b.md")
@@ -182,7 +185,7 @@ def test_without_the_wish_the_files_stay_and_the_copy_too(tmp_path: Path) -> Non
 def test_a_command_that_ends_well_leaves_no_copies(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"old")
 
-    Transaction(tmp_path, "test", undo=True).carry_out([Piece("a", tmp_path / "a.md", b"new")])
+    Transaction(tmp_path, "test", undo=True).carry_out([FileWrite("a", tmp_path / "a.md", b"new")])
 
     assert (tmp_path / "a.md").read_bytes() == b"new"
     assert [*tmp_path.rglob("_*")] == []
@@ -223,7 +226,7 @@ def test_a_record_that_somebody_else_wrote_is_left_alone(tmp_path: Path) -> None
 
 def test_the_earlier_file_is_on_disk_when_the_process_dies(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_bytes(b"old")
-    pieces = [Piece("a", tmp_path / "a.md", b"new"), Piece("b", tmp_path / "b.md", b"new")]
+    pieces = [FileWrite("a", tmp_path / "a.md", b"new"), FileWrite("b", tmp_path / "b.md", b"new")]
 
     for number in range(1, 40):
         Path(tmp_path / "a.md").write_bytes(b"old")
@@ -233,7 +236,7 @@ def test_the_earlier_file_is_on_disk_when_the_process_dies(tmp_path: Path) -> No
 
 
 def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:
-    pieces = [Piece("one", tmp_path / "a.md", b"1"), Piece("two", tmp_path / "b.md", b"2")]
+    pieces = [FileWrite("one", tmp_path / "a.md", b"1"), FileWrite("two", tmp_path / "b.md", b"2")]
 
     for _ in range(2):
         with failing_once("rename", "b.md"):
@@ -245,7 +248,7 @@ def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:
 def test_a_file_outside_the_project_is_set_aside_inside(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
-    pieces = [Piece("one", tmp_path / "x.md", b"1"), Piece("two", root / "b.md", b"2")]
+    pieces = [FileWrite("one", tmp_path / "x.md", b"1"), FileWrite("two", root / "b.md", b"2")]
 
     with failing_once("rename", "b.md"):
         carried = Transaction(root, "test", undo=True).carry_out(pieces)
@@ -255,7 +258,7 @@ def test_a_file_outside_the_project_is_set_aside_inside(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_in_the_middle_takes_back_too(tmp_path: Path) -> None:
-    pieces = [Piece("one", tmp_path / "a.md", b"1"), Piece("two", tmp_path / "b.md", b"2")]
+    pieces = [FileWrite("one", tmp_path / "a.md", b"1"), FileWrite("two", tmp_path / "b.md", b"2")]
 
     def interrupt(done: str, path: str) -> None:
         if done == "rename" and path.endswith("b.md"):
@@ -289,7 +292,7 @@ def test_half_written_files_are_told_as_they_are(
     tmp_path: Path, code: int, undo: bool, retryable: bool
 ) -> None:
     (tmp_path / "old.md").write_bytes(b"old")
-    pieces = [Piece("a", tmp_path / "old.md", b"1"), Piece("b", tmp_path / "b.md", b"2")]
+    pieces = [FileWrite("a", tmp_path / "old.md", b"1"), FileWrite("b", tmp_path / "b.md", b"2")]
 
     # With the copy of the earlier file comes a .gitignore.
     with failing(3 if undo else 2, code, only="rename"):

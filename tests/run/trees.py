@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from oraclepack.run.patch_undo import Reversal
+from oraclepack.run.patch_undo import PatchUndo
 from oraclepack.run.worktree import Worktree
 
 Picture = dict[str, tuple[int, bytes | str]]
@@ -66,7 +66,7 @@ def recorded(tree: Worktree, script: str) -> tuple[tuple[str, ...], Path]:
 
 def taken_back(tree: Worktree, patch: Path, *without: str) -> None:
     """Take a patch back in one go; nothing but the patch is left of it."""
-    reversal = Reversal(tree, patch)
+    reversal = PatchUndo(tree, patch)
     reversal.begin(without)
     assert not reversal.changed_since()
     reversal.finish()

@@ -6,11 +6,11 @@ from oraclepack.settings.value_kinds import (
     Duration,
     Float,
     Int,
-    Kind,
     Names,
     Path,
     Text,
     Texts,
+    ValueKind,
 )
 
 
@@ -37,7 +37,7 @@ from oraclepack.settings.value_kinds import (
         (Names(), (), ()),
     ],
 )
-def test_a_good_value_is_read(kind: Kind[object], raw: object, expected: object) -> None:
+def test_a_good_value_is_read(kind: ValueKind[object], raw: object, expected: object) -> None:
     assert kind.read(raw) == expected
 
 
@@ -70,7 +70,7 @@ def test_a_good_value_is_read(kind: Kind[object], raw: object, expected: object)
     ],
 )
 def test_a_bad_value_is_refused_with_the_reason(
-    kind: Kind[object], raw: object, reason: str
+    kind: ValueKind[object], raw: object, reason: str
 ) -> None:
     with pytest.raises(ValueError, match=reason):
         kind.read(raw)

@@ -4,27 +4,27 @@ from typing import Any
 
 import pytest
 
-from oraclepack.settings.declaration import Source
-from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.project_rules import SettingScope
 from oraclepack.settings.registry import (
     BY_NAME,
     SETTINGS,
-    Given,
     Layer,
-    Resolved,
+    ResolvedSettings,
     Settings,
+    SettingValue,
     resolve,
 )
 from oraclepack.tools.argv import refused_flag
 
-PROJECT_SOURCES = (Source.PROJECT, Source.DOTENV)
+PROJECT_SOURCES = (ValueSource.PROJECT, ValueSource.DOTENV)
 
 
-def layer(source: Source, name: str, value: object) -> Layer:
-    return Layer(source, {name: Given(value, f"{source.name}:{name}")})
+def layer(source: ValueSource, name: str, value: object) -> Layer:
+    return Layer(source, {name: SettingValue(value, f"{source.name}:{name}")})
 
 
-def value_of(found: Resolved, name: str) -> Any:
+def value_of(found: ResolvedSettings, name: str) -> Any:
     return Settings(found.values)[BY_NAME[name]]
 
 
@@ -69,9 +69,9 @@ DIRECTIONS = [
 @pytest.mark.parametrize("source", PROJECT_SOURCES)
 @pytest.mark.parametrize(("name", "own", "stricter", "looser"), DIRECTIONS)
 def test_a_project_may_only_be_stricter(
-    name: str, own: object, stricter: object, looser: object, source: Source
+    name: str, own: object, stricter: object, looser: object, source: ValueSource
 ) -> None:
-    user = [layer(Source.USER, name, own)] if own is not None else []
+    user = [layer(ValueSource.USER, name, own)] if own is not None else []
     bound = own if own is not None else BY_NAME[name].default
 
     tightened = resolve([*user, layer(source, name, stricter)])
@@ -88,16 +88,18 @@ def test_a_project_may_only_be_stricter(
 
 
 def test_each_tighten_only_setting_has_a_row() -> None:
-    tightened = {one.name for one in SETTINGS if one.project.scope is Scope.TIGHTEN_ONLY}
+    tightened = {one.name for one in SETTINGS if one.project.scope is SettingScope.TIGHTEN_ONLY}
 
     # `secret_names` has no direction: see below.
     assert {*(name for name, *_ in DIRECTIONS), "secret_names"} == tightened
     assert all(BY_NAME[name].project.limit for name in tightened)
 
 
-@pytest.mark.parametrize("name", [s.name for s in SETTINGS if s.project.scope is Scope.USER_ONLY])
+@pytest.mark.parametrize(
+    "name", [s.name for s in SETTINGS if s.project.scope is SettingScope.USER_ONLY]
+)
 @pytest.mark.parametrize("source", PROJECT_SOURCES)
-def test_what_is_the_users_alone_is_ignored_in_a_project(name: str, source: Source) -> None:
+def test_what_is_the_users_alone_is_ignored_in_a_project(name: str, source: ValueSource) -> None:
     found = resolve([layer(source, name, "true")])
 
     assert found.values == {}
@@ -107,13 +109,13 @@ def test_what_is_the_users_alone_is_ignored_in_a_project(name: str, source: Sour
 
 
 def test_the_user_may_let_projects_name_programs_and_nothing_else() -> None:
-    allowed = layer(Source.USER, "allow_project_programs", value=True)
+    allowed = layer(ValueSource.USER, "allow_project_programs", value=True)
     project = Layer(
-        Source.PROJECT,
+        ValueSource.PROJECT,
         {
-            "oracle_bin": Given("./mine", "oraclepack.toml: oracle_bin"),
-            "cwd": Given("/", "oraclepack.toml: cwd"),
-            "oracle_flag": Given("--base-url=http://x", "oraclepack.toml: oracle_flag"),
+            "oracle_bin": SettingValue("./mine", "oraclepack.toml: oracle_bin"),
+            "cwd": SettingValue("/", "oraclepack.toml: cwd"),
+            "oracle_flag": SettingValue("--base-url=http://x", "oraclepack.toml: oracle_flag"),
         },
     )
 
@@ -126,8 +128,8 @@ def test_the_user_may_let_projects_name_programs_and_nothing_else() -> None:
 def test_a_project_cannot_allow_itself_to_name_programs() -> None:
     found = resolve(
         [
-            layer(Source.PROJECT, "allow_project_programs", value=True),
-            layer(Source.DOTENV, "oracle_bin", "./mine"),
+            layer(ValueSource.PROJECT, "allow_project_programs", value=True),
+            layer(ValueSource.DOTENV, "oracle_bin", "./mine"),
         ]
     )
 
@@ -135,9 +137,11 @@ def test_a_project_cannot_allow_itself_to_name_programs() -> None:
     assert [one.name for one in found.ignored] == ["allow_project_programs", "oracle_bin"]
 
 
-@pytest.mark.parametrize("source", [Source.ENVIRONMENT, Source.FLAG])
-def test_a_value_of_the_user_settles_it_without_a_word(source: Source) -> None:
-    found = resolve([layer(Source.PROJECT, "max_parallel", 8), layer(source, "max_parallel", "16")])
+@pytest.mark.parametrize("source", [ValueSource.ENVIRONMENT, ValueSource.FLAG])
+def test_a_value_of_the_user_settles_it_without_a_word(source: ValueSource) -> None:
+    found = resolve(
+        [layer(ValueSource.PROJECT, "max_parallel", 8), layer(source, "max_parallel", "16")]
+    )
 
     assert value_of(found, "max_parallel") == 16
     assert found.ignored == ()
@@ -146,9 +150,9 @@ def test_a_value_of_the_user_settles_it_without_a_word(source: Source) -> None:
 def test_one_project_file_is_not_measured_by_the_other() -> None:
     found = resolve(
         [
-            layer(Source.USER, "max_parallel", 8),
-            layer(Source.PROJECT, "max_parallel", 2),
-            layer(Source.DOTENV, "max_parallel", 4),
+            layer(ValueSource.USER, "max_parallel", 8),
+            layer(ValueSource.PROJECT, "max_parallel", 2),
+            layer(ValueSource.DOTENV, "max_parallel", 4),
         ]
     )
 
@@ -170,7 +174,7 @@ def test_one_project_file_is_not_measured_by_the_other() -> None:
     ],
 )
 def test_a_project_keeps_its_answers_inside(path: str, taken: bool) -> None:
-    found = resolve([layer(Source.PROJECT, "out_dir", path)])
+    found = resolve([layer(ValueSource.PROJECT, "out_dir", path)])
 
     assert value_of(found, "out_dir") == (path if taken else "")
     assert bool(found.ignored) is not taken
@@ -217,10 +221,12 @@ def test_flags_of_oracle_that_a_project_may_set(text: str, refused: str | None) 
 def test_a_project_adds_to_the_users_flags_and_takes_none_away() -> None:
     found = resolve(
         [
-            layer(Source.USER, "oracle_flag", ["--base-url=https://gateway.example"]),
-            layer(Source.PROJECT, "oracle_flag", ["--model=a", "--base-url=http://x", "-f x -v"]),
-            layer(Source.USER, "override", ["01:--model=mine"]),
-            layer(Source.DOTENV, "override", "02:--remote-host=x:1"),
+            layer(ValueSource.USER, "oracle_flag", ["--base-url=https://gateway.example"]),
+            layer(
+                ValueSource.PROJECT, "oracle_flag", ["--model=a", "--base-url=http://x", "-f x -v"]
+            ),
+            layer(ValueSource.USER, "override", ["01:--model=mine"]),
+            layer(ValueSource.DOTENV, "override", "02:--remote-host=x:1"),
         ]
     )
 
@@ -237,8 +243,8 @@ def test_a_project_adds_to_the_users_flags_and_takes_none_away() -> None:
 
 
 def test_a_project_adds_names_of_secrets_and_takes_none_away() -> None:
-    user = Layer(Source.USER, {"secret_names": Given(["MINE", "MY_*"], "user")})
-    project = Layer(Source.PROJECT, {"secret_names": Given(["THEIRS", "*"], "project")})
+    user = Layer(ValueSource.USER, {"secret_names": SettingValue(["MINE", "MY_*"], "user")})
+    project = Layer(ValueSource.PROJECT, {"secret_names": SettingValue(["THEIRS", "*"], "project")})
 
     resolved = resolve([user, project])
 

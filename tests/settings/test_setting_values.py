@@ -1,16 +1,16 @@
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.settings.declaration import Source
+from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import (
     BY_NAME,
     COLOR,
     LINT_SELECT,
     SETTINGS,
     STRICT,
-    Given,
     Layer,
     Settings,
+    SettingValue,
     flatten,
     from_variables,
     resolve,
@@ -18,13 +18,16 @@ from oraclepack.settings.registry import (
 )
 
 
-def layer(source: Source, **values: object) -> Layer:
+def layer(source: ValueSource, **values: object) -> Layer:
     return Layer(
-        source, {name: Given(value, f"{source.name}:{name}") for name, value in values.items()}
+        source,
+        {name: SettingValue(value, f"{source.name}:{name}") for name, value in values.items()},
     )
 
 
-STRONGER_FIRST = sorted((source for source in Source if source is not Source.DEFAULT), reverse=True)
+STRONGER_FIRST = sorted(
+    (source for source in ValueSource if source is not ValueSource.DEFAULT), reverse=True
+)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,7 @@ STRONGER_FIRST = sorted((source for source in Source if source is not Source.DEF
         for other in STRONGER_FIRST[at + 1 :]
     ],
 )
-def test_precedence(stronger: Source, weaker: Source) -> None:
+def test_precedence(stronger: ValueSource, weaker: ValueSource) -> None:
     found = resolve([layer(weaker, color="always"), layer(stronger, color="never")])
 
     assert found.values["color"] == "never"
@@ -47,7 +50,7 @@ def test_what_nobody_gives_is_the_default() -> None:
     settings = Settings()
 
     assert (settings[STRICT], settings[COLOR], settings[LINT_SELECT]) == (False, "auto", ())
-    assert settings.origin(STRICT).source is Source.DEFAULT
+    assert settings.origin(STRICT).source is ValueSource.DEFAULT
     assert not settings.is_given(STRICT)
 
 
@@ -55,46 +58,49 @@ def test_what_nobody_gives_is_the_default() -> None:
     ("layers", "message", "hint"),
     [
         pytest.param(
-            [layer(Source.PROJECT, color="red")],
+            [layer(ValueSource.PROJECT, color="red")],
             "PROJECT:color: must be one of auto, always, never, not 'red'",
             "",
             id="bad value",
         ),
         pytest.param(
-            [layer(Source.PROJECT, color="red"), layer(Source.FLAG, color="never")],
+            [layer(ValueSource.PROJECT, color="red"), layer(ValueSource.FLAG, color="never")],
             "PROJECT:color: must be",
             "",
             id="bad value that is hidden by a stronger one",
         ),
         pytest.param(
-            [layer(Source.USER, no_tui=True, tui=False)],
+            [layer(ValueSource.USER, no_tui=True, tui=False)],
             "USER:no_tui: contradicts or repeats USER:tui",
             "keep tui",
             id="an earlier key beside the new one",
         ),
         pytest.param(
-            [layer(Source.USER, no_tui="perhaps")],
+            [layer(ValueSource.USER, no_tui="perhaps")],
             "USER:no_tui: must be",
             "",
             id="bad value of an earlier key",
         ),
         pytest.param(
-            [layer(Source.USER, strct=True)],
+            [layer(ValueSource.USER, strct=True)],
             "USER:strct: unknown setting",
             "did you mean strict",
             id="unknown key",
         ),
         pytest.param(
-            [layer(Source.USER, zzz=True)], "USER:zzz: unknown", "config show", id="nothing near"
+            [layer(ValueSource.USER, zzz=True)],
+            "USER:zzz: unknown",
+            "config show",
+            id="nothing near",
         ),
         pytest.param(
-            [layer(Source.USER, cwd="x")],
+            [layer(ValueSource.USER, cwd="x")],
             "USER:cwd: cwd cannot be set here",
             "use --cwd or ORACLEPACK_CWD",
             id="wrong place",
         ),
         pytest.param(
-            [layer(Source.FLAG, allow_project_programs=True)],
+            [layer(ValueSource.FLAG, allow_project_programs=True)],
             "cannot be set here",
             "your own config file",
             id="a flag cannot trust a repository",
@@ -112,16 +118,20 @@ def test_bad_settings_name_their_source(layers: list[Layer], message: str, hint:
 @pytest.mark.parametrize(
     ("layers", "tui", "where"),
     [
-        pytest.param([layer(Source.USER, no_tui=True)], False, "USER:no_tui", id="the earlier key"),
-        pytest.param([layer(Source.DOTENV, no_tui="false")], True, "DOTENV:no_tui", id="denied"),
         pytest.param(
-            [layer(Source.USER, no_tui=True), layer(Source.FLAG, tui=True)],
+            [layer(ValueSource.USER, no_tui=True)], False, "USER:no_tui", id="the earlier key"
+        ),
+        pytest.param(
+            [layer(ValueSource.DOTENV, no_tui="false")], True, "DOTENV:no_tui", id="denied"
+        ),
+        pytest.param(
+            [layer(ValueSource.USER, no_tui=True), layer(ValueSource.FLAG, tui=True)],
             True,
             "FLAG:tui",
             id="a stronger source with the new key",
         ),
         pytest.param(
-            [layer(Source.USER, tui=True), layer(Source.ENVIRONMENT, no_tui="1")],
+            [layer(ValueSource.USER, tui=True), layer(ValueSource.ENVIRONMENT, no_tui="1")],
             False,
             "ENVIRONMENT:no_tui",
             id="a stronger source with the earlier key",
@@ -138,7 +148,10 @@ def test_an_earlier_key_means_the_opposite(layers: list[Layer], tui: bool, where
 def test_earlier_variables_are_understood() -> None:
     given, warnings = from_variables({"ORACLEPACK_NO_TUI": "1", "ORACLEPACK_NON_INTERACTIVE": "0"})
 
-    assert resolve([Layer(Source.ENVIRONMENT, given)]).values == {"tui": False, "interactive": True}
+    assert resolve([Layer(ValueSource.ENVIRONMENT, given)]).values == {
+        "tui": False,
+        "interactive": True,
+    }
     assert warnings == ()
 
 
@@ -197,7 +210,7 @@ def test_names_flags_and_variables_are_unique() -> None:
 
 
 def test_every_setting_is_shown_with_its_origin() -> None:
-    found = resolve([layer(Source.ENVIRONMENT, strict="yes")])
+    found = resolve([layer(ValueSource.ENVIRONMENT, strict="yes")])
 
     rows = {row.name: row for row in shown(Settings(found.values, found.origins)).settings}
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import InputError, OraclePackError, UsageError
-from oraclepack.settings.declaration import Source
+from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.loading import load_settings
-from oraclepack.settings.registry import COLOR, LINT_IGNORE, STRICT, Given
+from oraclepack.settings.registry import COLOR, LINT_IGNORE, STRICT, SettingValue
 from oraclepack.system.environment import environment
 from oraclepack.system.secrets import Redactor
 
@@ -28,7 +28,7 @@ def write(path: Path, text: str) -> None:
 def test_each_layer_in_turn_is_the_strongest(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def where(flags: dict[str, Given]) -> tuple[Source, str]:
+    def where(flags: dict[str, SettingValue]) -> tuple[ValueSource, str]:
         origin = load_settings(flags).origin(COLOR)
         return origin.source, origin.where
 
@@ -45,17 +45,17 @@ def test_each_layer_in_turn_is_the_strongest(
     seen.append(where({}))
     monkeypatch.setenv("ORACLEPACK_COLOR", "always")
     seen.append(where({}))
-    seen.append(where({"color": Given("never", "--color")}))
+    seen.append(where({"color": SettingValue("never", "--color")}))
 
     assert seen == [
-        (Source.DEFAULT, "default"),
-        (Source.USER, f"{home / USER}: color"),
-        (Source.PROJECT, "pyproject.toml: color"),
-        (Source.PROJECT, "oraclepack.toml: color"),
-        (Source.DOTENV, ".env: ORACLEPACK_COLOR"),
-        (Source.ENVIRONMENT, "NO_COLOR"),
-        (Source.ENVIRONMENT, "ORACLEPACK_COLOR"),
-        (Source.FLAG, "--color"),
+        (ValueSource.DEFAULT, "default"),
+        (ValueSource.USER, f"{home / USER}: color"),
+        (ValueSource.PROJECT, "pyproject.toml: color"),
+        (ValueSource.PROJECT, "oraclepack.toml: color"),
+        (ValueSource.DOTENV, ".env: ORACLEPACK_COLOR"),
+        (ValueSource.ENVIRONMENT, "NO_COLOR"),
+        (ValueSource.ENVIRONMENT, "ORACLEPACK_COLOR"),
+        (ValueSource.FLAG, "--color"),
     ]
 
 
@@ -146,7 +146,7 @@ def test_the_pack_decides_which_project_is_asked(project: Path, tmp_path: Path) 
 
     assert load_settings({}, str(other / "docs" / "pack.md"))[STRICT] is True
     assert load_settings({})[STRICT] is False
-    assert load_settings({"cwd": Given(str(other), "--cwd")})[STRICT] is True
+    assert load_settings({"cwd": SettingValue(str(other), "--cwd")})[STRICT] is True
     assert load_settings({}).root == str(project)
 
 
@@ -155,7 +155,7 @@ def test_commands_that_describe_the_program_do_not_look_into_the_project(project
 
     assert load_settings({}, reads_config=False)[STRICT] is False
     with pytest.raises(UsageError):
-        load_settings({"cwd": Given("nowhere", "--cwd")})
+        load_settings({"cwd": SettingValue("nowhere", "--cwd")})
 
 
 @pytest.mark.usefixtures("project")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import Ending, Started, StopLevel, Watch
+from oraclepack.shell.attempt import AttemptEnd, StartedProcess, StopLevel, Watch
 from oraclepack.shell.launch import LONGEST_ARGUMENT
 from tests.bashes import QUICK, Bench, alive
 
@@ -71,7 +71,7 @@ def test_logs_are_private_and_never_overwritten(bench: Bench) -> None:
     first, second = bench.run(attempt), bench.run(attempt)
 
     assert first.ok
-    assert second.reason is Ending.SPAWN_FAILED
+    assert second.reason is AttemptEnd.SPAWN_FAILED
     assert "File exists" in second.message
     assert Path(attempt.stderr_log).read_text() == "err\n"
     assert Path(attempt.stdout_log).stat().st_mode & 0o777 == 0o600
@@ -89,7 +89,7 @@ def test_logs_are_private_and_never_overwritten(bench: Bench) -> None:
 def test_what_cannot_start_says_why(bench: Bench, parts: dict[str, object], named: str) -> None:
     outcome = bench.run(bench.attempt("true", **parts))
 
-    assert (outcome.reason, outcome.exit_code, outcome.ok) == (Ending.SPAWN_FAILED, None, False)
+    assert (outcome.reason, outcome.exit_code, outcome.ok) == (AttemptEnd.SPAWN_FAILED, None, False)
     assert named in outcome.message
 
 
@@ -138,7 +138,7 @@ def test_a_step_that_takes_too_long_is_stopped(
 
     outcome = bench.run(attempt)
 
-    assert (outcome.reason, outcome.exit_code) == (Ending.TIMEOUT, code)
+    assert (outcome.reason, outcome.exit_code) == (AttemptEnd.TIMEOUT, code)
     assert outcome.message == message
     assert not outcome.ok
     assert alive(attempt.token) == []
@@ -157,7 +157,7 @@ def test_someone_else_stops_it(bench: Bench, level: StopLevel, body: str, code: 
 
     outcome = bench.run(attempt, watch)
 
-    assert (outcome.reason, outcome.exit_code) == (Ending.STOPPED, code)
+    assert (outcome.reason, outcome.exit_code) == (AttemptEnd.STOPPED, code)
     assert alive(attempt.token) == []
 
 
@@ -167,7 +167,7 @@ def test_nothing_new_starts_after_a_request_to_stop(bench: Bench) -> None:
 
     outcome = bench.run(attempt)
 
-    assert (outcome.reason, outcome.exit_code) == (Ending.STOPPED, None)
+    assert (outcome.reason, outcome.exit_code) == (AttemptEnd.STOPPED, None)
     assert not Path(attempt.stdout_log).exists()
 
 
@@ -175,7 +175,7 @@ def test_a_second_request_cuts_the_patience_short(bench: Bench) -> None:
     patient = type(QUICK)(interrupt=600, terminate=600, linger=600, orphan=600)
     attempt = bench.attempt(STUBBORN, grace=patient)
 
-    def twice(_: Started) -> None:
+    def twice(_: StartedProcess) -> None:
         threading.Timer(0.1, bench.stop.ask, (StopLevel.POLITE,)).start()
         threading.Timer(0.3, bench.stop.ask, (StopLevel.AT_ONCE,)).start()
 
@@ -183,7 +183,7 @@ def test_a_second_request_cuts_the_patience_short(bench: Bench) -> None:
 
 
 def test_it_says_who_runs(bench: Bench) -> None:
-    heard: list[Started] = []
+    heard: list[StartedProcess] = []
     attempt = bench.attempt("echo $$; ps -o pgid= -o sid= -p $$ 2>/dev/null || echo; true")
 
     bench.run(attempt, Watch(on_started=heard.append))
@@ -197,10 +197,10 @@ def test_it_says_who_runs(bench: Bench) -> None:
 def test_an_error_of_ours_leaves_no_shell_behind(bench: Bench) -> None:
     attempt = bench.attempt("sleep 30")
 
-    def disk_full(_: Started) -> None:
-        raise WorldError("the journal cannot be written")
+    def disk_full(_: StartedProcess) -> None:
+        raise MachineError("the journal cannot be written")
 
-    with pytest.raises(WorldError):
+    with pytest.raises(MachineError):
         bench.run(attempt, Watch(on_started=disk_full))
 
     assert alive(attempt.token) == []

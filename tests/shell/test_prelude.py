@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oraclepack.shell.attempt import Ending
+from oraclepack.shell.attempt import AttemptEnd
 from oraclepack.shell.prelude_snapshot import exit_trap
 from tests.bashes import Bench
 
@@ -137,16 +137,16 @@ def test_any_value_arrives_byte_for_byte(
 @pytest.mark.parametrize(
     ("prelude", "reason", "code"),
     [
-        pytest.param("exit 3", Ending.EXITED, 3, id="it exits"),
-        pytest.param("set -e; false; x=1", Ending.EXITED, 1, id="errexit ends it"),
-        pytest.param("echo )", Ending.EXITED, 2, id="bash cannot read it"),
-        pytest.param("exit 0", Ending.INCOMPLETE, 0, id="it leaves early"),
-        pytest.param("exec true", Ending.INCOMPLETE, 0, id="it becomes another program"),
-        pytest.param("cat <<E\nhi", Ending.INCOMPLETE, 0, id="its heredoc has no end"),
+        pytest.param("exit 3", AttemptEnd.EXITED, 3, id="it exits"),
+        pytest.param("set -e; false; x=1", AttemptEnd.EXITED, 1, id="errexit ends it"),
+        pytest.param("echo )", AttemptEnd.EXITED, 2, id="bash cannot read it"),
+        pytest.param("exit 0", AttemptEnd.INCOMPLETE, 0, id="it leaves early"),
+        pytest.param("exec true", AttemptEnd.INCOMPLETE, 0, id="it becomes another program"),
+        pytest.param("cat <<E\nhi", AttemptEnd.INCOMPLETE, 0, id="its heredoc has no end"),
     ],
 )
 def test_a_prelude_that_does_not_reach_its_end_has_failed(
-    bench: Bench, prelude: str, reason: Ending, code: int
+    bench: Bench, prelude: str, reason: AttemptEnd, code: int
 ) -> None:
     outcome, snapshot = bench.prelude(prelude)
 

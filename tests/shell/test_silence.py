@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from oraclepack.shell.bash import Silence
+from oraclepack.shell.bash import IdleWatch
 from tests.clocks import SteppingClock
 
 
 def test_nobody_asked_to_be_told(tmp_path: Path) -> None:
-    silence = Silence([str(tmp_path / "log")], None, SteppingClock())
+    silence = IdleWatch([str(tmp_path / "log")], None, SteppingClock())
 
     assert (silence.rest(), silence.notice()) == (None, None)
 
 
 def test_each_silence_is_told_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    silence = Silence([str(log), str(tmp_path / "none")], 2.5, SteppingClock())
+    silence = IdleWatch([str(log), str(tmp_path / "none")], 2.5, SteppingClock())
 
     told = [bool(silence.notice()) for _ in range(5)]
     log.write_text("a word")
@@ -25,6 +25,6 @@ def test_each_silence_is_told_once(tmp_path: Path) -> None:
 
 
 def test_it_is_worth_looking_again_after_the_limit(tmp_path: Path) -> None:
-    silence = Silence([str(tmp_path / "log")], 10.0, SteppingClock())
+    silence = IdleWatch([str(tmp_path / "log")], 10.0, SteppingClock())
 
     assert silence.rest() == 9.0

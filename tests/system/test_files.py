@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.system import disk, files
 from tests.faults import failing, watched
 
@@ -60,7 +60,7 @@ def test_files_written_together_are_whole_wherever_the_disk_is_full(
     for path, _, _ in wanted:
         path.write_bytes(b"old")
 
-    with failing(at), pytest.raises(WorldError, match="cannot write"):
+    with failing(at), pytest.raises(MachineError, match="cannot write"):
         files.write_together(wanted)
 
     files.sweep(tmp_path)
@@ -115,7 +115,7 @@ def test_a_link_is_followed_when_asked(tmp_path: Path) -> None:
 def test_a_refusal_leaves_the_old_or_the_new_file(tmp_path: Path, number: int, code: int) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"old")
-    with failing(number, code), pytest.raises(WorldError, match="cannot write") as caught:
+    with failing(number, code), pytest.raises(MachineError, match="cannot write") as caught:
         files.write_atomic(path, b"new", mode=None)
 
     assert path.read_bytes() in {b"old", b"new"}
@@ -127,7 +127,7 @@ def test_a_refusal_leaves_the_old_or_the_new_file(tmp_path: Path, number: int, c
 def test_one_failure_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
 
-    with pytest.raises(WorldError):
+    with pytest.raises(MachineError):
         files.write_atomic(tmp_path / "a", b"new")
 
     assert names(tmp_path) == ["a"]
@@ -149,7 +149,7 @@ def test_an_interrupted_write_leaves_no_temporary_file(tmp_path: Path) -> None:
 
 
 def test_a_missing_directory_is_told(tmp_path: Path) -> None:
-    with pytest.raises(WorldError, match="No such file") as caught:
+    with pytest.raises(MachineError, match="No such file") as caught:
         files.write_atomic(tmp_path / "gone" / "a.md", b"new")
 
     assert "directory is gone" in caught.value.hint
@@ -189,7 +189,7 @@ def test_a_place_where_several_directories_are_made_is_synced_once(tmp_path: Pat
 def test_what_was_made_is_synced_although_the_next_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
 
-    with watched() as operations, pytest.raises(WorldError, match="cannot make the directory"):
+    with watched() as operations, pytest.raises(MachineError, match="cannot make the directory"):
         files.make_private(tmp_path / "a" / "b", tmp_path / "file" / "c")
 
     assert operations[-2:] == ["sync_directory"] * 2
@@ -198,7 +198,7 @@ def test_what_was_made_is_synced_although_the_next_is_in_the_way(tmp_path: Path)
 def test_a_file_in_the_way_of_a_directory_is_told(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
 
-    with pytest.raises(WorldError, match="cannot make the directory"):
+    with pytest.raises(MachineError, match="cannot make the directory"):
         files.make_directories(tmp_path / "a" / "b")
 
 
@@ -331,7 +331,7 @@ def test_a_directory_that_is_there_already(
 
 @pytest.mark.parametrize("at", range(1, 12))
 def test_killed_anywhere_the_next_command_hides_it(tmp_path: Path, at: int) -> None:
-    with suppress(WorldError), failing(at):
+    with suppress(MachineError), failing(at):
         files.make_private(tmp_path / ".oraclepack/runs")
 
     files.make_private(tmp_path / ".oraclepack/runs")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.system.git import Git, GitError, WorkTree, look, looking, top_level
+from oraclepack.system.git import Git, GitError, WorkTreeState, look, looking, top_level
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -44,7 +44,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_a_clean_tree(repository: Path) -> None:
-    assert look(repository, ENVIRONMENT) == WorkTree(git(repository, "rev-parse", "HEAD"), False)
+    assert look(repository, ENVIRONMENT) == WorkTreeState(
+        git(repository, "rev-parse", "HEAD"), False
+    )
 
 
 def test_untracked_files_do_not_make_it_dirty(repository: Path) -> None:
@@ -69,11 +71,13 @@ def test_a_staged_file_makes_it_dirty(repository: Path) -> None:
 def test_no_commit_yet(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
 
-    assert look(tmp_path, ENVIRONMENT) == WorkTree(None, False, "the repository has no commit yet")
+    assert look(tmp_path, ENVIRONMENT) == WorkTreeState(
+        None, False, "the repository has no commit yet"
+    )
 
 
 def test_no_repository(tmp_path: Path) -> None:
-    assert look(tmp_path, ENVIRONMENT) == WorkTree(reason="not in a git repository")
+    assert look(tmp_path, ENVIRONMENT) == WorkTreeState(reason="not in a git repository")
     assert top_level(tmp_path, ENVIRONMENT) is None
 
 
@@ -86,7 +90,7 @@ def test_the_top_level_of_a_directory_below(repository: Path) -> None:
 def test_no_git(tmp_path: Path) -> None:
     environment = {"PATH": str(tmp_path)}
 
-    assert look(tmp_path, environment) == WorkTree(reason="git is not installed")
+    assert look(tmp_path, environment) == WorkTreeState(reason="git is not installed")
 
 
 def test_no_directory(tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
 
     found = look(tmp_path, {"PATH": str(tmp_path)}, 0.5)
 
-    assert found == WorkTree("abc", None, "git did not answer within 0.5 s")
+    assert found == WorkTreeState("abc", None, "git did not answer within 0.5 s")
 
 
 def test_what_is_seen_meanwhile_is_the_same(repository: Path) -> None:

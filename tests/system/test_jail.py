@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.system.path_jail import Allowed, Refused, jail
+from oraclepack.system.path_jail import AllowedPath, RefusedPath, jail
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_allowed(project: Path, path: str, relative: str) -> None:
-    expected = Allowed(Path(os.path.realpath(project), relative), relative)
+    expected = AllowedPath(Path(os.path.realpath(project), relative), relative)
 
     assert jail(project, path) == expected
 
@@ -99,21 +99,21 @@ def test_allowed(project: Path, path: str, relative: str) -> None:
 def test_refused(project: Path, path: str, words: str) -> None:
     verdict = jail(project, path)
 
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, RefusedPath)
     assert words in verdict.reason
 
 
 def test_a_step_that_changed_its_directory_is_read_from_there(project: Path) -> None:
     assert jail(project, "../a.md", base=project / "out") == jail(project, "a.md")
-    assert isinstance(jail(project, "../../a.md", base=project / "out"), Refused)
-    assert isinstance(jail(project, "a.md", base=project / os.fsdecode(b"\xff")), Refused)
+    assert isinstance(jail(project, "../../a.md", base=project / "out"), RefusedPath)
+    assert isinstance(jail(project, "a.md", base=project / os.fsdecode(b"\xff")), RefusedPath)
 
 
 def test_git_behind_a_link_is_still_git(project: Path) -> None:
     (project / ".git").rmdir()
     (project / ".git").symlink_to("gitdir")
 
-    assert isinstance(jail(project, ".git/config"), Refused)
+    assert isinstance(jail(project, ".git/config"), RefusedPath)
 
 
 def test_an_absolute_path_through_a_linked_root_is_inside(project: Path, tmp_path: Path) -> None:
@@ -128,4 +128,4 @@ def test_a_path_that_means_another_place_to_the_tool(
     """From where we stand it lies in the project; from where the tool stands it may not."""
     monkeypatch.chdir(project / "out")
 
-    assert isinstance(jail(project, "/proc/self/cwd/../x.md"), Refused)
+    assert isinstance(jail(project, "/proc/self/cwd/../x.md"), RefusedPath)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.system.locks import NAME, Holder, RunLock, acquire, holder_of
 from tests.faults import failing
 
@@ -106,7 +106,7 @@ def test_a_holder_as_people_read_it() -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3], ids=["open", "truncate", "write"])
 def test_a_refusing_disk_is_told_and_leaves_no_lock(tmp_path: Path, number: int) -> None:
-    with failing(number), pytest.raises(WorldError, match="lock"):
+    with failing(number), pytest.raises(MachineError, match="lock"):
         acquire(tmp_path, ME)
 
     assert isinstance(acquire(tmp_path, ME), RunLock)

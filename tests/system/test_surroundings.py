@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.system.environment import forget_private, private_directory
 
 
@@ -61,5 +61,5 @@ def test_a_place_where_nothing_could_lie_is_passed_over(
 
 def test_no_place_at_all_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oraclepack.system.environment._places", lambda: [place / "missing"])
-    with pytest.raises(WorldError, match="no directory for temporary files"), private_directory():
+    with pytest.raises(MachineError, match="no directory for temporary files"), private_directory():
         pass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import OraclePackError, UsageError, WorldError
+from oraclepack.errors import MachineError, OraclePackError, UsageError
 from oraclepack.system import trust_key
 from oraclepack.system.trust_key import find_key, key_file, make_key
 
@@ -78,7 +78,7 @@ def test_a_key_that_others_may_know_is_refused_and_left(
 def test_a_directory_in_its_place_is_refused() -> None:
     key_file().mkdir(parents=True)
 
-    with pytest.raises(WorldError, match="no regular file"):
+    with pytest.raises(MachineError, match="no regular file"):
         make_key()
 
 
@@ -88,7 +88,7 @@ def test_where_none_can_be_made_a_shared_one_is_proposed(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
 
-    with pytest.raises(WorldError) as caught:
+    with pytest.raises(MachineError) as caught:
         make_key()
 
     assert "ORACLEPACK_TRUST_KEY" in caught.value.hint
@@ -148,5 +148,5 @@ def test_a_key_that_came_with_a_repository_is_refused(
     for words in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
 
-    with pytest.raises(WorldError, match="git tracks it"):
+    with pytest.raises(MachineError, match="git tracks it"):
         find_key()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oraclepack.tickets.agent_answers import Unusable, judgement, selection, text_of
+from oraclepack.tickets.agent_answers import UnusableAnswer, judgement, selection, text_of
 from oraclepack.tickets.ticket import Acceptance, NextWork
 from tests.tickets.tickets import TWO, built
 
@@ -20,20 +20,20 @@ WORK = NextWork(
     [
         pytest.param("words\n", "words", id="plain"),
         pytest.param(json.dumps({"response": " words "}), "words", id="gemini's JSON"),
-        pytest.param("", Unusable("the answer is empty"), id="nothing"),
+        pytest.param("", UnusableAnswer("the answer is empty"), id="nothing"),
         pytest.param(
             json.dumps({"response": ""}),
-            Unusable("the response in the tool's JSON is empty"),
+            UnusableAnswer("the response in the tool's JSON is empty"),
             id="an empty response",
         ),
         pytest.param(
             json.dumps({"error": {"message": "no auth"}}),
-            Unusable("the tool answered with an error: no auth"),
+            UnusableAnswer("the tool answered with an error: no auth"),
             id="an error",
         ),
     ],
 )
-def test_text(raw: str, expected: str | Unusable) -> None:
+def test_text(raw: str, expected: str | UnusableAnswer) -> None:
     assert text_of(raw) == expected
 
 
@@ -73,7 +73,7 @@ def test_a_selection_is_found(raw: str) -> None:
 def test_a_selection_is_refused(raw: str, reason: str) -> None:
     found = selection(raw, MADE.index, MADE.actions)
 
-    assert isinstance(found, Unusable)
+    assert isinstance(found, UnusableAnswer)
     assert reason in found.reason
 
 
@@ -113,5 +113,5 @@ def test_a_ticket_without_criteria_is_judged_by_its_actions() -> None:
 def test_a_judgement_is_refused(raw: str, reason: str) -> None:
     found = judgement(raw, WORK, MADE.actions)
 
-    assert isinstance(found, Unusable)
+    assert isinstance(found, UnusableAnswer)
     assert reason in found.reason

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from oraclepack.cli.schemas import schema_of
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.build import build
-from oraclepack.tickets.ticket import Mode
+from oraclepack.tickets.ticket import TicketMode
 from tests.tickets.tickets import OPTIONS, TWO, built, known
 
 OUT = OPTIONS.out_dir
@@ -56,8 +56,8 @@ def test_actions_are_numbered_by_ticket_and_line() -> None:
     ]
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_the_same_tickets_give_the_same_bytes_in_any_order(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(TicketMode))
+def test_the_same_tickets_give_the_same_bytes_in_any_order(mode: TicketMode) -> None:
     options = msgspec.structs.replace(OPTIONS, mode=mode)
     names = sorted(MANY)
     random.Random(7).shuffle(names)
@@ -107,7 +107,7 @@ def test_text_of_a_ticket_cannot_pass_for_a_heading_of_the_prd() -> None:
 
 
 def test_pipelines_has_a_round_for_each_rank_of_dependencies() -> None:
-    options = msgspec.structs.replace(OPTIONS, mode=Mode.PIPELINES)
+    options = msgspec.structs.replace(OPTIONS, mode=TicketMode.PIPELINES)
 
     page = built(TWO, options).files[f"{OUT}/pipelines.md"].decode()
 
@@ -122,7 +122,7 @@ def test_pipelines_has_a_round_for_each_rank_of_dependencies() -> None:
 
 
 def test_autopilot_lists_the_open_work_in_its_order() -> None:
-    options = msgspec.structs.replace(OPTIONS, mode=Mode.AUTOPILOT)
+    options = msgspec.structs.replace(OPTIONS, mode=TicketMode.AUTOPILOT)
     texts = {"a-1.md": "needs b-1\n\n- [ ] later\n", "b-1.md": "- [ ] first\n", "c-1.md": ""}
 
     page = built(texts, options).files[f"{OUT}/autopilot.md"].decode()
@@ -140,9 +140,9 @@ def test_the_manifest_knows_every_input_and_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "page"), [(Mode.PIPELINES, "pipelines"), (Mode.AUTOPILOT, "autopilot")]
+    ("mode", "page"), [(TicketMode.PIPELINES, "pipelines"), (TicketMode.AUTOPILOT, "autopilot")]
 )
-def test_a_circle_is_told_in_both_plans(mode: Mode, page: str) -> None:
+def test_a_circle_is_told_in_both_plans(mode: TicketMode, page: str) -> None:
     texts = {"a-1.md": "b-1\n", "b-1.md": "a-1\n\n- [ ] x\n"}
 
     made = built(texts, msgspec.structs.replace(OPTIONS, mode=mode))
@@ -166,8 +166,8 @@ Live text: ![x](https://evil.example/p.png) <!-- x -->
 """
 
 
-@pytest.mark.parametrize("mode", [Mode.PIPELINES, Mode.AUTOPILOT])
-def test_text_of_a_ticket_stays_text_in_every_page(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [TicketMode.PIPELINES, TicketMode.AUTOPILOT])
+def test_text_of_a_ticket_stays_text_in_every_page(mode: TicketMode) -> None:
     files = built({"T-1.md": HOSTILE}, msgspec.structs.replace(OPTIONS, mode=mode)).files
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     pages = [path for path in files if path.endswith(".md") and not path.endswith(names.PACK)]

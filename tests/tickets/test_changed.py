@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 from oraclepack.system.git import changed_files
-from oraclepack.tickets.steps_support import Desk, report
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.steps_support import TicketOutDir, report
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.tickets.tickets import OPTIONS, TWO, put
 
 
@@ -41,9 +41,9 @@ def test_outside_a_repository_nothing_is_known(tmp_path: Path) -> None:
 
 def test_our_own_files_are_no_work(tmp_path: Path) -> None:
     root = _repository(tmp_path)
-    ticketify(Wish(root))
+    ticketify(TicketifyRequest(root))
     (root / "work.py").write_text("new\n")
 
-    told = report(Desk.at(root, OPTIONS.out_dir), "changes")
+    told = report(TicketOutDir.at(root, OPTIONS.out_dir), "changes")
 
     assert told.text.startswith("1 files")

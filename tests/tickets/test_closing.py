@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from oraclepack.tickets.build import compared, read_manifest
-from oraclepack.tickets.closing import Change, Turn, audit, changes_page, close_out_page
-from oraclepack.tickets.ticket import TASKS, Acceptance, Audit, Criterion, Met, NextWork
+from oraclepack.tickets.closing import ChangedFile, TurnSummary, audit, changes_page, close_out_page
+from oraclepack.tickets.ticket import TASKS, Acceptance, Audit, Criterion, CriterionStatus, NextWork
 from tests.tickets.tickets import OPTIONS, TWO, built
 
 OUT = OPTIONS.out_dir
@@ -53,16 +53,16 @@ def test_strangers_are_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        pytest.param([Change("M", "a_b.py")], "- `M` a_b.py", id="one"),
+        pytest.param([ChangedFile("M", "a_b.py")], "- `M` a_b.py", id="one"),
         pytest.param([], "Nothing differs", id="none"),
         pytest.param(None, "no git repository", id="no repository"),
     ],
 )
-def test_changes(changes: list[Change] | None, said: str) -> None:
+def test_changes(changes: list[ChangedFile] | None, said: str) -> None:
     assert said in changes_page(changes, None)
 
 
-def _turn(**parts: object) -> Turn:
+def _turn(**parts: object) -> TurnSummary:
     made: dict[str, object] = {
         "index": MADE.index,
         "actions": MADE.actions,
@@ -71,11 +71,12 @@ def _turn(**parts: object) -> Turn:
         "audit": None,
         "tasks": None,
     }
-    return Turn(**(made | parts))  # type: ignore[arg-type]
+    return TurnSummary(**(made | parts))  # type: ignore[arg-type]
 
 
 VERDICT = Acceptance(
-    ticket_id="T-1", criteria=(Criterion(action_id="T-1-A03", met=Met.NO, evidence="a:1"),)
+    ticket_id="T-1",
+    criteria=(Criterion(action_id="T-1-A03", met=CriterionStatus.NO, evidence="a:1"),),
 )
 
 
@@ -104,7 +105,7 @@ VERDICT = Acceptance(
         ),
     ],
 )
-def test_close_out(turn: Turn, said: str) -> None:
+def test_close_out(turn: TurnSummary, said: str) -> None:
     assert said in close_out_page(turn, OUT)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oraclepack.errors import OraclePackError
 from oraclepack.tickets.ticket import OWNED, TASKS
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.faults import failing
 from tests.tickets.tickets import OPTIONS, TWO, put
 
@@ -56,7 +56,9 @@ def test_strangers_stay(
             (root / path).write_bytes(data)
         before = _strangers(root)
         kept = {path: data for path, data in tree.items() if path in {OPTIONS.prd_path, TASKS}}
-        wish = Wish(root, force=force, regenerate=regenerate, rollback_on_failure=rollback)
+        wish = TicketifyRequest(
+            root, force=force, regenerate=regenerate, rollback_on_failure=rollback
+        )
 
         try:
             with failing(fail_at or 10_000):

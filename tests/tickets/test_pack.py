@@ -14,7 +14,7 @@ from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.tickets.action_pack import pack_text
-from oraclepack.tickets.ticket import Mode, TicketOptions
+from oraclepack.tickets.ticket import TicketMode, TicketOptions
 from tests.tickets.tickets import OPTIONS
 
 ODD = TicketOptions(
@@ -26,8 +26,8 @@ ODD = TicketOptions(
     out_dir="build/my out",
     prd_path="docs/the prd.md",
 )
-ALL = [*(msgspec.structs.replace(OPTIONS, mode=mode) for mode in Mode), ODD]
-NAMES = [*Mode, "odd names"]
+ALL = [*(msgspec.structs.replace(OPTIONS, mode=mode) for mode in TicketMode), ODD]
+NAMES = [*TicketMode, "odd names"]
 
 
 def _pack(options: TicketOptions) -> Pack:
@@ -79,18 +79,20 @@ def test_every_call_of_a_tool_is_guarded_limited_and_reads_nothing(options: Tick
 @pytest.mark.parametrize(
     ("mode", "step", "tools", "outputs"),
     [
-        (Mode.BACKLOG, "09", ("codex", "gemini"), ["next.json"]),
-        (Mode.BACKLOG, "10", ("codex",), ["codex-implement.md"]),
-        (Mode.BACKLOG, "11", ("codex", "gemini"), ["codex-verify.md", "gemini-review.json"]),
-        (Mode.BACKLOG, "16", ("codex", "gemini"), ["PR.md"]),
-        (Mode.CODEX, "09", ("codex",), ["next.json"]),
-        (Mode.CODEX, "11", ("codex",), ["codex-verify.md"]),
-        (Mode.GEMINI, "10", ("gemini",), ["gemini-implement.md"]),
-        (Mode.GEMINI, "11", ("gemini",), ["gemini-review.json"]),
-        (Mode.BACKLOG, "06", ("task-master",), ["tm-complexity.json"]),
+        (TicketMode.BACKLOG, "09", ("codex", "gemini"), ["next.json"]),
+        (TicketMode.BACKLOG, "10", ("codex",), ["codex-implement.md"]),
+        (TicketMode.BACKLOG, "11", ("codex", "gemini"), ["codex-verify.md", "gemini-review.json"]),
+        (TicketMode.BACKLOG, "16", ("codex", "gemini"), ["PR.md"]),
+        (TicketMode.CODEX, "09", ("codex",), ["next.json"]),
+        (TicketMode.CODEX, "11", ("codex",), ["codex-verify.md"]),
+        (TicketMode.GEMINI, "10", ("gemini",), ["gemini-implement.md"]),
+        (TicketMode.GEMINI, "11", ("gemini",), ["gemini-review.json"]),
+        (TicketMode.BACKLOG, "06", ("task-master",), ["tm-complexity.json"]),
     ],
 )
-def test_who_does_what(mode: Mode, step: str, tools: tuple[str, ...], outputs: list[str]) -> None:
+def test_who_does_what(
+    mode: TicketMode, step: str, tools: tuple[str, ...], outputs: list[str]
+) -> None:
     found = _pack(msgspec.structs.replace(OPTIONS, mode=mode)).step(step)
 
     assert found is not None

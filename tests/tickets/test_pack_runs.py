@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.e2e.program import Ran, oraclepack
 from tests.tickets import agents
 from tests.tickets.tickets import OPTIONS, TWO, put
@@ -49,7 +49,7 @@ def _project(tmp_path: Path, home: Path, *tools: str) -> Project:
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "tickets")):
         git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
         subprocess.run(git, cwd=root, check=True, capture_output=True)
-    ticketify(Wish(root))
+    ticketify(TicketifyRequest(root))
     return Project(root, bin_, path)
 
 
@@ -100,7 +100,7 @@ def test_with_all_tools_a_failed_step_is_continued_and_nothing_is_done_twice(
 
 def test_one_agent_alone(tmp_path: Path, home: Path) -> None:
     project = _project(tmp_path, home, "gemini")
-    ticketify(Wish(project.root, mode="gemini"))
+    ticketify(TicketifyRequest(project.root, mode="gemini"))
 
     ran = project.run()
 
@@ -128,7 +128,7 @@ def test_rollback_leaves_the_prd_and_task_masters_results(tmp_path: Path, home: 
 
 def test_killed_while_it_writes_the_next_step_never_sees_half_a_file(tmp_path: Path) -> None:
     root = put(tmp_path, TWO)
-    ticketify(Wish(root))
+    ticketify(TicketifyRequest(root))
     good = '{"ticket_id": "T-1", "action_ids": ["T-1-A02"], "reason": "first"}'
     code = (
         "import sys; from tests.faults import die_at; "

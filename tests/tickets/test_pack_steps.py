@@ -13,7 +13,7 @@ import pytest
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.tickets.action_pack import pack_text
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.tickets import agents
 from tests.tickets.tickets import OPTIONS, TWO, put
 
@@ -68,7 +68,7 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     root = put(tmp_path / "project", TWO)
-    ticketify(Wish(root))
+    ticketify(TicketifyRequest(root))
     bench = Bench(root, agents.install(tmp_path / "bin", *agents.ALL))
     bench.write(OUT / "next.json", NEXT)
     bench.write(TASKS, GOOD_TASKS)

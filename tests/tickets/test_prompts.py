@@ -6,7 +6,7 @@ import pytest
 
 from oraclepack.tickets.closing import changes_page
 from oraclepack.tickets.prompts import ready_tickets, select_prompt, work_prompt
-from oraclepack.tickets.ticket import NextWork, Stage
+from oraclepack.tickets.ticket import AgentStage, NextWork
 from tests.tickets.tickets import TWO, built
 
 MADE = built(TWO)
@@ -53,8 +53,8 @@ def test_nothing_open_is_nothing_to_ask() -> None:
     assert select_prompt(made.index, made.actions, has_tasks=True) is None
 
 
-@pytest.mark.parametrize("stage", [stage for stage in Stage if stage is not Stage.SELECT])
-def test_each_stage_names_the_work_and_warns_of_the_ticket(stage: Stage) -> None:
+@pytest.mark.parametrize("stage", [stage for stage in AgentStage if stage is not AgentStage.SELECT])
+def test_each_stage_names_the_work_and_warns_of_the_ticket(stage: AgentStage) -> None:
     asked = work_prompt(stage, WORK, MADE.actions, ["report.md"])
 
     assert "T-1-A02" in asked
@@ -71,7 +71,7 @@ def test_a_prompt_fits_into_one_word_of_a_command_line() -> None:
 
     asked = [
         select_prompt(made.index, made.actions, has_tasks=True) or "",
-        work_prompt(Stage.ACCEPT, work, made.actions, []),
+        work_prompt(AgentStage.ACCEPT, work, made.actions, []),
     ]
 
     assert all(len(one.encode()) < 131_071 for one in asked)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from oraclepack.tickets.tasks import (
-    Malformed,
+    MalformedTasks,
     Task,
     left_whole,
     problems,
@@ -32,7 +32,7 @@ def _weighing(task_id: int, subtasks: int) -> bytes:
 
 def _read(data: bytes) -> tuple[Task, ...]:
     found = read_tasks(data)
-    assert not isinstance(found, Malformed)
+    assert not isinstance(found, MalformedTasks)
     return found
 
 
@@ -49,13 +49,13 @@ def _read(data: bytes) -> tuple[Task, ...]:
 def test_ids(data: bytes | None, ids: list[str]) -> None:
     found = read_tasks(data)
 
-    assert not isinstance(found, Malformed)
+    assert not isinstance(found, MalformedTasks)
     assert [task.id for task in found] == ids
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"3", b'{"master": 1}', b'{"tasks": [1]}'])
 def test_what_is_no_tasks_file(data: bytes) -> None:
-    assert isinstance(read_tasks(data), Malformed)
+    assert isinstance(read_tasks(data), MalformedTasks)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_complexity(data: bytes | None, expected: int | None) -> None:
 
 @pytest.mark.parametrize("data", [b"{", b"{}", b'{"complexityAnalysis": []}'])
 def test_what_is_no_complexity_report(data: bytes) -> None:
-    assert isinstance(read_complexity(data), Malformed)
+    assert isinstance(read_complexity(data), MalformedTasks)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from oraclepack.errors import InputError, UsageError
 from oraclepack.tickets.steps_support import check_tickets
 from oraclepack.tickets.ticket import FileState
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.e2e.program import tree
 from tests.tickets.tickets import TWO, everything_but_tickets, put
 
@@ -31,7 +31,7 @@ def test_all_kinds_of_files_come_to_the_right_index(tmp_path: Path) -> None:
         },
     )
 
-    made = ticketify(Wish(tmp_path))
+    made = ticketify(TicketifyRequest(tmp_path))
 
     index = (tmp_path / OUT / "_tickets_index.json").read_text()
     ids = [line.split('"')[3] for line in index.splitlines() if '"ticket_id"' in line]
@@ -61,7 +61,7 @@ def test_an_error_writes_nothing(tmp_path: Path, texts: dict[str, str], message:
     before = tree(tmp_path)
 
     with pytest.raises(InputError) as caught:
-        ticketify(Wish(tmp_path))
+        ticketify(TicketifyRequest(tmp_path))
 
     assert message in caught.value.message
     assert caught.value.hint
@@ -89,7 +89,7 @@ def test_an_unreadable_file_writes_nothing(
             bad.symlink_to(bad)
 
     with pytest.raises(InputError, match=r"bad\.md: cannot be read"):
-        ticketify(Wish(tmp_path))
+        ticketify(TicketifyRequest(tmp_path))
 
     assert everything_but_tickets(tmp_path) == {}
 
@@ -109,7 +109,7 @@ def test_a_bad_option_writes_nothing(tmp_path: Path, wish: dict[str, str]) -> No
     put(tmp_path, TWO)
 
     with pytest.raises(UsageError):
-        ticketify(Wish(tmp_path, **wish))  # type: ignore[arg-type]
+        ticketify(TicketifyRequest(tmp_path, **wish))  # type: ignore[arg-type]
 
     assert everything_but_tickets(tmp_path) == {}
 
@@ -120,24 +120,24 @@ def test_a_tickets_directory_outside_is_refused(tmp_path: Path) -> None:
     project.mkdir()
 
     with pytest.raises(InputError, match="leads out of the project"):
-        ticketify(Wish(project, tickets_dir="../.tickets"))
+        ticketify(TicketifyRequest(project, tickets_dir="../.tickets"))
 
 
 def test_the_second_run_touches_nothing(tmp_path: Path) -> None:
-    ticketify(Wish(put(tmp_path, TWO)))
+    ticketify(TicketifyRequest(put(tmp_path, TWO)))
     before = tree(tmp_path)
 
-    again = ticketify(Wish(tmp_path))
+    again = ticketify(TicketifyRequest(tmp_path))
 
     assert again.data.written == ()
     assert tree(tmp_path) == before
 
 
 def test_an_edited_ticket_leaves_the_pack_alone(tmp_path: Path) -> None:
-    ticketify(Wish(put(tmp_path, TWO)))
+    ticketify(TicketifyRequest(put(tmp_path, TWO)))
     (tmp_path / ".tickets" / "T-2.md").write_text("---\nid: T-2\n---\n- [ ] other\n")
 
-    again = ticketify(Wish(tmp_path))
+    again = ticketify(TicketifyRequest(tmp_path))
 
     assert f"{OUT}/ticket-action-pack.md" in again.data.unchanged
     assert f"{OUT}/_tickets_index.json" in again.data.written
@@ -146,7 +146,7 @@ def test_an_edited_ticket_leaves_the_pack_alone(tmp_path: Path) -> None:
 def test_the_first_tickets_by_path_are_taken(tmp_path: Path) -> None:
     put(tmp_path, {f"{name}.md": "" for name in "cab"})
 
-    made = ticketify(Wish(tmp_path, top_n=2))
+    made = ticketify(TicketifyRequest(tmp_path, top_n=2))
 
     assert (made.data.matched, made.data.selected) == (3, 2)
     assert "1 of 3 tickets are left out by --top-n 2" in made.warnings
@@ -156,12 +156,12 @@ def test_tickets_may_lie_in_tickets_without_a_dot(tmp_path: Path) -> None:
     put(tmp_path, TWO)
     (tmp_path / ".tickets").rename(tmp_path / "tickets")
 
-    assert ticketify(Wish(tmp_path)).data.tickets_dir == "tickets"
+    assert ticketify(TicketifyRequest(tmp_path)).data.tickets_dir == "tickets"
 
 
 def test_its_own_files_are_no_tickets(tmp_path: Path) -> None:
     put(tmp_path, TWO)
-    wish = Wish(tmp_path, out_dir=".tickets/out", prd_path=".tickets/prd.md")
+    wish = TicketifyRequest(tmp_path, out_dir=".tickets/out", prd_path=".tickets/prd.md")
     ticketify(wish)
 
     again = ticketify(wish)
@@ -178,19 +178,19 @@ def test_its_own_files_are_no_tickets(tmp_path: Path) -> None:
     ],
 )
 def test_one_part_alone(tmp_path: Path, only: str, written: set[str]) -> None:
-    ticketify(Wish(put(tmp_path, TWO), only=only))
+    ticketify(TicketifyRequest(put(tmp_path, TWO), only=only))
 
     assert {path.rpartition("/")[2] for path in everything_but_tickets(tmp_path)} == written
 
 
 def test_a_prd_that_was_edited_is_not_replaced(tmp_path: Path) -> None:
-    ticketify(Wish(put(tmp_path, TWO)))
+    ticketify(TicketifyRequest(put(tmp_path, TWO)))
     with (tmp_path / PRD).open("a") as prd:
         prd.write("mine\n")
     before = tree(tmp_path)
 
     with pytest.raises(InputError, match="edited by somebody else"):
-        ticketify(Wish(tmp_path))
+        ticketify(TicketifyRequest(tmp_path))
 
     assert tree(tmp_path) == before
 
@@ -200,7 +200,7 @@ def test_force_replaces_it_and_keeps_a_copy(tmp_path: Path) -> None:
     (tmp_path / PRD).parent.mkdir(parents=True)
     (tmp_path / PRD).write_text("mine\n")
 
-    made = ticketify(Wish(tmp_path, force=True))
+    made = ticketify(TicketifyRequest(tmp_path, force=True))
 
     assert [(tmp_path / path).read_text() for path in made.data.set_aside] == ["mine\n"]
     assert "# Product requirements" in (tmp_path / PRD).read_text()
@@ -217,10 +217,10 @@ def test_task_masters_results_stay_unless_asked(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
 
-    ticketify(Wish(tmp_path))
+    ticketify(TicketifyRequest(tmp_path))
     assert all((tmp_path / path).read_text() == text for path, text in results.items())
 
-    made = ticketify(Wish(tmp_path, regenerate=True))
+    made = ticketify(TicketifyRequest(tmp_path, regenerate=True))
 
     assert not (tmp_path / ".taskmaster/tasks/tasks.json").exists()
     assert (tmp_path / f"{OUT}/next.json").exists()
@@ -228,11 +228,11 @@ def test_task_masters_results_stay_unless_asked(tmp_path: Path) -> None:
 
 
 def test_check_tells_stale_from_tampered(tmp_path: Path) -> None:
-    ticketify(Wish(put(tmp_path, TWO)))
+    ticketify(TicketifyRequest(put(tmp_path, TWO)))
     (tmp_path / ".tickets" / "T-2.md").write_text("---\nid: T-2\n---\n- [ ] other\n")
     (tmp_path / OUT / "_actions.md").write_text("mine")
 
-    result, _ = check_tickets(Wish(tmp_path), None)
+    result, _ = check_tickets(TicketifyRequest(tmp_path), None)
 
     states = {file.path.rpartition("/")[2]: file.state for file in result.files}
     assert states["_tickets_index.json"] is FileState.STALE
@@ -246,10 +246,10 @@ def test_check_tells_stale_from_tampered(tmp_path: Path) -> None:
 def test_an_edited_ticket_is_stale_but_not_against_determinism(
     tmp_path: Path, report: str, ok: bool
 ) -> None:
-    ticketify(Wish(put(tmp_path, TWO)))
+    ticketify(TicketifyRequest(put(tmp_path, TWO)))
     (tmp_path / ".tickets" / "T-2.md").write_text("---\nid: T-2\n---\n- [x] define\n")
 
-    result, _ = check_tickets(Wish(tmp_path), report)
+    result, _ = check_tickets(TicketifyRequest(tmp_path), report)
 
     assert result.ok is ok
     assert (tmp_path / OUT / f"{report}.json").exists()
@@ -270,7 +270,7 @@ def test_a_bad_path_is_told_as_it_was_given(
     put(tmp_path, TWO)
 
     with pytest.raises(UsageError) as error:
-        ticketify(Wish(tmp_path, **wish))  # type: ignore[arg-type]
+        ticketify(TicketifyRequest(tmp_path, **wish))  # type: ignore[arg-type]
 
     assert str(error.value).startswith(told)
 
@@ -279,7 +279,7 @@ def test_a_dependency_that_names_no_ticket_is_told(tmp_path: Path) -> None:
     put(tmp_path, {"a.md": "---\nid: A\ndepends_on: [B, GONE-7]\nblocks: LOST\n---\n# a\n"})
     put(tmp_path, {"b.md": "---\nid: B\n---\n# b\n\nDepends on: nothing at all\n"})
 
-    made = ticketify(Wish(tmp_path))
+    made = ticketify(TicketifyRequest(tmp_path))
 
     assert made.warnings[:2] == (
         ".tickets/a.md:3 names GONE-7, which is no chosen ticket",
@@ -291,7 +291,7 @@ def test_tickets_in_blocks_have_actions_and_those_without_are_counted(tmp_path: 
     block = "Parent:\n\n```ticket T1\nSource:\n- x\nAcceptance Criteria:\n- it works\n```\n"
     put(tmp_path, {"a.md": block, "b.md": "# words\n\nOnly words.\n", "c.md": "- [ ] do\n"})
 
-    made = ticketify(Wish(tmp_path))
+    made = ticketify(TicketifyRequest(tmp_path))
 
     assert made.data.actions == 2
     assert made.data.without_actions == (".tickets/b.md",)

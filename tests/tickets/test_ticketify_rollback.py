@@ -7,7 +7,7 @@ import pytest
 
 from oraclepack.errors import OraclePackError
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.tickets.ticketify import Wish, ticketify
+from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.faults import failing, failing_once
 from tests.tickets.tickets import TWO, everything_but_tickets, put
 
@@ -22,12 +22,12 @@ NUMBER_OF_WRITES = 6
 def test_rollback_brings_everything_back(tmp_path: Path, at: int, fresh: bool) -> None:
     put(tmp_path, TWO)
     if not fresh:
-        ticketify(Wish(tmp_path, mode="codex"))
+        ticketify(TicketifyRequest(tmp_path, mode="codex"))
         (tmp_path / ".tickets" / "T-2.md").write_text("other\n")
     before = everything_but_tickets(tmp_path)
 
     with failing(at, errno.ENOSPC, only="rename"):
-        made = ticketify(Wish(tmp_path, rollback_on_failure=True))
+        made = ticketify(TicketifyRequest(tmp_path, rollback_on_failure=True))
 
     # The disk that fails every later rename cannot restore files either; it says so.
     after = {
@@ -51,18 +51,18 @@ def test_a_rollback_leaves_the_prd_and_the_next_command_goes_on(
 ) -> None:
     put(tmp_path, TWO)
     if not fresh:
-        ticketify(Wish(tmp_path))
+        ticketify(TicketifyRequest(tmp_path))
         (tmp_path / ".tickets" / "T-2.md").write_text("other\n")
 
     with failing_once("rename", "manifest.json"):
-        made = ticketify(Wish(tmp_path, rollback_on_failure=True))
+        made = ticketify(TicketifyRequest(tmp_path, rollback_on_failure=True))
 
     written = (tmp_path / PRD).read_bytes()
     assert made.data.rollback_status is RollbackStatus.COMPLETED
     assert made.data.completed_steps[-1] == "tickets_prd.md"
     assert made.data.rolled_back_steps == made.data.completed_steps[:-1]
     assert not [path for path in made.data.quarantined if path.endswith(PRD)]
-    again = ticketify(Wish(tmp_path))
+    again = ticketify(TicketifyRequest(tmp_path))
     assert again.data.ok
     assert PRD in again.data.unchanged
     assert (tmp_path / PRD).read_bytes() == written
@@ -73,7 +73,7 @@ def test_a_directory_in_the_way_is_found_before_anything_is_written(tmp_path: Pa
     (tmp_path / OUT / "_actions.md").mkdir(parents=True)
 
     with pytest.raises(OraclePackError):
-        ticketify(Wish(tmp_path))
+        ticketify(TicketifyRequest(tmp_path))
 
     assert everything_but_tickets(tmp_path) == {}
 
@@ -82,7 +82,7 @@ def test_without_the_flag_no_rollback_is_attempted(tmp_path: Path) -> None:
     put(tmp_path, TWO)
 
     with failing(3, only="rename"):
-        made = ticketify(Wish(tmp_path))
+        made = ticketify(TicketifyRequest(tmp_path))
 
     assert made.data.rollback_status is RollbackStatus.NOT_ATTEMPTED
     assert made.data.failed_step == "_actions.md"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oraclepack.system.digests import sha256_text
-from oraclepack.tickets.build import Built, build
+from oraclepack.tickets.build import TicketBuild, build
 from oraclepack.tickets.identify import SameId, identify
 from oraclepack.tickets.read_tickets import parse_ticket
 from oraclepack.tickets.ticket import KnownTicket, Ticket, TicketOptions
@@ -28,7 +28,7 @@ def known(texts: Mapping[str, str]) -> tuple[KnownTicket, ...]:
     return found
 
 
-def built(texts: Mapping[str, str], options: TicketOptions = OPTIONS) -> Built:
+def built(texts: Mapping[str, str], options: TicketOptions = OPTIONS) -> TicketBuild:
     return build(known(texts), options)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.tools.argv import Begun, parse_argv, table_of
+from oraclepack.tools.argv import PartialWord, parse_argv, table_of
 
 ORACLE = table_of("oracle")
 
@@ -24,7 +24,7 @@ ORACLE = table_of("oracle")
 def test_a_word_known_in_part_still_names_its_flag(
     tool: str, word: str, flags: list[tuple[str, str | None]], offset: int
 ) -> None:
-    parsed = parse_argv(table_of(tool), [Begun(word)], splits=())
+    parsed = parse_argv(table_of(tool), [PartialWord(word)], splits=())
 
     assert [(use.name, use.value) for use in parsed.flags] == flags
     assert (parsed.flags[-1].value_at, parsed.flags[-1].value_offset) == (0, offset)
@@ -48,13 +48,13 @@ def test_a_word_known_in_part_still_names_its_flag(
 def test_a_word_known_in_part_may_be_an_operand(
     word: str, splits: tuple[int, ...], operands: tuple[int, ...], uncertain: set[int]
 ) -> None:
-    parsed = parse_argv(ORACLE, [Begun(word)], splits)
+    parsed = parse_argv(ORACLE, [PartialWord(word)], splits)
 
     assert (parsed.operands, set(parsed.uncertain)) == (operands, uncertain)
     assert not parsed.problems
 
 
 def test_an_unknown_flag_is_named_without_its_hidden_value() -> None:
-    (problem,) = parse_argv(ORACLE, [Begun("--promt=")]).problems
+    (problem,) = parse_argv(ORACLE, [PartialWord("--promt=")]).problems
 
     assert (problem.spelled, problem.nearest) == ("--promt", "--prompt")

@@ -6,7 +6,7 @@ import pytest
 
 from oraclepack.errors import InputError
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.tools.oracle_attachments import Kind, kind_of, list_files, read_attached
+from oraclepack.tools.oracle_attachments import FileArgumentKind, kind_of, list_files, read_attached
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def test_kind_of(tree: Path) -> None:
     ]
 
     assert kinds == [
-        *(Kind.FILE, Kind.FILE),
-        *(Kind.DIRECTORY, Kind.DIRECTORY),
-        *(Kind.MISSING, Kind.MISSING),
+        *(FileArgumentKind.FILE, FileArgumentKind.FILE),
+        *(FileArgumentKind.DIRECTORY, FileArgumentKind.DIRECTORY),
+        *(FileArgumentKind.MISSING, FileArgumentKind.MISSING),
     ]
 
 

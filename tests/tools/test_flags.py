@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.tools.argv import ArgvWord, Begun, lost_values, parse_argv, table_of
+from oraclepack.tools.argv import ArgvWord, PartialWord, lost_values, parse_argv, table_of
 from oraclepack.tools.tool_names import TOOLS
 
 ORACLE = table_of("oracle")
@@ -246,7 +246,7 @@ TEXTS = st.sampled_from(WORDS) | st.text(max_size=6)
 
 @given(
     st.sampled_from(TOOLS),
-    st.lists(st.none() | TEXTS | TEXTS.map(Begun), max_size=9),
+    st.lists(st.none() | TEXTS | TEXTS.map(PartialWord), max_size=9),
     st.none() | st.sets(st.integers(0, 9)),
 )
 def test_every_list_can_be_read(tool: str, argv: list[ArgvWord], splits: set[int] | None) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.tools.oracle_attachments import Listing
+from oraclepack.tools.oracle_attachments import FileListing
 from oraclepack.tools.oracle_globs import base_of, choose, glob
 
 FILES = (
@@ -73,17 +73,17 @@ FILES = (
 def test_choose(values: list[str], ignores: dict[str, list[str]], expected: list[str]) -> None:
     directories = frozenset(value for value in values if value in {"src", "dist", "lib"})
 
-    assert list(choose(values, Listing(FILES, directories, ignores)).files) == expected
+    assert list(choose(values, FileListing(FILES, directories, ignores)).files) == expected
 
 
 def test_the_working_directory_itself() -> None:
-    chosen = choose(["."], Listing(("a", "b/c"), frozenset(".")))
+    chosen = choose(["."], FileListing(("a", "b/c"), frozenset(".")))
 
     assert chosen.files == ("a", "b/c")
 
 
 def test_what_is_left_out_is_told() -> None:
-    chosen = choose(["dist/*"], Listing(FILES))
+    chosen = choose(["dist/*"], FileListing(FILES))
 
     assert chosen.notes == ("Skipping default-ignored path: dist/out.js (matches dist)",)
 

@@ -9,7 +9,7 @@ import pytest
 
 from oraclepack.errors import InputError
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.oracle_config import around_call, oracle_home
 from oraclepack.tools.oracle_sessions import OracleSessions, is_alive, worker_is_alive
 
@@ -62,16 +62,16 @@ def test_only_the_very_same_process_is_alive() -> None:
     pid = os.getpid()
     started = processes.start_time(pid)
 
-    assert is_alive(Process(pid=pid, start_time=started)) is True
-    assert is_alive(Process(pid=pid, start_time="1")) is False
-    assert is_alive(Process(pid=pid)) is None
+    assert is_alive(ProcessIdentity(pid=pid, start_time=started)) is True
+    assert is_alive(ProcessIdentity(pid=pid, start_time="1")) is False
+    assert is_alive(ProcessIdentity(pid=pid)) is None
 
 
 def test_a_process_that_ended_is_dead() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         pass
 
-    assert is_alive(Process(pid=child.pid, start_time="1")) is False
+    assert is_alive(ProcessIdentity(pid=child.pid, start_time="1")) is False
     assert worker_is_alive(child.pid) is False
 
 
@@ -80,10 +80,10 @@ def test_without_proc_only_the_dead_are_known(monkeypatch: pytest.MonkeyPatch) -
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         pass
 
-    assert is_alive(Process(pid=child.pid)) is False
+    assert is_alive(ProcessIdentity(pid=child.pid)) is False
     assert worker_is_alive(child.pid) is False
     for pid in (os.getpid(), 1):
-        assert is_alive(Process(pid=pid)) is None
+        assert is_alive(ProcessIdentity(pid=pid)) is None
         assert worker_is_alive(pid) is None
 
 

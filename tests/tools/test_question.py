@@ -4,7 +4,7 @@ import pytest
 
 from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_question import (
-    Question,
+    OracleQuestion,
     asks_a_model,
     read_question,
     reads_stdin,
@@ -14,54 +14,58 @@ from oraclepack.tools.oracle_question import (
 ORACLE = table_of("oracle")
 
 
-def question(*argv: str, stdin: str = "") -> Question:
+def question(*argv: str, stdin: str = "") -> OracleQuestion:
     return read_question(parse_argv(ORACLE, argv), argv, stdin)
 
 
 @pytest.mark.parametrize(
     ("argv", "expected"),
     [
-        pytest.param(("-p", " why? \n"), Question("why?"), id="the prompt is trimmed"),
-        pytest.param(("why?",), Question("why?"), id="a word alone is the prompt"),
-        pytest.param(("-p", "a", "b"), Question("a"), id="a word beside a prompt is not read"),
-        pytest.param(("-p", "a", "--message", "b"), Question("b"), id="the last prompt wins"),
+        pytest.param(("-p", " why? \n"), OracleQuestion("why?"), id="the prompt is trimmed"),
+        pytest.param(("why?",), OracleQuestion("why?"), id="a word alone is the prompt"),
+        pytest.param(
+            ("-p", "a", "b"), OracleQuestion("a"), id="a word beside a prompt is not read"
+        ),
+        pytest.param(("-p", "a", "--message", "b"), OracleQuestion("b"), id="the last prompt wins"),
         pytest.param(
             ("-p", "a", "-f", "x,y", "z", "--include", "x"),
-            Question("a", files=("x", "y", "z")),
+            OracleQuestion("a", files=("x", "y", "z")),
             id="files are cut at commas, aliases too, each once",
         ),
-        pytest.param(("-p", "a", "-f", ""), Question("a"), id="an empty file name is nothing"),
+        pytest.param(
+            ("-p", "a", "-f", ""), OracleQuestion("a"), id="an empty file name is nothing"
+        ),
         pytest.param(
             ("-p", "a", "--write-output", "o.md", "-m", "gpt-5.2", "-e", "api"),
-            Question("a", output="o.md", model="gpt-5.2", engine="api"),
+            OracleQuestion("a", output="o.md", model="gpt-5.2", engine="api"),
             id="where to and whom",
         ),
         pytest.param(
-            ("-p", "a", "--browser"), Question("a", engine="browser"), id="the old switch"
+            ("-p", "a", "--browser"), OracleQuestion("a", engine="browser"), id="the old switch"
         ),
         pytest.param(
             ("-p", "a", "--models", "gpt-5.2"),
-            Question("a", model="gpt-5.2"),
+            OracleQuestion("a", model="gpt-5.2"),
             id="a list of one model",
         ),
         pytest.param(
             ("-p", "a", "--models", "m, n", "-m", "z"),
-            Question("a", models=("m", "n")),
+            OracleQuestion("a", models=("m", "n")),
             id="several models",
         ),
         pytest.param(
             ("-p", "a", "--search", "on", "-v", "--timeout", "9", "--slug", "one two three"),
-            Question("a", flags={"--search": ("on",)}),
+            OracleQuestion("a", flags={"--search": ("on",)}),
             id="only flags that change the answer",
         ),
         pytest.param(
             ("-p", "a", "--search", "on", "--search", "off"),
-            Question("a", flags={"--search": ("off",)}),
+            OracleQuestion("a", flags={"--search": ("off",)}),
             id="the last of a single value",
         ),
     ],
 )
-def test_read_question(argv: tuple[str, ...], expected: Question) -> None:
+def test_read_question(argv: tuple[str, ...], expected: OracleQuestion) -> None:
     assert question(*argv) == expected
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.tools.argv import Begun
-from oraclepack.tools.wrappers import Unwrapped, unwrap
+from oraclepack.tools.argv import PartialWord
+from oraclepack.tools.wrappers import UnwrappedCommand, unwrap
 
 
 def words_of(line: str) -> list[str | None]:
@@ -170,14 +170,14 @@ def test_everything_else_calls_no_tool(line: str) -> None:
 
 
 def test_the_name_of_a_half_known_assignment_counts() -> None:
-    found = unwrap(["env", Begun("PATH=/opt/bin:"), Begun("A"), "oracle"])
+    found = unwrap(["env", PartialWord("PATH=/opt/bin:"), PartialWord("A"), "oracle"])
 
     assert found is not None
     assert (found.at, found.escapes) == (3, "env sets a PATH of its own")
 
 
 def test_xargs_adds_arguments_at_the_end() -> None:
-    assert unwrap(words_of("xargs oracle -f")) == Unwrapped(
+    assert unwrap(words_of("xargs oracle -f")) == UnwrappedCommand(
         tool="oracle", at=1, wrappers=("xargs",), more_arguments=True
     )
 

@@ -44,14 +44,14 @@ def drop_the_lock() -> None:
 
 def cache_an_unverified_answer() -> None:
     """What the tool left goes into the cache before anybody has looked at it."""
-    judge = ask.Asking._after
+    judge = ask.OracleAsk._after
 
     def trusting(self: Any, tried: Any, *args: Any, **more: Any) -> int | None:
         if tried.answer is not None:
             keep(self._world, self._prepared, self._shim, tried.answer, tried.record)
         return judge(self, tried, *args, **more)
 
-    ask.Asking._after = trusting  # type: ignore[method-assign]
+    ask.OracleAsk._after = trusting  # type: ignore[method-assign]
 
 
 def forget_a_quarantine() -> None:

@@ -6,7 +6,7 @@ from random import Random
 
 import msgspec
 
-from oraclepack.journal.line_format import Reading, read_lines
+from oraclepack.journal.line_format import JournalContent, read_lines
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project
 from tests.torture.checker import left, paid_twice, unverified
@@ -25,7 +25,7 @@ class Case(msgspec.Struct, frozen=True):
 
     ground: Ground
     damaged: bytes
-    reading: Reading
+    reading: JournalContent
     before: dict[str, bytes]
 
     @property

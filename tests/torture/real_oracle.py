@@ -10,7 +10,7 @@ from threading import Event, Thread
 from time import monotonic, sleep
 from typing import NamedTuple
 
-from oraclepack.journal.events import InvocationIntent, Warned
+from oraclepack.journal.events import InvocationIntent, WarningRecorded
 from oraclepack.journal.journal_file import load
 from oraclepack.journal.statuses import Wait
 from tests.e2e.program import Ran
@@ -237,7 +237,7 @@ def _answer_who_waits(office: Office, ground: Ground, over: Event) -> None:
     deadline = monotonic() + _SILENCE
     while not over.wait(0.02) and monotonic() < deadline:
         told = ground.project.journal.events
-        if any(isinstance(one, Warned) and one.code == Wait.EARLIER_CALL for one in told):
+        if any(isinstance(one, WarningRecorded) and one.code == Wait.EARLIER_CALL for one in told):
             break
     office.provider.release.set()
 

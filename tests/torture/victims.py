@@ -10,7 +10,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 
-from oraclepack.shell.processes import Process, all_processes, family
+from oraclepack.shell.processes import ProcessInfo, all_processes, family
 from tests.e2e.run.project import Program
 from tests.torture.checker import alive, check, paid_twice
 from tests.torture.ground import Ground
@@ -158,7 +158,7 @@ def open_gate(ground: Ground, tool: int) -> None:
             return
 
 
-def _step(program: Program) -> list[Process]:
+def _step(program: Program) -> list[ProcessInfo]:
     """The processes of the steps: what descends from the runner, but for the tools."""
     everyone = list(all_processes())
     tools = [one.pid for one in everyone if _called(one).endswith("-tools/oracle")]
@@ -166,11 +166,11 @@ def _step(program: Program) -> list[Process]:
     return [one for one in everyone if one.pid in ours]
 
 
-def _is_shim(process: Process) -> bool:
+def _is_shim(process: ProcessInfo) -> bool:
     return _called(process).endswith("/bin/oracle")
 
 
-def _called(process: Process) -> str:
+def _called(process: ProcessInfo) -> str:
     """The script that an interpreter runs with its options; empty for other programs."""
     try:
         words = Path(f"/proc/{process.pid}/cmdline").read_text("utf-8", "replace").split("\0")

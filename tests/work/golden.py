@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from oraclepack.work.backlog import Export, PackAnswers
-from oraclepack.work.engine_actionize import Work, actionize
+from oraclepack.work.engine_actionize import WorkItems, actionize
 from oraclepack.work.load_answers import from_directory
 
 FOLDER = Path(__file__).parent.parent / "golden" / "actionize"
@@ -16,7 +16,7 @@ def answers(case: Path) -> PackAnswers:
     return from_directory(case / "answers", case / "pack.md", PROJECT).answers
 
 
-def work(case: Path) -> Work:
+def work(case: Path) -> WorkItems:
     """A case through the whole actionizer, with every export."""
     earlier = case / "earlier-backlog.md"
     kept = earlier.read_text(encoding="utf-8") if earlier.exists() else ""

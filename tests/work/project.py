@@ -5,7 +5,7 @@ from pathlib import Path
 from oraclepack.journal import events as j
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system.digests import sha256_text
-from oraclepack.work.actionize import Done, Request, actionize_request
+from oraclepack.work.actionize import ActionizeRequest, ActionizeResult, actionize_request
 from oraclepack.work.backlog import Export, Record
 from tests.events import created, finished, started, write_journal
 from tests.packs import pack_text
@@ -62,17 +62,19 @@ class Project:
         (self.run / output.path).write_text(text)
         self.events += [started(step), *calls, output, finished(step)]
 
-    def actionize(self, *exports: Export) -> Done:
+    def actionize(self, *exports: Export) -> ActionizeResult:
         write_journal(self.run, *self.events)
-        return actionize_request(Request(run_dir=str(self.run), exports=exports), self.root)
+        return actionize_request(
+            ActionizeRequest(run_dir=str(self.run), exports=exports), self.root
+        )
 
     def records(self) -> dict[str, Record]:
         return {record.task_id[-5:]: record for record in self.actionize().work.records}
 
 
-def by_hand(project: Project, **files: str) -> Request:
+def by_hand(project: Project, **files: str) -> ActionizeRequest:
     folder = project.root / "answers"
     folder.mkdir()
     for name, text in files.items():
         (folder / f"{name.replace('_', '-')[1:]}.md").write_text(text)
-    return Request(answers=str(folder), pack=str(project.root / "pack.md"))
+    return ActionizeRequest(answers=str(folder), pack=str(project.root / "pack.md"))

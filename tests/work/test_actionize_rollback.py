@@ -11,8 +11,8 @@ import pytest
 
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.system import disk
-from oraclepack.work.actionize import Done, Request, actionize_request
-from oraclepack.work.backlog import Actionized, Export
+from oraclepack.work.actionize import ActionizeRequest, ActionizeResult, actionize_request
+from oraclepack.work.backlog import ActionizeReport, Export
 from tests.faults import failing
 from tests.work.golden import FOLDER
 
@@ -32,8 +32,8 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def actionized(root: Path, *, undo: bool) -> Done:
-    request = Request(
+def actionized(root: Path, *, undo: bool) -> ActionizeResult:
+    request = ActionizeRequest(
         answers=str(root / "answers"),
         pack=str(root / "pack.md"),
         exports=(Export.TASKMASTER,),
@@ -76,7 +76,7 @@ def refusing(name: str) -> Iterator[None]:
         disk.set_hook(None)
 
 
-def ends(told: Actionized) -> tuple[str | None, RollbackStatus, str | None]:
+def ends(told: ActionizeReport) -> tuple[str | None, RollbackStatus, str | None]:
     return told.failed_step, told.rollback_status, told.resume_from
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from oraclepack.errors import InputError
-from oraclepack.work.actionize import Request, actionize_request
+from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from tests.work.answers import direct
 from tests.work.project import FIX, Project, a_question, by_hand
 
@@ -61,7 +61,9 @@ def test_a_pack_without_steps_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there_is_refused(project: Project) -> None:
-    request = Request(answers=str(project.root / "nope"), pack=str(project.root / "pack.md"))
+    request = ActionizeRequest(
+        answers=str(project.root / "nope"), pack=str(project.root / "pack.md")
+    )
 
     with pytest.raises(InputError, match="cannot be read"):
         actionize_request(request, project.root)

@@ -2,10 +2,10 @@ import pytest
 
 from oraclepack.work.citations import check, said_of
 from oraclepack.work.evidence import (
-    AskedFile,
     Citation,
     CitationState,
     Evidence,
+    QuestionFile,
     commands_in,
     find_evidence,
 )
@@ -111,7 +111,7 @@ def test_nothing_is_said_of_files_when_the_list_is_not_complete() -> None:
 
 
 def test_a_name_that_fits_two_attached_files_means_neither() -> None:
-    two = {name: AskedFile(name, "h", "h", 9) for name in ("a/x.py", "b/x.py")}
+    two = {name: QuestionFile(name, "h", "h", 9) for name in ("a/x.py", "b/x.py")}
     evidence = Evidence(("x.py",), citations=(Citation("x.py", 3, 3),))
 
     assert check(evidence, two).has(CitationState.NOT_ATTACHED)

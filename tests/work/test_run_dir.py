@@ -11,7 +11,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file, sha256_text
-from oraclepack.work.actionize import Request, actionize_request
+from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from oraclepack.work.backlog import Export, WorkStatus
 from tests.events import finished, numbered, started
 from tests.work.answers import direct
@@ -125,7 +125,7 @@ def test_without_its_journal_a_run_is_its_manifests(project: Project) -> None:
     state = fold(numbered(*project.events))
     (project.run / "run.json").write_bytes(canonical_file(run_manifest(state)))
     (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(project.pack, state)))
-    request = Request(run_dir=str(project.run))
+    request = ActionizeRequest(run_dir=str(project.run))
 
     done = actionize_request(request, project.root)
 
@@ -159,20 +159,22 @@ def test_a_backlog_that_cannot_be_carried_over_stops_everything(project: Project
 @pytest.mark.parametrize(
     ("request_", "word"),
     [
-        pytest.param(Request(), "--run-dir", id="nothing given"),
-        pytest.param(Request(run_dir="a", answers="b", pack="c"), "--run-dir", id="both given"),
-        pytest.param(Request(answers="b"), "belong together", id="answers without a pack"),
-        pytest.param(Request(run_dir="nowhere"), "no such directory", id="no directory"),
+        pytest.param(ActionizeRequest(), "--run-dir", id="nothing given"),
+        pytest.param(
+            ActionizeRequest(run_dir="a", answers="b", pack="c"), "--run-dir", id="both given"
+        ),
+        pytest.param(ActionizeRequest(answers="b"), "belong together", id="answers without a pack"),
+        pytest.param(ActionizeRequest(run_dir="nowhere"), "no such directory", id="no directory"),
     ],
 )
-def test_a_wrong_request_is_refused(request_: Request, word: str, tmp_path: Path) -> None:
+def test_a_wrong_request_is_refused(request_: ActionizeRequest, word: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=word):
         actionize_request(request_, tmp_path)
 
 
 def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a run directory"):
-        actionize_request(Request(run_dir=str(tmp_path)), tmp_path)
+        actionize_request(ActionizeRequest(run_dir=str(tmp_path)), tmp_path)
 
 
 @pytest.mark.parametrize("left", [b"{}", b'{"pack_id":"\xec"}'], ids=["no field", "no UTF-8"])
@@ -180,7 +182,7 @@ def test_a_damaged_manifest_is_told(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "run.json").write_bytes(left)
 
     with pytest.raises(InputError, match="cannot be read"):
-        actionize_request(Request(run_dir=str(tmp_path)), tmp_path)
+        actionize_request(ActionizeRequest(run_dir=str(tmp_path)), tmp_path)
 
 
 def test_a_damaged_journal_is_told(project: Project) -> None:
@@ -192,7 +194,7 @@ def test_a_damaged_journal_is_told(project: Project) -> None:
     )
 
     with pytest.raises(InputError, match="damaged"):
-        actionize_request(Request(run_dir=str(project.run)), project.root)
+        actionize_request(ActionizeRequest(run_dir=str(project.run)), project.root)
 
 
 def test_every_way_to_have_no_answer_is_told(project: Project) -> None:
@@ -227,4 +229,4 @@ def test_manifests_with_forged_names_are_refused(project: Project, name: str, sa
         (project.run / file).write_bytes(forged)
 
     with pytest.raises(InputError, match=said):
-        actionize_request(Request(run_dir=str(project.run)), project.root)
+        actionize_request(ActionizeRequest(run_dir=str(project.run)), project.root)

@@ -5,9 +5,9 @@ import pytest
 
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.model import CATEGORIES
-from oraclepack.work.backlog import AnsweredStep, AnswerPart, Priority, Question, WorkStatus
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, Priority, StepQuestion, WorkStatus
 from oraclepack.work.engine_actionize import actionize
-from oraclepack.work.evidence import AskedFile
+from oraclepack.work.evidence import QuestionFile
 from oraclepack.work.normalize import MOST_NUMBERS, MOST_TASKS, normalize
 from tests.work.answers import PACK_HASH, a_pack, a_step, direct, records_of
 
@@ -117,13 +117,13 @@ def test_a_missing_answer_is_blocked(text: str | None) -> None:
 
 
 def test_the_reason_of_a_missing_answer_is_told() -> None:
-    step = AnsweredStep(Question("01"), absent="the step failed: no key")
+    step = AnsweredStep(StepQuestion("01"), absent="the step failed: no key")
 
     assert "no key" in normalize(step).proposals[0].missing_inputs[0]
 
 
 def test_a_step_that_promises_no_words_is_no_work() -> None:
-    step = AnsweredStep(Question("01"), silent=True)
+    step = AnsweredStep(StepQuestion("01"), silent=True)
 
     assert normalize(step).proposals[0].status is WorkStatus.NOOP
 
@@ -133,7 +133,7 @@ def test_chunks_are_one_answer() -> None:
         AnswerPart("01-x-missing-evidence.md", "- `src/a.py`", Section.MISSING_EVIDENCE),
         AnswerPart("01-x-direct-answer.md", "- It cannot be determined.", Section.DIRECT_ANSWER),
     )
-    (blocked,) = actionize(a_pack(AnsweredStep(Question("01"), parts))).records
+    (blocked,) = actionize(a_pack(AnsweredStep(StepQuestion("01"), parts))).records
 
     assert (blocked.status, blocked.missing_inputs) == (WorkStatus.BLOCKED, ("src/a.py",))
 
@@ -203,15 +203,15 @@ def test_agreement_raises_the_priority() -> None:
 
 
 def test_unknown_attachments_leave_a_task_as_it_is() -> None:
-    step = AnsweredStep(Question("01"), (AnswerPart("a.md", direct("Fix `src/x.py:500`.")),))
+    step = AnsweredStep(StepQuestion("01"), (AnswerPart("a.md", direct("Fix `src/x.py:500`.")),))
 
     assert actionize(a_pack(step)).records[0].status is WorkStatus.ACTIONABLE
 
 
 def test_a_hash_that_nobody_recorded_is_taken_from_now() -> None:
-    file = AskedFile("src/x.py", None, "h", 10)
+    file = QuestionFile("src/x.py", None, "h", 10)
     parts = (AnswerPart("a.md", direct("Fix `src/x.py:5`.")),)
-    step = AnsweredStep(Question("01"), parts, attached=(file,))
+    step = AnsweredStep(StepQuestion("01"), parts, attached=(file,))
 
     assert actionize(a_pack(step)).records[0].evidence.citations[0].state == "verified"
 

@@ -18,7 +18,7 @@ _ATX = re.compile(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
 _UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})\s*$")
 
 
-class Part(msgspec.Struct, frozen=True):
+class OutlinePart(msgspec.Struct, frozen=True):
     """A heading and what stands below it; before the first heading both name and line are empty."""
 
     heading: str
@@ -34,13 +34,13 @@ class _Open(msgspec.Struct):
     line: int = 0
     body: list[tuple[int, str]] = msgspec.field(default_factory=list)
 
-    def closed(self) -> Part:
+    def closed(self) -> OutlinePart:
         folded, titled = normalise(self.heading), section_of_heading(self.heading)
         named = sections_named(folded) | ({titled} if titled is not None else set())
-        return Part(folded, self.line, tuple(self.body), named)
+        return OutlinePart(folded, self.line, tuple(self.body), named)
 
 
-def parts_of(lines: Sequence[str]) -> tuple[Part, ...]:
+def parts_of(lines: Sequence[str]) -> tuple[OutlinePart, ...]:
     """The parts of an answer.
 
     Besides real headings a line opens a part when it is the name of a section and nothing else:

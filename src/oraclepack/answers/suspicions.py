@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import msgspec
 
-from oraclepack.answers.outline import Part, parts_of
+from oraclepack.answers.outline import OutlinePart, parts_of
 from oraclepack.pack.answer_sections import FENCE, normalise, numbered
 from oraclepack.system.text_limits import ANSWER
 
@@ -35,7 +35,7 @@ def echo(text: str, prompt: str) -> Iterator[Suspicion]:
         yield Suspicion("echo", "it repeats the prompt and adds little", 1)
 
 
-def other_script(parts: tuple[Part, ...], prompt: str) -> Iterator[Suspicion]:
+def other_script(parts: tuple[OutlinePart, ...], prompt: str) -> Iterator[Suspicion]:
     """The question is in Latin letters and most of the answer is not."""
     body = [line for part in parts for line in part.body]
     if body and _foreign(prompt) < _LITTLE and _foreign("".join(line for _, line in body)) > _MOST:
@@ -168,7 +168,7 @@ _SHORT = 600
 """No longer is a refusal or the text of an error page."""
 
 
-def stand_ins(parts: Sequence[Part]) -> Iterator[Suspicion]:
+def stand_ins(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     """Parts without an answer, and answers that are none."""
     whole = len(parts) == 1
     for part in parts:
@@ -179,7 +179,7 @@ def stand_ins(parts: Sequence[Part]) -> Iterator[Suspicion]:
     yield from _refusal(parts)
 
 
-def _empty(parts: Sequence[Part]) -> Iterator[Suspicion]:
+def _empty(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     last = parts[-1]
     told = {section for part in parts if part.body for section in part.sections}
     for part, following in pairwise(parts):
@@ -201,7 +201,7 @@ def _is_placeholder(lines: Sequence[str], *, alone: bool) -> bool:
     return normalise(lines[0]) in known or _TEMPLATE.match(lines[0]) is not None
 
 
-def _refusal(parts: Sequence[Part]) -> Iterator[Suspicion]:
+def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     """An answer that begins by saying that it is none."""
     first = parts[0].body
     if len(parts) > 1 or not first or sum(len(line) for _, line in first) > _SHORT:

@@ -14,7 +14,7 @@ def lack_of(
     return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing_sections)}"
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True):
+class FailedOutput(msgspec.Struct, frozen=True, kw_only=True):
     """An output that does not meet its contract, and in what."""
 
     step_id: str
@@ -46,7 +46,7 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+class AcceptedOutput(msgspec.Struct, frozen=True, kw_only=True):
     """An output that a person took as it is, and that still is that file."""
 
     step_id: str
@@ -67,7 +67,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
         return f"step {self.step_id}: {self.path}: accepted {lacks or 'as it is'}{why}"
 
 
-class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+class UnresolvedOutput(msgspec.Struct, frozen=True, kw_only=True):
     """A declared output whose path only the running shell knew, and no run recorded."""
 
     step_id: str
@@ -93,22 +93,22 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Outputs that a rehearsal wrote; they count as failed except in a rehearsal itself."""
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outputs of one pack."""
 
     path: str
     run_id: str | None
-    failures: tuple[Failed, ...]
+    failures: tuple[FailedOutput, ...]
     doubts: tuple[Doubt, ...]
-    unresolved: tuple[Unresolved, ...]
+    unresolved: tuple[UnresolvedOutput, ...]
     totals: Totals
     ok: bool
     warnings: tuple[str, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
+    accepted: tuple[AcceptedOutput, ...] = ()
 
 
-class VerifiedPacks(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyPacksReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outputs of several packs."""
 
-    packs: tuple[Verified, ...]
+    packs: tuple[VerifyReport, ...]
     totals: Totals

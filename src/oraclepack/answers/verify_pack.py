@@ -7,7 +7,14 @@ import msgspec
 
 from oraclepack.answers.output_check import check_output, is_blank
 from oraclepack.answers.suspicions import suspicions
-from oraclepack.answers.verification import Accepted, Doubt, Failed, Totals, Unresolved, Verified
+from oraclepack.answers.verification import (
+    AcceptedOutput,
+    Doubt,
+    FailedOutput,
+    Totals,
+    UnresolvedOutput,
+    VerifyReport,
+)
 from oraclepack.journal.events import OutputRevised
 from oraclepack.journal.statuses import OutputDoubt, OutputFailure, Verification
 from oraclepack.pack.answer_sections import is_rehearsed
@@ -72,7 +79,7 @@ Read = Callable[[str], Content]
 """Reads an output by its path relative to the project root."""
 
 
-class Manner(msgspec.Struct, frozen=True):
+class VerifyOptions(msgspec.Struct, frozen=True):
     """How strictly outputs are judged."""
 
     chunks: ChunkMode = ChunkMode.AUTO
@@ -84,7 +91,7 @@ class Manner(msgspec.Struct, frozen=True):
     """What is checked is a rehearsal: its answers need only have the structure of one."""
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class RecordedOutputs(msgspec.Struct, frozen=True):
     """What a run knows of a pack's outputs."""
 
     run_id: str
@@ -100,23 +107,23 @@ class _Found(msgspec.Struct):
     outputs: int = 0
     skipped: int = 0
     rehearsed: int = 0
-    failures: list[Failed] = msgspec.field(default_factory=list)
+    failures: list[FailedOutput] = msgspec.field(default_factory=list)
     doubts: list[Doubt] = msgspec.field(default_factory=list)
-    unresolved: list[Unresolved] = msgspec.field(default_factory=list)
-    accepted: list[Accepted] = msgspec.field(default_factory=list)
+    unresolved: list[UnresolvedOutput] = msgspec.field(default_factory=list)
+    accepted: list[AcceptedOutput] = msgspec.field(default_factory=list)
 
 
 def verify_pack(
-    pack: Pack, read: Read, manner: Manner, recorded: Recorded | None = None
-) -> Verified:
+    pack: Pack, read: Read, manner: VerifyOptions, recorded: RecordedOutputs | None = None
+) -> VerifyReport:
     """Check every declared output of a pack, with the help of a run where there is one."""
     found = _Found()
     for step in sorted(pack.steps, key=lambda step: step.id):
-        _check_step(step, read, manner, recorded or Recorded(""), found)
+        _check_step(step, read, manner, recorded or RecordedOutputs(""), found)
     bad = {(one.step_id, one.path) for one in found.failures}
     if manner.strict:
         bad |= {(one.step_id, one.path) for one in found.doubts}
-    return Verified(
+    return VerifyReport(
         path=pack.path,
         run_id=recorded.run_id if recorded else None,
         failures=tuple(found.failures),
@@ -141,13 +148,13 @@ def verify_pack(
 def verify_step(
     step: Step,
     read: Read,
-    manner: Manner,
+    manner: VerifyOptions,
     written: Iterable[str],
     accepted: Mapping[str, OutputRevised] | None = None,
 ) -> Verification:
     """Check the outputs of one step; `written` are the paths it is known to have written."""
     found = _Found()
-    known = Recorded("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
+    known = RecordedOutputs("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
     _check_step(step, read, manner, known, found)
     return Verification(
         passed=not found.failures and not (manner.strict and found.doubts),
@@ -169,7 +176,9 @@ def verify_step(
     )
 
 
-def _check_step(step: Step, read: Read, manner: Manner, recorded: Recorded, found: _Found) -> None:
+def _check_step(
+    step: Step, read: Read, manner: VerifyOptions, recorded: RecordedOutputs, found: _Found
+) -> None:
     outputs = named_outputs(step, recorded.paths.get(step.id, ()))
     contracts = contracts_of(
         step, chunks=manner.chunks, mode=manner.mode, named=[_shown(one) for one in outputs]
@@ -179,7 +188,7 @@ def _check_step(step: Step, read: Read, manner: Manner, recorded: Recorded, foun
         if step.id in recorded.skipped and (content is None or content.data is None):
             found.skipped += 1
         elif content is None:
-            found.unresolved.append(Unresolved(step_id=step.id, declared=contract.path))
+            found.unresolved.append(UnresolvedOutput(step_id=step.id, declared=contract.path))
         else:
             found.outputs += 1
             taken = recorded.accepted.get(step.id, {}).get(contract.path)
@@ -193,8 +202,8 @@ def _is_that(content: Content, taken: OutputRevised) -> bool:
     return content.data is not None and sha256_bytes(content.data) == taken.sha256
 
 
-def _accepted(taken: OutputRevised) -> Accepted:
-    return Accepted(
+def _accepted(taken: OutputRevised) -> AcceptedOutput:
+    return AcceptedOutput(
         step_id=taken.step,
         path=taken.declared_path,
         sha256=taken.sha256,
@@ -214,7 +223,7 @@ def _check(
     output: Output | None,
     contract: OutputContract,
     content: Content,
-    manner: Manner,
+    manner: VerifyOptions,
     found: _Found,
 ) -> None:
     failure = check_output(
@@ -225,7 +234,7 @@ def _check(
     )
     if failure is not None:
         found.failures.append(
-            Failed(
+            FailedOutput(
                 step_id=step.id,
                 path=failure.path,
                 contract=failure.contract,

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from posixpath import dirname
 
-from oraclepack.authoring.file_kinds import Kind, stem_of
-from oraclepack.authoring.question_catalogue import QUESTIONS, Question
+from oraclepack.authoring.file_kinds import FileKind, stem_of
+from oraclepack.authoring.question_catalogue import QUESTIONS, CatalogueQuestion
 from oraclepack.authoring.signs import Trait
-from oraclepack.authoring.survey import Source, Survey
+from oraclepack.authoring.survey import SourceFile, Survey
 
 MOST_FILES = 3
 """The reference and two neighbours."""
@@ -22,8 +22,8 @@ _FAR_BETTER = 4
 _NEAR = 3
 """A neighbour with fewer points is none."""
 _MOST_TOGETHER = 6
-_READABLE = frozenset({Kind.CODE, Kind.SCHEMA, Kind.SCREEN, Kind.WORKFLOW})
-_COMPANY = frozenset({Kind.CODE, Kind.TEST, Kind.SCHEMA, Kind.SCREEN})
+_READABLE = frozenset({FileKind.CODE, FileKind.SCHEMA, FileKind.SCREEN, FileKind.WORKFLOW})
+_COMPANY = frozenset({FileKind.CODE, FileKind.TEST, FileKind.SCHEMA, FileKind.SCREEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenQuestion:
     """A question with the files it will be asked about. Without a reference nothing was found."""
 
-    question: Question
-    reference: Source | None = None
+    question: CatalogueQuestion
+    reference: SourceFile | None = None
     trait: Trait | None = None
     """What the reference shows; None when it only stands in."""
     neighbours: tuple[Neighbour, ...] = ()
@@ -54,7 +54,9 @@ class Choice:
         return (self.reference.path, *(neighbour.path for neighbour in self.neighbours))
 
 
-def choose(found: Survey, *, focus: Collection[str] = (), room: int = MOST_FILES) -> list[Choice]:
+def choose(
+    found: Survey, *, focus: Collection[str] = (), room: int = MOST_FILES
+) -> list[ChosenQuestion]:
     """A choice for each question, in the order of the questions.
 
     `focus` limits the references to some folders or files; `room` is how many files a question
@@ -62,7 +64,7 @@ def choose(found: Survey, *, focus: Collection[str] = (), room: int = MOST_FILES
     """
     candidates = [s for s in found.sources.values() if _in_focus(s.path, focus)]
     used: dict[str, int] = {}
-    picked: dict[str, Choice] = {}
+    picked: dict[str, ChosenQuestion] = {}
     # First those that need something special, then those that any file can stand in for: so the
     # second kind fills up with files that no other question looks at.
     for question in sorted(QUESTIONS, key=lambda one: one.anywhere):
@@ -77,27 +79,29 @@ def _in_focus(path: str, focus: Collection[str]) -> bool:
     return not focus or any(path == one or path.startswith(f"{one}/") for one in focus)
 
 
-def _pick(question: Question, candidates: list[Source], used: dict[str, int]) -> Choice:
+def _pick(
+    question: CatalogueQuestion, candidates: list[SourceFile], used: dict[str, int]
+) -> ChosenQuestion:
     readable = [s for s in candidates if s.kind in _READABLE]
     showing = [s for s in readable if any(s.count(trait) for trait in question.traits)]
     source = _best(question, showing, used, strictly=question.anywhere)
     if question.anywhere and (source is None or source.path in used):
-        code = [s for s in readable if s.kind is Kind.CODE]
+        code = [s for s in readable if s.kind is FileKind.CODE]
         other = _best(question, [s for s in code if s.path not in used], used, strictly=True)
         source = other or source or _best(question, code, used, strictly=True)
     if source is None and question is QUESTIONS[0]:
         # A repository of prose: its README at least promises something.
-        prose = [s for s in candidates if s.kind in {Kind.DOC, Kind.MANIFEST}]
+        prose = [s for s in candidates if s.kind in {FileKind.DOC, FileKind.MANIFEST}]
         source = _best(question, prose, used, strictly=True)
     if source is None:
-        return Choice(question)
+        return ChosenQuestion(question)
     shown = [trait for trait in question.traits if source.count(trait)]
-    return Choice(question, source, shown[0] if shown else None)
+    return ChosenQuestion(question, source, shown[0] if shown else None)
 
 
 def _best(
-    question: Question, sources: list[Source], used: dict[str, int], *, strictly: bool
-) -> Source | None:
+    question: CatalogueQuestion, sources: list[SourceFile], used: dict[str, int], *, strictly: bool
+) -> SourceFile | None:
     """The source with the most points; a fresh one first, `strictly` or unless far behind."""
     if not sources:
         return None
@@ -109,7 +113,7 @@ def _best(
     return ranked[0] if far_behind and not strictly else fresh
 
 
-def _points(question: Question, source: Source) -> int:
+def _points(question: CatalogueQuestion, source: SourceFile) -> int:
     finds = sum(
         min(source.count(trait), _MOST_FINDS) * (2 if rank == 0 else 1)
         for rank, trait in enumerate(question.traits)
@@ -118,7 +122,9 @@ def _points(question: Question, source: Source) -> int:
     return 4 * finds + 3 * standing + 6 * source.is_entry
 
 
-def _with_neighbours(found: Survey, choices: list[Choice], room: int) -> list[Choice]:
+def _with_neighbours(
+    found: Survey, choices: list[ChosenQuestion], room: int
+) -> list[ChosenQuestion]:
     """Each reference with its nearest files: first one for each, then a second where it counts."""
     near = [_near(found, choice) for choice in choices]
     asked = sum(choice.reference is not None for choice in choices)
@@ -134,7 +140,7 @@ def _with_neighbours(found: Survey, choices: list[Choice], room: int) -> list[Ch
             granted[index] = rank + 1
             left -= 1
     return [
-        Choice(
+        ChosenQuestion(
             question=choice.question,
             reference=choice.reference,
             trait=choice.trait,
@@ -145,7 +151,7 @@ def _with_neighbours(found: Survey, choices: list[Choice], room: int) -> list[Ch
     ]
 
 
-def _near(found: Survey, choice: Choice) -> list[Neighbour]:
+def _near(found: Survey, choice: ChosenQuestion) -> list[Neighbour]:
     """The files nearest to the reference: by imports, names and common commits."""
     if choice.reference is None:
         return []
@@ -170,7 +176,7 @@ def _companions(found: Survey, path: str) -> Iterator[str]:
         yield from (p for p in found.sources if len(found.commits.get(p, mine - mine) & mine) > 1)
 
 
-def _neighbour(found: Survey, choice: Choice, other: Source) -> Neighbour:
+def _neighbour(found: Survey, choice: ChosenQuestion, other: SourceFile) -> Neighbour:
     reference = choice.reference
     assert reference is not None
     together = found.together(reference.path, other.path)
@@ -180,26 +186,26 @@ def _neighbour(found: Survey, choice: Choice, other: Source) -> Neighbour:
     if other.path in reference.importers:
         reasons.append((4, "imports the reference"))
     if stem_of(other.path) == stem_of(reference.path):
-        reasons.append((3, "its test" if other.kind is Kind.TEST else "shares its name"))
+        reasons.append((3, "its test" if other.kind is FileKind.TEST else "shares its name"))
     if together > 1:
         points = min(together, _MOST_TOGETHER)
         reasons.append((points, f"changed together with it in {together} commits"))
     points = sum(points for points, _ in reasons)
     points += 2 * any(other.count(trait) for trait in choice.question.traits)
-    points -= other.kind is Kind.TEST
+    points -= other.kind is FileKind.TEST
     why = max(reasons, default=(0, ""), key=lambda reason: reason[0])[1]
     return Neighbour(other.path, why, points)
 
 
-def _test_of(found: Survey, reference: Source | None) -> str | None:
+def _test_of(found: Survey, reference: SourceFile | None) -> str | None:
     """The test with the reference's name: one that imports it first, then the nearest."""
-    if reference is None or reference.kind is not Kind.CODE:
+    if reference is None or reference.kind is not FileKind.CODE:
         return None
     stem = stem_of(reference.path)
     named = [
         source
         for source in found.sources.values()
-        if source.kind is Kind.TEST and stem_of(source.path) == stem
+        if source.kind is FileKind.TEST and stem_of(source.path) == stem
     ]
     folder = dirname(reference.path)
     order = sorted(

@@ -7,7 +7,7 @@ can be orphaned, and `read` does not misread apostrophes as old bash versions do
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from oraclepack.authoring.choose import Choice
+from oraclepack.authoring.choose import ChosenQuestion
 from oraclepack.authoring.question_catalogue import QUESTIONS
 from oraclepack.authoring.score import Score, score
 from oraclepack.authoring.survey import Survey
@@ -37,11 +37,11 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StepDraft:
     """A step of the pack to be: its number, what it asks and what that is worth."""
 
     step_id: str
-    choice: Choice
+    choice: ChosenQuestion
     score: Score
 
     @property
@@ -53,16 +53,16 @@ class Asked:
         return self.choice.reference.path if self.choice.reference else UNKNOWN
 
 
-def ordered(found: Survey, choices: Iterable[Choice]) -> tuple[Asked, ...]:
+def ordered(found: Survey, choices: Iterable[ChosenQuestion]) -> tuple[StepDraft, ...]:
     """The choices by ROI, the highest first; ties by effort, then as the questions stand."""
     scored = [(score(found, choice), choice) for choice in choices]
     scored.sort(key=lambda one: (-one[0].roi, one[0].effort, _ORDER[one[1].question.key]))
     return tuple(
-        Asked(f"{number:02}", choice, worth) for number, (worth, choice) in enumerate(scored, 1)
+        StepDraft(f"{number:02}", choice, worth) for number, (worth, choice) in enumerate(scored, 1)
     )
 
 
-def compose(found: Survey, asked: tuple[Asked, ...], style: Style, commit: str | None) -> str:
+def compose(found: Survey, asked: tuple[StepDraft, ...], style: Style, commit: str | None) -> str:
     """The whole Markdown file."""
     steps = "\n\n".join(_step(found, one, style) for one in asked)
     return f"""\
@@ -88,7 +88,7 @@ mkdir -p {quoted(style.out_dir)}
 """
 
 
-def outputs_of(one: Asked, style: Style) -> tuple[str, ...]:
+def outputs_of(one: StepDraft, style: Style) -> tuple[str, ...]:
     """Where the answer of a step goes: one file, or one for each part of the answer."""
     base = f"{style.out_dir}/{one.step_id}-{one.key}"
     return tuple(f"{base}-{part}.md" for part in Section) if style.chunked else (f"{base}.md",)
@@ -122,7 +122,7 @@ def _parsed_args(found: Survey, style: Style, commit: str | None) -> str:
     return "\n".join(f"- {key}: {value}" for key, value in rows.items() if value)
 
 
-def _step(found: Survey, one: Asked, style: Style) -> str:
+def _step(found: Survey, one: StepDraft, style: Style) -> str:
     category = one.choice.question.category
     header = f"# {one.step_id}) {one.score.header} category={category} reference={one.reference}"
     read = "IFS= read -r -d '' prompt <<'PROMPT' || true"
@@ -130,7 +130,7 @@ def _step(found: Survey, one: Asked, style: Style) -> str:
     return f"{header}\n{read}\n{_prompt(found, one, style)}\nPROMPT\n{calls}"
 
 
-def _calls(one: Asked, style: Style) -> Iterable[str]:
+def _calls(one: StepDraft, style: Style) -> Iterable[str]:
     outputs = outputs_of(one, style)
     if not style.chunked:
         return [_call(one, style, outputs[0], '"$prompt"')]
@@ -138,7 +138,7 @@ def _calls(one: Asked, style: Style) -> Iterable[str]:
     return [_call(one, style, out, f'"${{prompt}}{RETURN_ONLY[part]}"') for out, part in parts]
 
 
-def _call(one: Asked, style: Style, output: str, prompt: str) -> str:
+def _call(one: StepDraft, style: Style, output: str, prompt: str) -> str:
     words = [style.oracle_cmd, style.oracle_flags]
     words += [f"--engine {quoted(style.engine)}"] if style.engine else []
     words += [f"-m {quoted(style.model)}"] if style.model else []
@@ -148,7 +148,7 @@ def _call(one: Asked, style: Style, output: str, prompt: str) -> str:
     return " ".join([*filter(None, words), f"-p {prompt}"])
 
 
-def _prompt(found: Survey, one: Asked, style: Style) -> str:
+def _prompt(found: Survey, one: StepDraft, style: Style) -> str:
     choice = one.choice
     extras = [f"{path}: background for every question" for path in style.extra_files]
     return f"""\
@@ -178,7 +178,7 @@ def _answer_format(style: Style) -> str:
     return "\n".join(f"{number}) {part}." for number, part in enumerate(PARTS.values(), 1))
 
 
-def _meta(one: Asked) -> str:
+def _meta(one: StepDraft) -> str:
     choice = one.choice
     named = (choice.reference.path if choice.reference else None, choice.test)
     artifacts = [path for path in named if path]
@@ -196,7 +196,7 @@ def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _coverage(asked: tuple[Asked, ...]) -> str:
+def _coverage(asked: tuple[StepDraft, ...]) -> str:
     covered = {one.choice.question.category for one in asked}
     every = ",".join(one.step_id for one in asked)
     verdicts = ("OK" if category in covered else f"Missing({every})" for category in CATEGORIES)

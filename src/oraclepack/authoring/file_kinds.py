@@ -10,7 +10,7 @@ MOST_READ = 262_144
 """Bytes. A longer source file is data or generated more often than written."""
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What a file is for."""
 
     CODE = "code"
@@ -112,24 +112,24 @@ def language_of(path: str) -> str | None:
     return LANGUAGES.get(_extension(path))
 
 
-def kind_of(path: str) -> Kind:  # noqa: PLR0911 - a table of cases, the first one that fits
+def kind_of(path: str) -> FileKind:  # noqa: PLR0911 - a table of cases, the first one that fits
     """What a file is for. The first answer that fits counts."""
     place = PurePosixPath(path)
     extension = _extension(path)
     if _FOREIGN & set(place.parts[:-1]) or place.name in _LOCKS or _GENERATED.search(place.name):
-        return Kind.OTHER
+        return FileKind.OTHER
     if _WORKFLOW.search(path):
-        return Kind.WORKFLOW
+        return FileKind.WORKFLOW
     if place.name in MANIFESTS:
-        return Kind.MANIFEST
+        return FileKind.MANIFEST
     if _TEST.search(path):
-        return Kind.TEST if language_of(path) else Kind.OTHER
+        return FileKind.TEST if language_of(path) else FileKind.OTHER
     if extension in _SCHEMAS or _CONTRACT.search(place.name):
-        return Kind.SCHEMA
+        return FileKind.SCHEMA
     if language_of(path):
-        return Kind.CODE
-    tables = ((_SCREENS, Kind.SCREEN), (_CONFIGS, Kind.CONFIG), (_DOCS, Kind.DOC))
-    return next((kind for table, kind in tables if extension in table), Kind.OTHER)
+        return FileKind.CODE
+    tables = ((_SCREENS, FileKind.SCREEN), (_CONFIGS, FileKind.CONFIG), (_DOCS, FileKind.DOC))
+    return next((kind for table, kind in tables if extension in table), FileKind.OTHER)
 
 
 def is_speakable(path: str) -> bool:
@@ -149,7 +149,7 @@ def is_own(path: str) -> bool:
 
 def worth_reading(path: str, size: int) -> bool:
     """The content may tell something that the survey looks for."""
-    return size <= MOST_READ and kind_of(path) is not Kind.OTHER and not is_own(path)
+    return size <= MOST_READ and kind_of(path) is not FileKind.OTHER and not is_own(path)
 
 
 def stem_of(path: str) -> str:

@@ -9,10 +9,17 @@ from datetime import date
 from pathlib import Path
 
 from oraclepack.authoring.choose import MOST_FILES, choose
-from oraclepack.authoring.compose import ORACLE_FLAGS, Asked, Style, compose, ordered, outputs_of
+from oraclepack.authoring.compose import (
+    ORACLE_FLAGS,
+    StepDraft,
+    Style,
+    compose,
+    ordered,
+    outputs_of,
+)
 from oraclepack.authoring.file_kinds import is_speakable, worth_reading
-from oraclepack.authoring.generation import Generated, GeneratedStep
-from oraclepack.authoring.repository import Repository, read_repository
+from oraclepack.authoring.generation import GeneratedStep, GenerateReport
+from oraclepack.authoring.repository import RepositorySnapshot, read_repository
 from oraclepack.authoring.survey import survey
 from oraclepack.errors import UsageError
 from oraclepack.lint.bash_syntax import check_syntax
@@ -25,7 +32,7 @@ from oraclepack.lint.rule import Subject
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.output_names import slug
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.run.transaction import Carried, Piece, Transaction
+from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import files
 from oraclepack.system.environment import environment
 
@@ -35,7 +42,7 @@ _PACK_NAME = "oracle-pack"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class GenerateRequest:
     """What the user asked for; empty means the default."""
 
     root: Path
@@ -56,14 +63,14 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GenerateResult:
     """What became of it, with what the user should hear besides."""
 
-    data: Generated
+    data: GenerateReport
     warnings: tuple[str, ...] = ()
 
 
-def generate(wish: Wish) -> Outcome:
+def generate(wish: GenerateRequest) -> GenerateResult:
     """Write a strict pack about the repository. The same commit and wish give the same bytes."""
     _refuse_shell(wish)
     transaction = Transaction(wish.root, "generate", undo=wish.rollback_on_failure)
@@ -80,14 +87,14 @@ def generate(wish: Wish) -> Outcome:
     _refuse_invalid(text, target, wish.root)
     content = text.encode()
     unchanged = _is_there(target, content, force=wish.force)
-    carried = transaction.carry_out([] if unchanged else [Piece("write", target, content)])
-    return Outcome(
+    carried = transaction.carry_out([] if unchanged else [FileWrite("write", target, content)])
+    return GenerateResult(
         _told(wish.root, target, repository, day, asked, style, carried, unchanged=unchanged),
         _warnings(repository),
     )
 
 
-def _refuse_shell(wish: Wish) -> None:
+def _refuse_shell(wish: GenerateRequest) -> None:
     """The call is put into bash as it is: it must be words, not a program."""
     for flag, text in (("--oracle-cmd", wish.oracle_cmd), ("--oracle-flags", wish.oracle_flags)):
         try:
@@ -101,7 +108,7 @@ def _refuse_shell(wish: Wish) -> None:
             )
 
 
-def _extra_files(wish: Wish, repository: Repository) -> tuple[str, ...]:
+def _extra_files(wish: GenerateRequest, repository: RepositorySnapshot) -> tuple[str, ...]:
     paths = tuple(dict.fromkeys(_plain(path) for path in wish.extra_files))
     if len(paths) > MOST_FILES - 1:
         raise UsageError(
@@ -124,7 +131,7 @@ def _extra_files(wish: Wish, repository: Repository) -> tuple[str, ...]:
     return paths
 
 
-def _focus(wish: Wish, repository: Repository) -> tuple[str, ...]:
+def _focus(wish: GenerateRequest, repository: RepositorySnapshot) -> tuple[str, ...]:
     places = tuple(_plain(path) for path in wish.focus)
     for place in places:
         tracked = (f.path for f in repository.files)
@@ -142,7 +149,7 @@ def _plain(path: str) -> str:
     return "" if plain == "." else plain
 
 
-def _day(wish: Wish, repository: Repository) -> str | None:
+def _day(wish: GenerateRequest, repository: RepositorySnapshot) -> str | None:
     if not wish.day:
         return repository.date
     try:
@@ -151,7 +158,7 @@ def _day(wish: Wish, repository: Repository) -> str | None:
         raise UsageError(f"--date: {wish.day!r} is no day", hint="write YYYY-MM-DD") from None
 
 
-def _style(wish: Wish, target: Path, extra: tuple[str, ...]) -> Style:
+def _style(wish: GenerateRequest, target: Path, extra: tuple[str, ...]) -> Style:
     return Style(
         out_dir=wish.out_dir.rstrip("/") or _answers_of(target, wish.root),
         oracle_cmd=" ".join(wish.oracle_cmd.split()),
@@ -180,7 +187,7 @@ def _dated(name: str, day: str | None) -> str:
     return f"{name}-{day}" if day else name
 
 
-def _target(wish: Wish, day: str | None) -> Path:
+def _target(wish: GenerateRequest, day: str | None) -> Path:
     if wish.out:
         return Path(wish.out).absolute()
     return wish.root / "docs" / f"{_dated(_PACK_NAME, day)}.md"
@@ -212,14 +219,14 @@ def _is_there(target: Path, content: bytes, *, force: bool) -> bool:
 def _told(  # noqa: PLR0913 - the parts of one answer
     root: Path,
     target: Path,
-    repository: Repository,
+    repository: RepositorySnapshot,
     day: str | None,
-    asked: Sequence[Asked],
+    asked: Sequence[StepDraft],
     style: Style,
-    carried: Carried,
+    carried: TransactionReport,
     *,
     unchanged: bool,
-) -> Generated:
+) -> GenerateReport:
     steps = tuple(
         GeneratedStep(
             step_id=one.step_id,
@@ -233,7 +240,7 @@ def _told(  # noqa: PLR0913 - the parts of one answer
         for one in asked
     )
     inside = target.is_relative_to(root)
-    return Generated(
+    return GenerateReport(
         path=target.relative_to(root).as_posix() if inside else target.as_posix(),
         commit=repository.sha,
         date=day,
@@ -244,7 +251,7 @@ def _told(  # noqa: PLR0913 - the parts of one answer
     )
 
 
-def _warnings(repository: Repository) -> tuple[str, ...]:
+def _warnings(repository: RepositorySnapshot) -> tuple[str, ...]:
     warnings: list[str] = []
     if repository.dirty and repository.sha:
         short = repository.sha[:_SHORT_SHA]

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.run.transaction import Carried
+from oraclepack.run.transaction import TransactionReport
 
 
 class GeneratedStep(msgspec.Struct, frozen=True):
@@ -17,7 +17,7 @@ class GeneratedStep(msgspec.Struct, frozen=True):
     outputs: tuple[str, ...]
 
 
-class Generated(Carried, frozen=True, kw_only=True):
+class GenerateReport(TransactionReport, frozen=True, kw_only=True):
     """The pack that `generate` wrote, and from what."""
 
     path: str
@@ -37,7 +37,7 @@ class NewPack(msgspec.Struct, frozen=True):
     template: str
 
 
-class Proof(msgspec.Struct, frozen=True):
+class UpgradeProof(msgspec.Struct, frozen=True):
     """That two packs execute the same: their bash without comments and blank lines, compared."""
 
     equal: bool
@@ -49,7 +49,7 @@ class Proof(msgspec.Struct, frozen=True):
     """Steps that stand elsewhere now: their new number → their old one."""
 
 
-class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
+class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):
     """What `upgrade` proposes."""
 
     path: str
@@ -62,4 +62,4 @@ class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
     """Every value that was filled in, and from where."""
     reasons: tuple[str, ...] = ()
     """Why it cannot be made strict without changing what it executes."""
-    proof: Proof | None = None
+    proof: UpgradeProof | None = None

@@ -36,7 +36,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledHeader:
     """A complete header, what had to be filled in, and what could not be."""
 
     numbers: Numbers
@@ -53,7 +53,7 @@ class Filled:
         return " ".join(f"{k}={v}" for k, v in zip(HEADER_FIELDS, values, strict=True))
 
 
-def fill(step: Step, before: float | None) -> Filled:
+def fill(step: Step, before: float | None) -> FilledHeader:
     """The header of a step; `before` is the ROI of the step above it."""
     numbers, scored = _numbers(step, before)
     category, from_where = _category(step)
@@ -66,7 +66,7 @@ def fill(step: Step, before: float | None) -> Filled:
         if not step.attribute(name):
             notes.append(f"{name}={value}")
     reason = None if category else "no category can be read from its words"
-    return Filled(numbers, horizon, category, reference, tuple(notes), reason)
+    return FilledHeader(numbers, horizon, category, reference, tuple(notes), reason)
 
 
 def _numbers(step: Step, before: float | None) -> tuple[Numbers, str]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from oraclepack.authoring.generation import Proof
+from oraclepack.authoring.generation import UpgradeProof
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Script, Span
 from oraclepack.system.digests import sha256_text
 
 
-def prove(before: Pack, unmoved: Pack, after: Pack, moved: dict[str, str]) -> Proof:
+def prove(before: Pack, unmoved: Pack, after: Pack, moved: dict[str, str]) -> UpgradeProof:
     """Compare what bash would run: comments and blank lines between commands do not count.
 
     `unmoved` has the new headers and the old order: it must execute what `before` does, line by
@@ -22,7 +22,7 @@ def prove(before: Pack, unmoved: Pack, after: Pack, moved: dict[str, str]) -> Pr
         wanted = [prelude, *(origin.get(moved.get(new, new), "") for new in _ids(after))]
         second = _joined(_bodies(after))
         equal = _joined(wanted) == second and sorted(steps) == sorted(_bodies(after)[1:])
-    return Proof(
+    return UpgradeProof(
         equal=equal,
         commands_before=_commands(before),
         commands_after=_commands(after),

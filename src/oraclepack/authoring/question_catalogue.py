@@ -11,7 +11,7 @@ from oraclepack.authoring.signs import Trait
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CatalogueQuestion:
     """One question of every generated pack."""
 
     key: str
@@ -29,8 +29,8 @@ class Question:
     """Every program has something of it: any code file may stand in, the most central first."""
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question(
+QUESTIONS: tuple[CatalogueQuestion, ...] = (
+    CatalogueQuestion(
         "contracts-surface",
         "contracts/interfaces",
         (Trait.ROUTE, Trait.COMMAND),
@@ -42,7 +42,7 @@ QUESTIONS: tuple[Question, ...] = (
         "the router, the command table or the public package file",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "contracts-shapes",
         "contracts/interfaces",
         (Trait.MODEL, Trait.CLIENT),
@@ -55,7 +55,7 @@ QUESTIONS: tuple[Question, ...] = (
         "the models, schemas or serialisers",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "invariants-rules",
         "invariants",
         (Trait.CHECK,),
@@ -67,7 +67,7 @@ QUESTIONS: tuple[Question, ...] = (
         "the module that validates input or holds the domain rules",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "invariants-consistency",
         "invariants",
         (Trait.CONSTRAINT,),
@@ -80,7 +80,7 @@ QUESTIONS: tuple[Question, ...] = (
         "the storage layer: transactions, locks, unique keys",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "caching-staleness",
         "caching/state",
         (Trait.CACHE,),
@@ -91,7 +91,7 @@ QUESTIONS: tuple[Question, ...] = (
         "A stale value looks exactly like a correct one.",
         "whatever wraps slow reads: clients, queries, expensive pure functions",
     ),
-    Question(
+    CatalogueQuestion(
         "state-lifetime",
         "caching/state",
         (Trait.STATE,),
@@ -103,7 +103,7 @@ QUESTIONS: tuple[Question, ...] = (
         "module-level variables, sessions, stores, singletons",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "jobs-delivery",
         "background jobs",
         (Trait.JOB,),
@@ -115,7 +115,7 @@ QUESTIONS: tuple[Question, ...] = (
         "Work that nobody waits for fails without a witness.",
         "workers, queue consumers, threads, task definitions",
     ),
-    Question(
+    CatalogueQuestion(
         "jobs-timing",
         "background jobs",
         (Trait.SCHEDULE,),
@@ -126,7 +126,7 @@ QUESTIONS: tuple[Question, ...] = (
         "Overlapping rounds are rare in tests and certain in production.",
         "crontabs, CI workflows with a schedule, timers in code",
     ),
-    Question(
+    CatalogueQuestion(
         "observability-logs",
         "observability",
         (Trait.LOG,),
@@ -138,7 +138,7 @@ QUESTIONS: tuple[Question, ...] = (
         "What was not written down cannot be found out afterwards.",
         "the entry point and the place where errors are turned into exit codes or responses",
     ),
-    Question(
+    CatalogueQuestion(
         "observability-signals",
         "observability",
         (Trait.METRIC,),
@@ -149,7 +149,7 @@ QUESTIONS: tuple[Question, ...] = (
         "An outage without a signal is reported by users.",
         "metrics, traces, health checks, the main loop or request pipeline",
     ),
-    Question(
+    CatalogueQuestion(
         "permissions-access",
         "permissions",
         (Trait.ACCESS,),
@@ -161,7 +161,7 @@ QUESTIONS: tuple[Question, ...] = (
         "One forgotten check opens what all the others close.",
         "middleware, guards, decorators, policy files",
     ),
-    Question(
+    CatalogueQuestion(
         "permissions-secrets",
         "permissions",
         (Trait.SECRET,),
@@ -173,7 +173,7 @@ QUESTIONS: tuple[Question, ...] = (
         "A leaked secret cannot be called back.",
         "configuration loading, clients of paid services, whatever sets file modes",
     ),
-    Question(
+    CatalogueQuestion(
         "migrations-safety",
         "migrations",
         (Trait.MIGRATION,),
@@ -185,7 +185,7 @@ QUESTIONS: tuple[Question, ...] = (
         "A schema change is the one deployment that cannot simply be rolled back.",
         "migration files, SQL schemas, code that reads data of older releases",
     ),
-    Question(
+    CatalogueQuestion(
         "migrations-versions",
         "migrations",
         (Trait.VERSION,),
@@ -196,7 +196,7 @@ QUESTIONS: tuple[Question, ...] = (
         "Compatibility that is not tested ends unnoticed.",
         "readers of files and messages, version constants, changelogs",
     ),
-    Question(
+    CatalogueQuestion(
         "ux-journey",
         "UX flows",
         (Trait.SCREEN,),
@@ -208,7 +208,7 @@ QUESTIONS: tuple[Question, ...] = (
         "People leave at the step that nobody on the team ever sees.",
         "pages, components, templates, or the command that people call first",
     ),
-    Question(
+    CatalogueQuestion(
         "ux-messages",
         "UX flows",
         (Trait.MESSAGE,),
@@ -220,7 +220,7 @@ QUESTIONS: tuple[Question, ...] = (
         "the entry point, help texts, error pages",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "failures-handling",
         "failure modes",
         (Trait.HANDLER,),
@@ -232,7 +232,7 @@ QUESTIONS: tuple[Question, ...] = (
         "the code with the most branches and the fewest tests",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "failures-outside",
         "failure modes",
         (Trait.GUARD, Trait.CLIENT),
@@ -245,7 +245,7 @@ QUESTIONS: tuple[Question, ...] = (
         "clients, subprocess calls, file access, retry and timeout settings",
         anywhere=True,
     ),
-    Question(
+    CatalogueQuestion(
         "flags-switches",
         "feature flags",
         (Trait.FLAG,),
@@ -256,7 +256,7 @@ QUESTIONS: tuple[Question, ...] = (
         "Every switch that stays doubles what has to be tested.",
         "settings, option parsing, conditional imports or routes",
     ),
-    Question(
+    CatalogueQuestion(
         "flags-configuration",
         "feature flags",
         (Trait.VARIABLE,),

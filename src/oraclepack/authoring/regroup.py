@@ -19,7 +19,7 @@ _SET = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StepPart:
     """A step to be: the step whose header it takes, and its lines of the file."""
 
     step: Step
@@ -27,9 +27,9 @@ class Part:
     """First and last line of each stretch, in order."""
 
 
-def regroup(pack: Pack) -> tuple[list[Part], list[str], list[str]]:
+def regroup(pack: Pack) -> tuple[list[StepPart], list[str], list[str]]:
     """The parts, what was done, and why something could not be done."""
-    parts: list[Part] = []
+    parts: list[StepPart] = []
     notes: list[str] = []
     reasons: list[str] = []
     waiting: list[Step] = []
@@ -49,7 +49,7 @@ def regroup(pack: Pack) -> tuple[list[Part], list[str], list[str]]:
     if waiting and parts:
         last = parts[-1]
         bodies = (*last.bodies, *map(_body, waiting))
-        parts[-1] = Part(last.step, bodies)
+        parts[-1] = StepPart(last.step, bodies)
         notes += [f"step {each.id} asks nothing: joined to the one before" for each in waiting]
     return parts, notes, reasons
 
@@ -138,9 +138,9 @@ def _lines(step: Step, first: int, last: int) -> list[str]:
     return step.code.split("\n")[first - start : last - start + 1]
 
 
-def _split(step: Step, bodies: tuple[tuple[int, int], ...], cuts: list[int]) -> list[Part]:
+def _split(step: Step, bodies: tuple[tuple[int, int], ...], cuts: list[int]) -> list[StepPart]:
     first, last = bodies[-1]
     edges = [first, *(cut + 1 for cut in cuts), last + 1]
     stretches = [(edges[i], edges[i + 1] - 1) for i in range(len(edges) - 1)]
-    opening = Part(step, (*bodies[:-1], stretches[0]))
-    return [opening, *(Part(step, (stretch,)) for stretch in stretches[1:])]
+    opening = StepPart(step, (*bodies[:-1], stretches[0]))
+    return [opening, *(StepPart(step, (stretch,)) for stretch in stretches[1:])]

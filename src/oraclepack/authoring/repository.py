@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.system.git import LONG_TIMEOUT, NO_REPOSITORY, Git, GitError
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TrackedFile:
     """A file of the commit that also stands in the work tree."""
 
     path: str
@@ -23,10 +23,10 @@ class Tracked:
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class RepositorySnapshot:
     """Everything a survey may know. Nothing in it depends on where the clone lies."""
 
-    files: tuple[Tracked, ...]
+    files: tuple[TrackedFile, ...]
     """In the order of their paths."""
     commits: tuple[tuple[str, ...], ...] = ()
     """The paths each commit touched, the newest commit first; merges left out."""
@@ -56,7 +56,9 @@ class _Entry:
     size: int
 
 
-def read_repository(root: Path, environment: Mapping[str, str], wanted: Wanted) -> Repository:
+def read_repository(
+    root: Path, environment: Mapping[str, str], wanted: Wanted
+) -> RepositorySnapshot:
     """The tracked files at HEAD that stand in the work tree, with what the history says of them.
 
     Contents come from the commit, not from the work tree: the same commit gives the same value
@@ -66,24 +68,24 @@ def read_repository(root: Path, environment: Mapping[str, str], wanted: Wanted) 
         return _read(Git(root, environment, LONG_TIMEOUT), root, wanted)
     except GitError as trouble:
         hint = "install git" if trouble.missing else ""
-        raise WorldError(trouble.reason, hint=hint) from None
+        raise MachineError(trouble.reason, hint=hint) from None
 
 
-def _read(git: Git, root: Path, wanted: Wanted) -> Repository:
+def _read(git: Git, root: Path, wanted: Wanted) -> RepositorySnapshot:
     _refuse_elsewhere(git, root)
     sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
     entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)
     there = [entry for entry in entries if entry.size >= 0]
     texts = dict(_texts(git, [e for e in there if wanted(e.path, e.size)]))
-    files = tuple(Tracked(entry.path, entry.size, texts.get(entry.path)) for entry in there)
+    files = tuple(TrackedFile(entry.path, entry.size, texts.get(entry.path)) for entry in there)
     if not sha:
-        return Repository(files)
+        return RepositorySnapshot(files)
     stamp = (git.ask("log", "-1", "--format=%ct", "--no-show-signature") or b"0").strip()
     status = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
     dirty = bool(git.ask(*status, "--", "."))
     day = datetime.fromtimestamp(int(stamp), UTC).date().isoformat()
     shallow = (git.ask("rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
-    return Repository(files, tuple(_commits(git)), sha, day, dirty, shallow)
+    return RepositorySnapshot(files, tuple(_commits(git)), sha, day, dirty, shallow)
 
 
 def _refuse_elsewhere(git: Git, root: Path) -> None:

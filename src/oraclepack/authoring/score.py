@@ -10,7 +10,7 @@ effort     = 1 to 5, by the size of what has to be read: up to 8, 32, 128, 512 K
 
 from dataclasses import dataclass
 
-from oraclepack.authoring.choose import Choice
+from oraclepack.authoring.choose import ChosenQuestion
 from oraclepack.authoring.survey import Survey
 
 _KILOBYTES = (8, 32, 128, 512)
@@ -42,7 +42,7 @@ class Score:
         )
 
 
-def score(found: Survey, choice: Choice) -> Score:
+def score(found: Survey, choice: ChosenQuestion) -> Score:
     """The score of one choice."""
     reference = choice.reference
     if reference is None:

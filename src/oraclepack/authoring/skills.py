@@ -10,7 +10,7 @@ import msgspec
 
 from oraclepack import __version__
 from oraclepack.errors import UsageError
-from oraclepack.run.transaction import Carried, Piece, Transaction
+from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 
@@ -46,7 +46,7 @@ class SkillState(StrEnum):
         return self in {SkillState.ABSENT, SkillState.CURRENT, SkillState.STALE}
 
 
-class SkillShown(msgspec.Struct, frozen=True):
+class SkillText(msgspec.Struct, frozen=True):
     """The file that `skills install` would write for an agent."""
 
     agent: str
@@ -55,7 +55,7 @@ class SkillShown(msgspec.Struct, frozen=True):
     text: str
 
 
-class SkillFound(msgspec.Struct, frozen=True):
+class SkillStatus(msgspec.Struct, frozen=True):
     """A skill at its place."""
 
     agent: str
@@ -65,7 +65,7 @@ class SkillFound(msgspec.Struct, frozen=True):
     """The version of oraclepack that wrote it, as its mark says."""
 
 
-class SkillInstalled(msgspec.Struct, frozen=True):
+class SkillInstallation(msgspec.Struct, frozen=True):
     """What installing did for one agent."""
 
     agent: str
@@ -74,21 +74,21 @@ class SkillInstalled(msgspec.Struct, frozen=True):
     written: bool
 
 
-class SkillsInstalled(Carried, frozen=True, kw_only=True):
+class SkillsInstallReport(TransactionReport, frozen=True, kw_only=True):
     """What `skills install` did."""
 
     version: str
-    skills: tuple[SkillInstalled, ...] = ()
+    skills: tuple[SkillInstallation, ...] = ()
 
 
-class SkillsChecked(msgspec.Struct, frozen=True):
+class SkillsCheck(msgspec.Struct, frozen=True):
     """What `skills check` found."""
 
     version: str
-    skills: tuple[SkillFound, ...]
+    skills: tuple[SkillStatus, ...]
 
     @property
-    def outdated(self) -> tuple[SkillFound, ...]:
+    def outdated(self) -> tuple[SkillStatus, ...]:
         wrong = {SkillState.STALE, SkillState.EDITED}
         return tuple(skill for skill in self.skills if skill.state in wrong)
 
@@ -167,15 +167,15 @@ def judge(found: str | None, wanted: str) -> tuple[SkillState, str | None]:
 EVERYBODY = tuple(AGENTS)
 
 
-def show(agent: str) -> SkillShown:
+def show(agent: str) -> SkillText:
     """What `install` would write, and where in a project."""
     chosen = AGENTS[agent]
-    return SkillShown(agent, chosen.path, __version__, _text(chosen))
+    return SkillText(agent, chosen.path, __version__, _text(chosen))
 
 
-def check(root: Path, directory: str = "", agents: Iterable[str] = EVERYBODY) -> SkillsChecked:
+def check(root: Path, directory: str = "", agents: Iterable[str] = EVERYBODY) -> SkillsCheck:
     """Which copies there are, and whether they are as this version would write them."""
-    return SkillsChecked(
+    return SkillsCheck(
         __version__, tuple(_found(root, directory, AGENTS[a]) for a in dict.fromkeys(agents))
     )
 
@@ -187,7 +187,7 @@ def install(
     *,
     force: bool = False,
     rollback_on_failure: bool = False,
-) -> SkillsInstalled:
+) -> SkillsInstallReport:
     """Write the skill of each agent; a copy that somebody changed is only replaced by force."""
     transaction = Transaction(root, "skills-install", undo=rollback_on_failure)
     names = tuple(dict.fromkeys(agents))
@@ -205,21 +205,21 @@ def install(
             )
     wanted = {name: _text(AGENTS[name]).encode() for name in names}
     pieces = [
-        Piece(name, places[name], wanted[name])
+        FileWrite(name, places[name], wanted[name])
         for name in names
         if installed(places[name]) != wanted[name].decode()
     ]
     carried = transaction.carry_out(pieces)
     told = tuple(
-        SkillInstalled(name, before[name].path, before[name].state, name in carried.standing)
+        SkillInstallation(name, before[name].path, before[name].state, name in carried.standing)
         for name in names
     )
     return _with(carried, told)
 
 
-def _with(carried: Carried, skills: tuple[SkillInstalled, ...]) -> SkillsInstalled:
+def _with(carried: TransactionReport, skills: tuple[SkillInstallation, ...]) -> SkillsInstallReport:
     parts = {name: getattr(carried, name) for name in carried.__struct_fields__}
-    return SkillsInstalled(version=__version__, skills=skills, **parts)
+    return SkillsInstallReport(version=__version__, skills=skills, **parts)
 
 
 def _text(agent: Agent) -> str:
@@ -231,8 +231,8 @@ def _place(root: Path, directory: str, agent: Agent) -> Path:
     return Path(directory).absolute() / agent.file if directory else root / agent.path
 
 
-def _found(root: Path, directory: str, agent: Agent) -> SkillFound:
+def _found(root: Path, directory: str, agent: Agent) -> SkillStatus:
     place = _place(root, directory, agent)
     state, version = judge(installed(place), _text(agent))
     shown = place.relative_to(root) if place.is_relative_to(root) else place
-    return SkillFound(agent.name, shown.as_posix(), state, version)
+    return SkillStatus(agent.name, shown.as_posix(), state, version)

@@ -8,20 +8,20 @@ from pathlib import PurePosixPath
 
 from oraclepack.authoring.file_kinds import (
     GENERATED_MARK,
-    Kind,
+    FileKind,
     is_own,
     is_speakable,
     kind_of,
     language_of,
 )
 from oraclepack.authoring.imports import ImportGraph
-from oraclepack.authoring.repository import Repository, Tracked
+from oraclepack.authoring.repository import RepositorySnapshot, TrackedFile
 from oraclepack.authoring.signs import Trait
 from oraclepack.authoring.traits import Trace, spoken, symbols_of, traits_of
 
 WIDEST_COMMIT = 30
 """A commit that touches more files says nothing about who belongs together."""
-_SHOWING = frozenset({Kind.CODE, Kind.SCREEN, Kind.SCHEMA, Kind.WORKFLOW})
+_SHOWING = frozenset({FileKind.CODE, FileKind.SCREEN, FileKind.SCHEMA, FileKind.WORKFLOW})
 """The kinds whose texts are searched for traits."""
 _ENTRY = re.compile(
     r"(?:^|/)(?:__main__|main|app|server|cli|index|manage|wsgi|asgi|program)\.\w+$", re.IGNORECASE
@@ -38,11 +38,11 @@ _TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A file that may be attached, and everything measured about it."""
 
     path: str
-    kind: Kind
+    kind: FileKind
     language: str | None
     size: int
     lines: int
@@ -64,7 +64,7 @@ class Survey:
 
     name: str
     tracked: int
-    sources: Mapping[str, Source]
+    sources: Mapping[str, SourceFile]
     """By path, in the order of the paths."""
     languages: tuple[tuple[str, int], ...] = ()
     """Each with its number of files, the most used first."""
@@ -83,7 +83,9 @@ class Survey:
         return sum(source.count(trait) for source in self.sources.values())
 
 
-def survey(repository: Repository, *, limit: int, is_secret: Callable[[str], bool]) -> Survey:
+def survey(
+    repository: RepositorySnapshot, *, limit: int, is_secret: Callable[[str], bool]
+) -> Survey:
     """Look at every tracked file once.
 
     `limit` is the size of the largest file that may be attached, `is_secret` says which names
@@ -95,7 +97,7 @@ def survey(repository: Repository, *, limit: int, is_secret: Callable[[str], boo
     graph = ImportGraph(code, _module(texts))
     churn = Counter(path for commit in repository.commits for path in set(commit))
     found = [_source(file, graph, churn[file.path]) for file in usable]
-    spoken_for = Counter(s.language for s in found if s.language and s.kind is not Kind.TEST)
+    spoken_for = Counter(s.language for s in found if s.language and s.kind is not FileKind.TEST)
     return Survey(
         name=_name(texts),
         tracked=len(repository.files),
@@ -107,30 +109,32 @@ def survey(repository: Repository, *, limit: int, is_secret: Callable[[str], boo
     )
 
 
-def _usable(file: Tracked, limit: int) -> bool:
+def _usable(file: TrackedFile, limit: int) -> bool:
     if file.text is None or not 0 < file.size <= limit or GENERATED_MARK.search(file.text[:2500]):
         return False
     return (
-        kind_of(file.path) is not Kind.OTHER and is_speakable(file.path) and not is_own(file.path)
+        kind_of(file.path) is not FileKind.OTHER
+        and is_speakable(file.path)
+        and not is_own(file.path)
     )
 
 
-def _source(file: Tracked, graph: ImportGraph, churn: int) -> Source:
+def _source(file: TrackedFile, graph: ImportGraph, churn: int) -> SourceFile:
     kind, language, text = kind_of(file.path), language_of(file.path), file.text or ""
     traits = traits_of(text) if kind in _SHOWING else {}
-    symbols = symbols_of(language, text) if kind is Kind.CODE else None
+    symbols = symbols_of(language, text) if kind is FileKind.CODE else None
     if symbols is not None:
         traits[Trait.SYMBOL] = symbols
-    if _lies_in_migrations(file.path) and kind in {Kind.CODE, Kind.SCHEMA}:
+    if _lies_in_migrations(file.path) and kind in {FileKind.CODE, FileKind.SCHEMA}:
         traits.setdefault(Trait.MIGRATION, Trace(1, (spoken(PurePosixPath(file.path).stem),)))
-    return Source(
+    return SourceFile(
         path=file.path,
         kind=kind,
         language=language,
         size=file.size,
         lines=text.count("\n") + (not text.endswith("\n")),
         traits=traits,
-        is_entry=kind is Kind.CODE and _ENTRY.search(file.path) is not None,
+        is_entry=kind is FileKind.CODE and _ENTRY.search(file.path) is not None,
         churn=churn,
         imports=graph.imports.get(file.path, ()),
         importers=tuple(graph.importers.get(file.path, ())),

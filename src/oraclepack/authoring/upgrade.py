@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oraclepack.authoring.generation import Proof, Upgraded
-from oraclepack.authoring.header_fields import Filled, fill
+from oraclepack.authoring.generation import UpgradeProof, UpgradeReport
+from oraclepack.authoring.header_fields import FilledHeader, fill
 from oraclepack.authoring.proof import prove
-from oraclepack.authoring.regroup import Part, regroup
+from oraclepack.authoring.regroup import StepPart, regroup
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for
 from oraclepack.lint.facts import Facts
@@ -34,7 +34,7 @@ _HARMLESS = frozenset({"mkdir", "read", "cat", "echo", "printf", "true", "test",
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class UpgradeProposal:
     """The text that would be strict, or the reasons why there is none."""
 
     text: str
@@ -48,15 +48,15 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    part: Part
-    filled: Filled
+    part: StepPart
+    filled: FilledHeader
 
     @property
     def rank(self) -> tuple[float, float]:
         return -float(self.filled.numbers.roi), float(self.filled.numbers.effort)
 
 
-def upgrade(pack: Pack) -> Proposal:
+def upgrade(pack: Pack) -> UpgradeProposal:
     """Propose the strict form of a pack that has a bash block with steps."""
     parts, notes, reasons = regroup(pack)
     planned = list(_filled(parts))
@@ -77,13 +77,13 @@ def upgrade(pack: Pack) -> Proposal:
         moved = _moves(planned, ranked)
         notes.append("steps reordered by ROI, the highest first; ties by effort")
     if reasons:
-        return Proposal(pack.text, tuple(notes), tuple(dict.fromkeys(reasons)))
+        return UpgradeProposal(pack.text, tuple(notes), tuple(dict.fromkeys(reasons)))
     unmoved = _rewritten(pack, planned)
     text = _rewritten(pack, ranked) if moved else unmoved
-    return Proposal(text, tuple(notes), unmoved=unmoved, moved=moved)
+    return UpgradeProposal(text, tuple(notes), unmoved=unmoved, moved=moved)
 
 
-def _filled(parts: Iterable[Part]) -> Iterable[_Planned]:
+def _filled(parts: Iterable[StepPart]) -> Iterable[_Planned]:
     before: float | None = None
     for part in parts:
         filled = fill(part.step, before)
@@ -148,7 +148,7 @@ def _rewritten(pack: Pack, planned: list[_Planned]) -> str:
     return "\n".join([*head, *steps, *_coverage(pack, tail, last, covered)])
 
 
-def _old_fields(part: Part) -> set[int]:
+def _old_fields(part: StepPart) -> set[int]:
     """The lines `# ROI: 4.2` of the body: their values stand in the header now."""
     header = part.step.header
     lines = {attribute.span.line for attribute in header.attributes.values()}
@@ -198,7 +198,7 @@ _NUMBERING = ("OP106", "OP107", "OP108")
 """Rules whose fixes touch nothing but headers."""
 
 
-def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> Upgraded:
+def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> UpgradeReport:
     """What would have to change, whether it may, and the proof; the file only with `write`."""
     file = Path(path)
     if write:
@@ -207,7 +207,7 @@ def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> Upgra
     pack = parse_pack(raw, path, complete)
     root = project_root(path, settings[CWD])
     if not _errors(pack, root):
-        return Upgraded(path=path, upgradable=True, changed=False)
+        return UpgradeReport(path=path, upgradable=True, changed=False)
     numbered = _numbered(raw, pack)
     if not numbered.steps:
         return _refused(path, "there is no bash block with steps")
@@ -224,7 +224,7 @@ def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> Upgra
     if write:
         sweep(file.parent)
         write_atomic(file, proposal.text.encode())
-    return Upgraded(
+    return UpgradeReport(
         path=path,
         upgradable=True,
         changed=True,
@@ -242,9 +242,9 @@ def _numbered(raw: str, pack: Pack) -> Pack:
 
 
 def _refused(
-    path: str, *reasons: str, notes: tuple[str, ...] = (), proof: Proof | None = None
-) -> Upgraded:
-    return Upgraded(
+    path: str, *reasons: str, notes: tuple[str, ...] = (), proof: UpgradeProof | None = None
+) -> UpgradeReport:
+    return UpgradeReport(
         path=path, upgradable=False, changed=False, notes=notes, reasons=reasons, proof=proof
     )
 

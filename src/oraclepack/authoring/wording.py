@@ -1,6 +1,6 @@
 """A choice to the words of its prompt."""
 
-from oraclepack.authoring.choose import Choice
+from oraclepack.authoring.choose import ChosenQuestion
 from oraclepack.authoring.signs import Trait
 from oraclepack.authoring.survey import Survey
 from oraclepack.pack.answer_sections import Section
@@ -26,7 +26,7 @@ RETURN_ONLY = {
 _MOST_ENTRIES = 3
 
 
-def question_text(found: Survey, choice: Choice) -> str:
+def question_text(found: Survey, choice: ChosenQuestion) -> str:
     """The question itself, in one paragraph."""
     question, reference = choice.question, choice.reference
     if reference is None:
@@ -39,7 +39,7 @@ def question_text(found: Survey, choice: Choice) -> str:
     )
 
 
-def facts(found: Survey, choice: Choice) -> list[str]:
+def facts(found: Survey, choice: ChosenQuestion) -> list[str]:
     """What was measured, as lines: so the model need not guess what the author knew."""
     lines = [f"{found.name}: {_inventory(found)}"]
     reference = choice.reference
@@ -64,7 +64,7 @@ def facts(found: Survey, choice: Choice) -> list[str]:
     return lines
 
 
-def attached(choice: Choice) -> list[str]:
+def attached(choice: ChosenQuestion) -> list[str]:
     """Every attached file with the reason why it is there."""
     if choice.reference is None:
         return [f"none: say what to attach, such as {choice.question.look_for}"]
@@ -72,7 +72,7 @@ def attached(choice: Choice) -> list[str]:
     return [f"{choice.reference.path}: the reference", *others]
 
 
-def _shown(choice: Choice) -> str:
+def _shown(choice: ChosenQuestion) -> str:
     reference = choice.reference
     assert reference is not None
     trait = choice.trait or Trait.SYMBOL
@@ -88,7 +88,7 @@ def _counted(trait: Trait, count: int, names: tuple[str, ...]) -> str:
     return f"{count} {what}{listed}"
 
 
-def _rest(found: Survey, choice: Choice) -> str:
+def _rest(found: Survey, choice: ChosenQuestion) -> str:
     if choice.trait is None or choice.reference is None:
         return ""
     elsewhere = found.total(choice.trait) - choice.reference.count(choice.trait)

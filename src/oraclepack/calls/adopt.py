@@ -11,27 +11,27 @@ from msgspec.structs import replace
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adoption_rules import (
     Adoption,
-    Lives,
+    LiveProcesses,
     OnUnknown,
     adoption,
     answer_in_log,
     matching,
 )
 from oraclepack.calls.ask import stay_with, still_running
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import Shim
-from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.calls.waiting import Patience, telling_pause
+from oraclepack.calls.waiting import WaitDeadline, telling_pause
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS
 from oraclepack.journal.statuses import Cache, Wait
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.answer_sections import is_rehearsed
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
@@ -47,7 +47,7 @@ from oraclepack.tools.tool_names import ORACLE
 
 
 def session_of(
-    world: CallWorld, prepared: Prepared, sessions: OracleSessions, made: Invocation
+    world: CallContext, prepared: PreparedCall, sessions: OracleSessions, made: Invocation
 ) -> SessionRecord | None:
     """The session of an earlier call of the same question.
 
@@ -67,8 +67,8 @@ def session_of(
 
 
 def harvest(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     sessions: OracleSessions,
     made: Invocation,
     record: SessionRecord | None,
@@ -79,8 +79,8 @@ def harvest(
 
 
 def harvest_unmet(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     sessions: OracleSessions,
     made: Invocation,
     record: SessionRecord,
@@ -93,7 +93,7 @@ def harvest_unmet(
 
 
 def _answers(
-    world: CallWorld, sessions: OracleSessions, made: Invocation, record: SessionRecord | None
+    world: CallContext, sessions: OracleSessions, made: Invocation, record: SessionRecord | None
 ) -> tuple[bytes, ...]:
     """What is sure to come from an earlier call, the best first."""
     sha256 = made.outcome.sha256 if made.outcome and made.outcome.ok else None
@@ -112,7 +112,9 @@ def _answers(
     return (*found, *(() if told is None else (told,)))
 
 
-def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> PaidAnswer | None:
+def promised_file(
+    world: CallContext, prepared: PreparedCall, made: Invocation
+) -> PaidAnswer | None:
     """The answer of a call that left no session record: the file that it promised.
 
     Nothing but the file speaks for it, so everything about that has to: the call is one of this
@@ -141,7 +143,7 @@ def promised_file(world: CallWorld, prepared: Prepared, made: Invocation) -> Pai
     return None
 
 
-def _writers(world: CallWorld, path: str) -> set[str]:
+def _writers(world: CallContext, path: str) -> set[str]:
     """The steps that declare an output, or were seen to write it."""
     declared = {
         str(step.id)
@@ -159,7 +161,7 @@ def _writers(world: CallWorld, path: str) -> set[str]:
     return declared | called
 
 
-def _moved_away(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
+def _moved_away(world: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
     """Hashes of what stood at the path before the call, or was left there by a try that failed."""
     name = f"{intent.step}.{intent.attempt}"
     kept = world.run_dir / BACKUPS / name / (intent.output_path or "")
@@ -170,7 +172,7 @@ def _moved_away(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
             yield sha256_bytes(data)
 
 
-def _of_others(world: CallWorld, prepared: Prepared) -> set[str]:
+def _of_others(world: CallContext, prepared: PreparedCall) -> set[str]:
     """Sessions that are known to have answered something else, or somebody else."""
     ended = {made.outcome.session for made in _all(world) if made.outcome}
     retries = (made.intent.retry for made in _all(world) if made.intent and made.intent.retry)
@@ -180,7 +182,7 @@ def _of_others(world: CallWorld, prepared: Prepared) -> set[str]:
     return {session for session in ended | kept if session is not None}
 
 
-def _later(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
+def _later(world: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
     """When later calls for the same file began."""
     for made in _all(world):
         other = made.intent
@@ -188,12 +190,12 @@ def _later(world: CallWorld, intent: j.InvocationIntent) -> Iterator[str]:
             yield other.at
 
 
-def _all(world: CallWorld) -> Iterator[Invocation]:
+def _all(world: CallContext) -> Iterator[Invocation]:
     for step in world.journal.state.steps.values():
         yield from step.invocations
 
 
-def _written(world: CallWorld, made: Invocation, *, fresh: bool = False) -> Iterator[bytes]:
+def _written(world: CallContext, made: Invocation, *, fresh: bool = False) -> Iterator[bytes]:
     """What is at the path of an answer, was moved from there to quarantine, or copied to the run.
 
     With `fresh` only what was written since the call began: an older file may be back in its place.
@@ -210,7 +212,7 @@ def _written(world: CallWorld, made: Invocation, *, fresh: bool = False) -> Iter
             continue
 
 
-def _places(world: CallWorld, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[Path]:
+def _places(world: CallContext, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[Path]:
     step = world.journal.state.step(call.step)
     if call.output_path is None:
         return
@@ -236,7 +238,7 @@ def _moment(path: Path) -> str:
 _LOOK_AGAIN = 0.5
 
 
-class Adopted(msgspec.Struct, frozen=True):
+class AdoptionResult(msgspec.Struct, frozen=True):
     """What looking for an earlier call came to."""
 
     answer: bytes | None = None
@@ -254,8 +256,8 @@ class Adopted(msgspec.Struct, frozen=True):
 
 
 def adopt(
-    world: CallWorld, prepared: Prepared, shim: Shim, left: j.InvocationIntent | None = None
-) -> Adopted:
+    world: CallContext, prepared: PreparedCall, shim: Shim, left: j.InvocationIntent | None = None
+) -> AdoptionResult:
     """See to the calls of the same question that an earlier command did not live to finish.
 
     `left` is the last of them that anybody wrote down, perhaps in another run.
@@ -269,10 +271,10 @@ def adopt(
             return replace(found, call=earlier)
         _close(world, earlier, found)
         force = force or found.force
-    return _answered(world, prepared) or Adopted(force=force)
+    return _answered(world, prepared) or AdoptionResult(force=force)
 
 
-def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) -> int:
+def take_over(world: CallContext, prepared: PreparedCall, shim: Shim, found: AdoptionResult) -> int:
     """Make the answer of an earlier call the answer of this one."""
     assert found.answer is not None
     answer_files.publish(prepared.outputs[0], found.answer)
@@ -291,20 +293,20 @@ def take_over(world: CallWorld, prepared: Prepared, shim: Shim, found: Adopted) 
     return 0
 
 
-def close_earlier(world: CallWorld, found: Adopted) -> None:
+def close_earlier(world: CallContext, found: AdoptionResult) -> None:
     """Last: whoever dies before this finds the call open, and its answer, once more."""
     if found.call is not None:
         _close(world, found.call, found)
 
 
-def _close(world: CallWorld, earlier: Invocation, found: Adopted) -> None:
+def _close(world: CallContext, earlier: Invocation, found: AdoptionResult) -> None:
     """Write down how a call of this run has ended; what another run has written is its own."""
     if earlier.intent is not None and _is_ours(world, earlier.intent):
         adopted = found.answer is not None or found.unmet is not None
         ledger.close(world, earlier.intent, adopted=adopted)
 
 
-def _is_ours(world: CallWorld, intent: j.InvocationIntent | None) -> bool:
+def _is_ours(world: CallContext, intent: j.InvocationIntent | None) -> bool:
     if intent is None:
         return False
     own = world.journal.state.step(intent.step).invocations
@@ -312,7 +314,7 @@ def _is_ours(world: CallWorld, intent: j.InvocationIntent | None) -> bool:
 
 
 def _earlier(
-    world: CallWorld, prepared: Prepared, left: j.InvocationIntent | None
+    world: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
 ) -> list[Invocation]:
     """Calls of the same question without a known end, the last one first."""
     found = list(_left_open(world, prepared))
@@ -325,7 +327,7 @@ def _is_same(one: j.InvocationIntent | None, other: j.InvocationIntent) -> bool:
     return one is not None and (one.seq, one.at) == (other.seq, other.at)
 
 
-def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[Invocation]:
+def _left_open(world: CallContext, prepared: PreparedCall) -> Iterator[Invocation]:
     """Those of this run; only one file can be told apart from others."""
     if len(prepared.outputs) != 1:
         return
@@ -342,7 +344,7 @@ def _left_open(world: CallWorld, prepared: Prepared) -> Iterator[Invocation]:
                 yield made
 
 
-def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
+def _answered(world: CallContext, prepared: PreparedCall) -> AdoptionResult | None:
     """The answer to the same question that this run has had, though nothing could be kept of it.
 
     The disk was full, say, or the cache was removed; its file or the tool's session has it still.
@@ -358,13 +360,15 @@ def _answered(world: CallWorld, prepared: Prepared) -> Adopted | None:
             record = session_of(world, prepared, sessions, made)
             answer = harvest(world, prepared, sessions, made, record)
             if answer is not None:
-                return Adopted(answer, record)
+                return AdoptionResult(answer, record)
     return None
 
 
-def _settle(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocation) -> Adopted:
+def _settle(
+    world: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
+) -> AdoptionResult:
     found = _by_session(world, prepared, shim, earlier)
-    if found != Adopted() or not _is_ours(world, earlier.intent):
+    if found != AdoptionResult() or not _is_ours(world, earlier.intent):
         return found
     process = earlier.intent.process if earlier.intent else None
     sessions = OracleSessions(oracle_home(prepared.call.env))
@@ -375,14 +379,16 @@ def _settle(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocatio
     if promised is None:
         return found
     if promised.missing:
-        return Adopted(unmet=promised, by_file=True)
-    return Adopted(promised.data, by_file=True)
+        return AdoptionResult(unmet=promised, by_file=True)
+    return AdoptionResult(promised.data, by_file=True)
 
 
-def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invocation) -> Adopted:
+def _by_session(
+    world: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
+) -> AdoptionResult:
     """What the session record of an earlier call, and its process, come to."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
-    patience = Patience(world)
+    patience = WaitDeadline(world)
     process = earlier.intent.process if earlier.intent else None
     while True:
         record = session_of(world, prepared, sessions, earlier)
@@ -394,46 +400,48 @@ def _by_session(world: CallWorld, prepared: Prepared, shim: Shim, earlier: Invoc
                 wait = still_running(prepared.call, process.pid if process else None)
                 pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if not _wait(pause, patience, process):
-                    return Adopted(stopped=True)
+                    return AdoptionResult(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
                 wait = still_running(prepared.call, record.worker_pid)
                 pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if stay_with(prepared, pause, patience, record) is None:
-                    return Adopted(stopped=True)
+                    return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
                 return _undecided(world, shim, record)
             case Adoption.FORCE:
-                return Adopted(force=True)
+                return AdoptionResult(force=True)
             case _:
-                return Adopted()
+                return AdoptionResult()
 
 
 def _harvested(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     sessions: OracleSessions,
     earlier: Invocation,
     record: SessionRecord,
-) -> Adopted:
+) -> AdoptionResult:
     """The answer of a session that was completed, whether it meets its contract or not."""
     answer = harvest(world, prepared, sessions, earlier, record)
     if answer is not None:
-        return Adopted(answer, record)
+        return AdoptionResult(answer, record)
     unmet = harvest_unmet(world, prepared, sessions, earlier, record)
-    return Adopted() if unmet is None else Adopted(record=record, unmet=unmet)
+    return AdoptionResult() if unmet is None else AdoptionResult(record=record, unmet=unmet)
 
 
-def _lives(record: SessionRecord | None, process: Process | None) -> Lives:
+def _lives(record: SessionRecord | None, process: ProcessIdentity | None) -> LiveProcesses:
     worker = record.worker_pid if record else None
-    return Lives(
+    return LiveProcesses(
         caller=is_alive(process) if process else None,
         is_named=process is not None,
         worker=worker_is_alive(worker) if worker else None,
     )
 
 
-def _wait(pause: Callable[[float], bool], patience: Patience, process: Process | None) -> bool:
+def _wait(
+    pause: Callable[[float], bool], patience: WaitDeadline, process: ProcessIdentity | None
+) -> bool:
     """Until the process of an earlier call has ended, or patience; False when given up."""
     while process and is_alive(process) and not patience.is_at_its_end:
         if not pause(_LOOK_AGAIN):
@@ -441,14 +449,14 @@ def _wait(pause: Callable[[float], bool], patience: Patience, process: Process |
     return True
 
 
-def _undecided(world: CallWorld, shim: Shim, record: SessionRecord | None) -> Adopted:
+def _undecided(world: CallContext, shim: Shim, record: SessionRecord | None) -> AdoptionResult:
     name = record.id if record else "?"
     doubt = f"nobody can tell whether session {name} of this question still comes to an answer"
     match world.options.on_unknown:
         case OnUnknown.RETRY:
-            return Adopted(force=True)
+            return AdoptionResult(force=True)
         case OnUnknown.ASK if world.ask is not None:
             if world.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
-                return Adopted(force=True)
+                return AdoptionResult(force=True)
     shim.tell(f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n")
-    return Adopted(record=record, undecided=True)
+    return AdoptionResult(record=record, undecided=True)

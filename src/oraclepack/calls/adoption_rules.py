@@ -36,7 +36,7 @@ class Adoption(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Lives(msgspec.Struct, frozen=True):
+class LiveProcesses(msgspec.Struct, frozen=True):
     """Which processes of an earlier call are still there. None: nobody can tell."""
 
     caller: bool | None = None
@@ -47,7 +47,7 @@ class Lives(msgspec.Struct, frozen=True):
     """The detached worker that the session record names."""
 
 
-def adoption(record: SessionRecord | None, lives: Lives, *, waits: bool = True) -> Adoption:
+def adoption(record: SessionRecord | None, lives: LiveProcesses, *, waits: bool = True) -> Adoption:
     """What the record of an earlier call, and its processes, ask us to do.
 
     Without `waits`, what still works has taken longer than a call may.
@@ -69,7 +69,7 @@ def adoption(record: SessionRecord | None, lives: Lives, *, waits: bool = True) 
             return Adoption.CALL
 
 
-def _unfinished(record: SessionRecord, lives: Lives) -> Adoption:
+def _unfinished(record: SessionRecord, lives: LiveProcesses) -> Adoption:
     """Of a session that is marked as running, though its caller is not known to live."""
     if record.detached or record.worker_pid is not None:
         if lives.worker is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, attempt_name
@@ -16,11 +16,13 @@ from oraclepack.pack.answer_sections import Section, missing_sections
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import Allowed, jail
+from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.text_limits import ANSWER
 
 
-def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) -> j.SetAside | None:
+def keep_copy(
+    run_dir: Path, step: str, attempt: int, path: str, place: Path
+) -> j.OutputBackedUp | None:
     """Keep a copy of a file in the run directory; None when there is no such file."""
     if not place.is_file():
         return None
@@ -33,7 +35,7 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
         content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
     except OSError as trouble:
         raise files.cannot("keep a copy of", place, trouble) from trouble
-    return j.SetAside(
+    return j.OutputBackedUp(
         step=step,
         attempt=attempt,
         path=path,
@@ -44,7 +46,7 @@ def keep_copy(run_dir: Path, step: str, attempt: int, path: str, place: Path) ->
     )
 
 
-def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> None:
+def keep_older(world: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
     """Copy what stands at paths that only the running shell could name.
 
     The paths that the text names were seen to when the step began.
@@ -62,33 +64,40 @@ def keep_older(world: CallWorld, call: LiveCall, outputs: Iterable[Allowed]) -> 
             world.tell(kept)
 
 
-def _place(world: CallWorld, path: str) -> str:
+def _place(world: CallContext, path: str) -> str:
     verdict = jail(world.root, path)
-    return verdict.relative if isinstance(verdict, Allowed) else path
+    return verdict.relative if isinstance(verdict, AllowedPath) else path
 
 
 ASIDE = "aside"
 
 
-class Aside(msgspec.Struct, frozen=True):
+class DisplacedFile(msgspec.Struct, frozen=True):
     """A file that stood where an answer is to go, and where it is kept meanwhile."""
 
     path: Path
     kept: Path
 
 
-def set_aside(world: CallWorld, call: LiveCall, outputs: Sequence[Allowed]) -> tuple[Aside, ...]:
+def set_aside(
+    world: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
+) -> tuple[DisplacedFile, ...]:
     """Move what stands at the promised paths away, so that whatever is there later is fresh."""
     made = []
     for output in outputs:
         if os.path.lexists(output.path):
-            made.append(Aside(output.path, _answer_files_place(world, call, output.path.name)))
+            made.append(
+                DisplacedFile(output.path, _answer_files_place(world, call, output.path.name))
+            )
             _move(made[-1].path, made[-1].kept)
     return tuple(made)
 
 
 def put_back(
-    world: CallWorld, call: LiveCall, outputs: Sequence[Allowed], aside: Sequence[Aside]
+    world: CallContext,
+    call: LiveCall,
+    outputs: Sequence[AllowedPath],
+    aside: Sequence[DisplacedFile],
 ) -> None:
     """Bring older files back; what a failed call left in their place is kept aside instead.
 
@@ -108,12 +117,12 @@ def _leads_there(path: Path) -> bool:
     return os.path.realpath(path.parent) == str(path.parent)
 
 
-def aside_folder(world: CallWorld, step: str, attempt: int) -> Path:
+def aside_folder(world: CallContext, step: str, attempt: int) -> Path:
     """Where the calls of an attempt put what stood at their paths."""
     return world.run_dir / ASIDE / f"{step}.{attempt}"
 
 
-def _answer_files_place(world: CallWorld, call: LiveCall, name: str) -> Path:
+def _answer_files_place(world: CallContext, call: LiveCall, name: str) -> Path:
     # One folder for all calls of an attempt: making one waits for the disk.
     folder = aside_folder(world, call.step, call.attempt)
     files.make_private(folder)
@@ -130,13 +139,13 @@ def _move(source: Path, target: Path) -> None:
         raise files.cannot("set aside", source, trouble) from trouble
 
 
-def publish(output: Allowed, data: bytes) -> None:
+def publish(output: AllowedPath, data: bytes) -> None:
     """Put an answer where the pack asked for it, at once and whole."""
     files.make_directories(output.path.parent)
     files.write_atomic(output.path, data)
 
 
-def read_answers(outputs: Sequence[Allowed]) -> list[bytes | None]:
+def read_answers(outputs: Sequence[AllowedPath]) -> list[bytes | None]:
     return [_answer(output.path) for output in outputs]
 
 

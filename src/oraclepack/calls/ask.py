@@ -10,24 +10,24 @@ from msgspec.structs import replace
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
 from oraclepack.calls.claims import Claim
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.overrides import effective_argv
-from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.retry import RetryAfter, cause, waiting_note
 from oraclepack.calls.stored_answers import is_true, keep
-from oraclepack.calls.truth import COMPLETED, Proof, judge, redirected_to
+from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
 from oraclepack.calls.unmet_answers import next_retry
-from oraclepack.calls.waiting import Patience, telling_pause, wait_for_slot
+from oraclepack.calls.waiting import WaitDeadline, telling_pause, wait_for_slot
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.journal.statuses import (
     DETACHED,
     INTERRUPTED,
     UNMET,
     Cache,
+    CallWait,
     OutputRetry,
     Wait,
-    Waiting,
 )
 from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
@@ -39,14 +39,14 @@ from oraclepack.tools.oracle_sessions import OracleSessions, SessionRecord, work
 _LOOK_AGAIN = 0.5
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TryResult(msgspec.Struct, frozen=True):
     """How the tool ended, its session, what it left, and what that is worth."""
 
     end: ToolEnd
     record: SessionRecord | None
     answers: tuple[bytes | None, ...]
     failure: Failure | None
-    aside: tuple[answer_files.Aside, ...] = ()
+    aside: tuple[answer_files.DisplacedFile, ...] = ()
 
     @property
     def answer(self) -> bytes | None:
@@ -55,14 +55,14 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 def try_once(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     shim: Shim,
     tally: ledger.Tally,
     claim: Claim | None,
     *,
     force: bool,
-) -> Tried | None:
+) -> TryResult | None:
     """Wait for a slot and call the tool; None when the call is given up before that."""
     start = tally.now()
     slot = wait_for_slot(world, prepared.call, shim, prepared.limit)
@@ -79,14 +79,14 @@ def try_once(
 
 
 def _call(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     shim: Shim,
     tally: ledger.Tally,
     claim: Claim | None,
     *,
     force: bool,
-) -> Tried:
+) -> TryResult:
     call = prepared.call
     aside = answer_files.set_aside(world, call, prepared.outputs)
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
@@ -102,12 +102,14 @@ def _call(
     )
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
-        return Tried(end, None, (), failure, aside)
+        return TryResult(end, None, (), failure, aside)
     record = find_record(prepared, end.out, since)
     return replace(look(world, prepared, end, record), aside=aside)
 
 
-def look(world: CallWorld, prepared: Prepared, end: ToolEnd, record: SessionRecord | None) -> Tried:
+def look(
+    world: CallContext, prepared: PreparedCall, end: ToolEnd, record: SessionRecord | None
+) -> TryResult:
     """What there is to see at the promised paths, judged."""
     answers = answer_files.read_answers(prepared.outputs)
     sizes = [len(data.strip()) for data in answers if data is not None]
@@ -116,7 +118,7 @@ def look(world: CallWorld, prepared: Prepared, end: ToolEnd, record: SessionReco
     )
     # Before messages are cut from it: what is left of a secret would not be known for one.
     clean = world.redactor
-    proof = Proof(
+    proof = CallEvidence(
         exit_code=end.exit_code,
         out=clean.clean(end.out),
         err=clean.clean(end.err),
@@ -126,10 +128,10 @@ def look(world: CallWorld, prepared: Prepared, end: ToolEnd, record: SessionReco
         missing_sections=missing if world.options.verify else (),
         timed_out=end.timed_out,
     )
-    return Tried(end, record, tuple(answers), judge(proof))
+    return TryResult(end, record, tuple(answers), judge(proof))
 
 
-def find_record(prepared: Prepared, said: str, since: str) -> SessionRecord | None:
+def find_record(prepared: PreparedCall, said: str, since: str) -> SessionRecord | None:
     """The session of one try: by the name the tool tells, else by its question."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     path = str(prepared.outputs[0].path) if prepared.outputs else None
@@ -140,7 +142,7 @@ def find_record(prepared: Prepared, said: str, since: str) -> SessionRecord | No
     return matching(sessions.records(), prepared.question.prompt, path, since)
 
 
-def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> Tried:
+def _attach(world: CallContext, prepared: PreparedCall, shim: Shim, tried: TryResult) -> TryResult:
     """Stay with a worker that the tool left behind, until it ends or our patience does."""
     record = tried.record
     if record is None or record.worker_pid is None:
@@ -148,20 +150,23 @@ def _attach(world: CallWorld, prepared: Prepared, shim: Shim, tried: Tried) -> T
     note = "the tool left its question to a worker; waiting for its answer"
     wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
     pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
-    ended = stay_with(prepared, pause, Patience(world), record)
+    ended = stay_with(prepared, pause, WaitDeadline(world), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
     return replace(look(world, prepared, tried.end, ended), aside=tried.aside)
 
 
-def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> Waiting:
+def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> CallWait:
     """The wait for a process that may bring the answer."""
     reason = f"{what} still running" + (f", pid {pid}" if pid is not None else "")
-    return Waiting(call=call.number, reason=reason, pid=pid)
+    return CallWait(call=call.number, reason=reason, pid=pid)
 
 
 def stay_with(
-    prepared: Prepared, pause: Callable[[float], bool], patience: Patience, record: SessionRecord
+    prepared: PreparedCall,
+    pause: Callable[[float], bool],
+    patience: WaitDeadline,
+    record: SessionRecord,
 ) -> SessionRecord | None:
     """The record of a detached session once its worker has ended; None when given up."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
@@ -179,13 +184,13 @@ STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transien
 STOPPED_EXIT = int(ExitCode.INTERRUPTED)
 
 
-class Asking:
+class OracleAsk:
     """One call of oracle on its way to an answer. For one thread."""
 
     def __init__(
         self,
-        world: CallWorld,
-        prepared: Prepared,
+        world: CallContext,
+        prepared: PreparedCall,
         shim: Shim,
         claim: Claim | None = None,
         retry: OutputRetry | None = None,
@@ -231,7 +236,7 @@ class Asking:
             killed = tried.end.timed_out or tried.end.exit_code > SIGNALLED
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
 
-    def _harvested(self, tried: Tried) -> Tried:
+    def _harvested(self, tried: TryResult) -> TryResult:
         """A tool that came to grief after its session was completed has the answer all the same."""
         record, outputs = tried.record, self._prepared.outputs
         if record is None or record.status != COMPLETED or len(outputs) != 1:
@@ -246,7 +251,7 @@ class Asking:
                 )
         return tried
 
-    def _after(self, tried: Tried, failure: Failure, *, forced: bool) -> int | None:
+    def _after(self, tried: TryResult, failure: Failure, *, forced: bool) -> int | None:
         """The exit code when nothing more can be done; None when another try is due."""
         if failure.kind is FailureClass.DUPLICATE and not forced:
             # The guard compares prompts only, and refused for nothing; the question is ours.
@@ -267,7 +272,7 @@ class Asking:
         note = waiting_note(failure, decided, self._tally.attempts, policy)
         start = self._tally.now()
         call = self._prepared.call
-        wait = Waiting(
+        wait = CallWait(
             call=call.number,
             reason=cause(failure),
             seconds=round(decided.seconds, 3),
@@ -278,7 +283,7 @@ class Asking:
         self._tally.waited_since(start)
         return None if goes_on else self._stopped(STOPPED_EXIT)
 
-    def _unmet(self, tried: Tried, failure: Failure) -> int | None:
+    def _unmet(self, tried: TryResult, failure: Failure) -> int | None:
         """A whole answer that lacks something was paid for: it stays where the pack wants it."""
         retry = next_retry(self._tally.retry, tried.answer, tried.record)
         if retry.number > self._world.options.output_retries:
@@ -290,20 +295,20 @@ class Asking:
         self.intend()
         return None
 
-    def _succeeded(self, tried: Tried) -> int:
+    def _succeeded(self, tried: TryResult) -> int:
         if tried.answer is not None:
             self._keep(tried, tried.answer)
         self._conclude(tried)
         return 0
 
-    def _left_to_a_worker(self, tried: Tried, failure: Failure) -> int:
+    def _left_to_a_worker(self, tried: TryResult, failure: Failure) -> int:
         """It goes on asking, so nothing is put back: the next command takes its answer."""
         self.goes_on = True
         self._say(f"{failure.code}: {failure.message}; run again to wait for its answer")
         self._conclude(tried, failure.error())
         return STOPPED_EXIT if tried.end.stopped else 1
 
-    def _failed(self, tried: Tried, failure: Failure, reason: str) -> int:
+    def _failed(self, tried: TryResult, failure: Failure, reason: str) -> int:
         why = f" ({reason})" if reason and self._tally.attempts > 1 else ""
         self._say(f"{failure.code}: {failure.message}{why}")
         self._conclude(tried, failure.error())
@@ -320,7 +325,7 @@ class Asking:
         )
         return exit_code
 
-    def _conclude(self, tried: Tried, error: StepError | None = None) -> None:
+    def _conclude(self, tried: TryResult, error: StepError | None = None) -> None:
         ledger.conclude(
             self._world,
             self._prepared,
@@ -334,10 +339,10 @@ class Asking:
             unmet=tried.answer if error is not None and error.code in UNMET else None,
         )
 
-    def _put_back(self, tried: Tried) -> None:
+    def _put_back(self, tried: TryResult) -> None:
         answer_files.put_back(self._world, self._prepared.call, self._prepared.outputs, tried.aside)
 
-    def _save(self, tried: Tried, failure: Failure) -> None:
+    def _save(self, tried: TryResult, failure: Failure) -> None:
         """An answer that was given but not written to its path is kept for the next run."""
         if failure.code not in {"REDIRECTED_WRITE", "WRITE_FAILED", "NO_OUTPUT"}:
             return
@@ -346,10 +351,10 @@ class Asking:
             self._keep(tried, data)
             self._say("the answer itself is whole and kept; the next run will find it")
 
-    def _keep(self, tried: Tried, data: bytes) -> None:
+    def _keep(self, tried: TryResult, data: bytes) -> None:
         keep(self._world, self._prepared, self._shim, data, tried.record, tried.end.out)
 
-    def _elsewhere(self, tried: Tried) -> bytes | None:
+    def _elsewhere(self, tried: TryResult) -> bytes | None:
         told = redirected_to(tried.end.out)
         if told is not None:
             return self._fallback(Path(told))

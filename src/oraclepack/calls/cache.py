@@ -27,7 +27,13 @@ from oraclepack.system.digests import (
     sha256_bytes,
 )
 from oraclepack.system.locks import turn
-from oraclepack.system.ownership import Foreign, ForeignError, Kind, foreign_folder, tracked
+from oraclepack.system.ownership import (
+    Foreign,
+    ForeignError,
+    ForeignReason,
+    foreign_folder,
+    tracked,
+)
 from oraclepack.system.trust_key import find_key, make_key
 from oraclepack.tools.usage import Usage
 
@@ -84,7 +90,7 @@ class CacheList(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class CacheShown(msgspec.Struct, frozen=True, kw_only=True):
+class CacheDetails(msgspec.Struct, frozen=True, kw_only=True):
     """What `cache show` answers."""
 
     entry: CacheEntry
@@ -92,7 +98,7 @@ class CacheShown(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
 
 
-class CallExplained(msgspec.Struct, frozen=True, kw_only=True):
+class CallExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a step and what the cache knows about its question."""
 
     call: int
@@ -108,15 +114,15 @@ class CallExplained(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class CacheExplained(msgspec.Struct, frozen=True, kw_only=True):
+class CacheExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """What `cache explain` answers."""
 
     step: str
     run_id: str
-    calls: tuple[CallExplained, ...]
+    calls: tuple[CallExplanation, ...]
 
 
-class CachePruned(msgspec.Struct, frozen=True, kw_only=True):
+class CachePruneReport(msgspec.Struct, frozen=True, kw_only=True):
     """What `cache prune` answers."""
 
     removed: tuple[str, ...]
@@ -165,8 +171,8 @@ def to_prune(
 
 
 def explained(
-    asked: CallExplained, output: str | None, entries: Sequence[CacheEntry]
-) -> CallExplained:
+    asked: CallExplanation, output: str | None, entries: Sequence[CacheEntry]
+) -> CallExplanation:
     """A call of a run against the cache: in which parts the nearest other question differs.
 
     Nearest is what was asked for the same output before, else what differs in the fewest parts.
@@ -194,7 +200,7 @@ _OWN_NAME = re.compile(r"([0-9a-f]{64})(?:\.changed)?\.md")
 _UNSIGNED_VERSION = 1
 
 
-class Cached(msgspec.Struct, frozen=True):
+class CacheLookup(msgspec.Struct, frozen=True):
     """What the cache has for a key."""
 
     entry: CacheEntry
@@ -204,7 +210,7 @@ class Cached(msgspec.Struct, frozen=True):
     foreign: Foreign | None = None
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedEntry(msgspec.Struct, frozen=True):
     """An entry, and whether its answer is there and ours."""
 
     entry: CacheEntry
@@ -225,7 +231,7 @@ class AnswerCache:
         """Why the directory cannot be ours; then nothing is read from it or written to it."""
         return foreign_folder(self._root, self._relative)
 
-    def get(self, key: str) -> Cached | None:
+    def get(self, key: str) -> CacheLookup | None:
         """The answer to a question, changed or foreign too; None when there is none."""
         if self.foreign is not None:
             return None
@@ -301,7 +307,7 @@ class AnswerCache:
         relative = f"{self._relative}/{_UNMET}/{key}"
         return None if foreign_folder(self._root, relative) else Path(self._root, relative)
 
-    def entries(self) -> Iterator[Listed]:
+    def entries(self) -> Iterator[ListedEntry]:
         """Every entry with its state, in the order of the keys."""
         trust = functools.cache(find_key)  # read once: there may be thousands of entries
         for key in self.find():
@@ -310,7 +316,7 @@ class AnswerCache:
                 continue
             entry, foreign = found
             data = files.read(self._path(key, ".md"))
-            yield Listed(entry, FOREIGN if foreign else _state(entry, data), foreign)
+            yield ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
 
     def find(self, beginning: str = "") -> tuple[str, ...]:
         """The keys that begin with these letters."""
@@ -351,7 +357,7 @@ class AnswerCache:
             return False
         return not os.path.lexists(self._path(named[1], ".json")) and not self._tracked(named[1])
 
-    def _look(self, key: str) -> Cached | None:
+    def _look(self, key: str) -> CacheLookup | None:
         found = self._read(key)
         if found is None:
             return None
@@ -360,7 +366,7 @@ class AnswerCache:
         data = None if answer.is_symlink() else files.read(answer)
         if data is None:
             return None
-        return Cached(entry, data, FOREIGN if foreign else _state(entry, data), foreign)
+        return CacheLookup(entry, data, FOREIGN if foreign else _state(entry, data), foreign)
 
     def _read(
         self, key: str, trust: Callable[[], bytes | None] = find_key
@@ -409,10 +415,10 @@ def _unsigned(
     entry: CacheEntry, fields: dict[str, object], trust: Callable[[], bytes | None]
 ) -> Foreign | None:
     if not entry.mac and entry.schema_version <= _UNSIGNED_VERSION:
-        return Foreign(Kind.UNSIGNED)
+        return Foreign(ForeignReason.UNSIGNED)
     key = trust()
     is_ours = key is not None and same_digest(signature(fields, key), entry.mac)
-    return None if is_ours else Foreign(Kind.OTHER_KEY)
+    return None if is_ours else Foreign(ForeignReason.OTHER_KEY)
 
 
 def _state(entry: CacheEntry, data: bytes | None) -> str:

@@ -61,7 +61,7 @@ class Claim:
 
 
 def claim(folder: Path, key: str) -> Claim | None:
-    """The right to ask this question; None while somebody else has it. Raises WorldError."""
+    """The right to ask this question; None while somebody else has it. Raises MachineError."""
     files.make_private(folder)
     path = folder / f"{key}{ENDING}"
     while (descriptor := hold(path)) is not None:

@@ -11,7 +11,7 @@ from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.cache import AnswerCache
 from oraclepack.calls.limits import Limit, Limits
 from oraclepack.calls.overrides import Overrides
-from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, Spent, next_try
+from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
@@ -49,12 +49,12 @@ Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""
 
 
-class Shared:
+class SharedCallState:
     """What the calls of one command know of each other. Safe in several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._spent = Spent()
+        self._spent = RetryUsage()
         self._written: set[str] = set()
         self.live: set[Place] = set()
         """Calls this command is answering, so that nobody takes them for a crash's leftovers."""
@@ -85,7 +85,7 @@ class Shared:
             return decided
 
 
-class CallWorld(msgspec.Struct, frozen=True):
+class CallContext(msgspec.Struct, frozen=True):
     """Everything answering a call needs beside the call itself."""
 
     root: Path
@@ -102,9 +102,9 @@ class CallWorld(msgspec.Struct, frozen=True):
     redactor: Redactor = NOTHING_SECRET
     ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
-    shared: Shared = msgspec.field(default_factory=Shared)
+    shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
 
-    def knowing(self, environment: Mapping[str, str]) -> "CallWorld":
+    def knowing(self, environment: Mapping[str, str]) -> "CallContext":
         """The same world, which also keeps the secrets of a call's own environment."""
         redactor = self.redactor.also(environment)
         return self if redactor is self.redactor else replace(self, redactor=redactor)

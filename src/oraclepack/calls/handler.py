@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oraclepack.calls import answer_files, ledger
-from oraclepack.calls.adopt import Adopted, adopt, close_earlier, take_over
+from oraclepack.calls.adopt import AdoptionResult, adopt, close_earlier, take_over
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.answer_files import keep_older
-from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, Asking
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import NoKey
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import (
-    Prepared,
+    PreparedCall,
     check_paths,
     find_key,
     prepare,
@@ -32,17 +32,22 @@ from oraclepack.calls.unmet_answers import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.calls.waiting import Turn, asking_alone, wait_for_slot
+from oraclepack.calls.waiting import AskTurn, asking_alone, wait_for_slot
 from oraclepack.errors import InputError, StepError
 from oraclepack.journal.statuses import Cache, OutputRetry
-from oraclepack.system.path_jail import Allowed, Refused, leads_out
+from oraclepack.system.path_jail import AllowedPath, RefusedPath, leads_out
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
 from oraclepack.tools.oracle_attachments import literal_part
-from oraclepack.tools.oracle_config import Surroundings, steering_of
+from oraclepack.tools.oracle_config import OracleContext, steering_of
 from oraclepack.tools.oracle_failures import last_words
-from oraclepack.tools.oracle_question import Question, asks_a_model, read_question, reads_stdin
+from oraclepack.tools.oracle_question import (
+    OracleQuestion,
+    asks_a_model,
+    read_question,
+    reads_stdin,
+)
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.providers import OF_TOOL
 from oraclepack.tools.tool_names import ORACLE
@@ -57,10 +62,10 @@ _DOTENV = "PROJECT_ENV"
 _LINKED = "ATTACHED_LINK"
 
 
-class Calls:
+class CallHandler:
     """Answers the calls of a run; give `answer` to the gateway. Safe in several threads."""
 
-    def __init__(self, world: CallWorld) -> None:
+    def __init__(self, world: CallContext) -> None:
         self._world = world
 
     def attached(self, step: str, attempt: int) -> dict[str, str]:
@@ -80,7 +85,7 @@ class Calls:
 class _Answering:
     """One call on its way to its end."""
 
-    def __init__(self, world: CallWorld, call: LiveCall, shim: Shim) -> None:
+    def __init__(self, world: CallContext, call: LiveCall, shim: Shim) -> None:
         self._world = world
         self._call = call
         self._shim = shim
@@ -97,7 +102,7 @@ class _Answering:
         parsed = parse_argv(table_of(call.tool), call.argv)
         provider = OF_TOOL.get(call.tool)
         paths = check_paths(world, call, parsed)
-        if isinstance(paths, Refused):
+        if isinstance(paths, RefusedPath):
             return self._refuse(paths, provider)
         if (kept := refused_replacing(world, paths)) is not None:
             return self._refuse(kept, provider)
@@ -138,25 +143,25 @@ class _Answering:
         argv = effective_argv(table, call.argv, world.options.overrides.for_step(call.step))
         parsed = parse_argv(table, argv)
         paths = check_paths(world, call, parsed)
-        if isinstance(paths, Refused):
+        if isinstance(paths, RefusedPath):
             return self._refuse(paths, None)
         said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
         question = read_question(parsed, argv, said.decode("utf-8", "replace"))
         outputs = promised(world, call, question)
-        if not isinstance(outputs, Refused):
+        if not isinstance(outputs, RefusedPath):
             outputs = refused_replacing(world, (*paths, *outputs)) or outputs
-        if isinstance(outputs, Refused):
+        if isinstance(outputs, RefusedPath):
             return self._refuse(outputs, None)
         keep_older(world, call, (*paths, *outputs))
         return self._understood(argv, question, outputs)
 
     def _understood(
-        self, argv: tuple[str, ...], question: Question, outputs: Sequence[Allowed]
+        self, argv: tuple[str, ...], question: OracleQuestion, outputs: Sequence[AllowedPath]
     ) -> int:
         """A question whose answer may be written where it is promised."""
         world, call, shim = self._world, self._call, self._shim
         found = surroundings_of(call)
-        around = Surroundings() if isinstance(found, NoKey) else found
+        around = OracleContext() if isinstance(found, NoKey) else found
         self._world = world = world.knowing(around.dotenv)
         if world.options.rehearsal:
             return rehearse(world, call, shim, argv, question, outputs, around)
@@ -167,7 +172,7 @@ class _Answering:
         key = unread or find_key(world, call, shim, argv, question, around)
         return self._question(prepare(world, call, argv, question, outputs, key, around))
 
-    def _question(self, prepared: Prepared) -> int:
+    def _question(self, prepared: PreparedCall) -> int:
         """Answered before, adopted, or asked: in this order, and by one at a time."""
         world, shim = self._world, self._shim
         with asking_alone(world, prepared, shim) as turn:
@@ -191,7 +196,7 @@ class _Answering:
             return self._adopt_or_ask(prepared, turn)
 
     def _take_as_it_is(
-        self, prepared: Prepared, paid: PaidAnswer, record: SessionRecord | None = None
+        self, prepared: PreparedCall, paid: PaidAnswer, record: SessionRecord | None = None
     ) -> int:
         """An answer that missed its contract: corrected or accepted since, or still short of it."""
         world, shim = self._world, self._shim
@@ -222,13 +227,13 @@ class _Answering:
         )
         return 1
 
-    def _put_in_place(self, prepared: Prepared, data: bytes) -> None:
+    def _put_in_place(self, prepared: PreparedCall, data: bytes) -> None:
         """A paid answer stands where the pack wants it; what stood there is kept aside."""
         if answer_files.read_answers(prepared.outputs) != [data]:
             answer_files.set_aside(self._world, prepared.call, prepared.outputs)
             answer_files.publish(prepared.outputs[0], data)
 
-    def _adopt_or_ask(self, prepared: Prepared, turn: Turn) -> int:
+    def _adopt_or_ask(self, prepared: PreparedCall, turn: AskTurn) -> int:
         world, shim = self._world, self._shim
         retry = interrupted_retry(world, prepared, turn.left)
         found = adopt(world, prepared, shim, turn.left)
@@ -258,7 +263,7 @@ class _Answering:
                 self._put_in_place(prepared, short.data)
                 lacks = ", ".join(short.missing)
                 shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
-            asking = Asking(world, prepared, shim, turn.claim, retry)
+            asking = OracleAsk(world, prepared, shim, turn.claim, retry)
             asking.intend()
             close_earlier(world, found)
             exit_code = asking.ask(force=found.force)
@@ -267,7 +272,7 @@ class _Answering:
         turn.settle()
         return exit_code
 
-    def _may_pay_again(self, prepared: Prepared, turn: Turn) -> bool:
+    def _may_pay_again(self, prepared: PreparedCall, turn: AskTurn) -> bool:
         """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
         world, shim = self._world, self._shim
         is_claimed = turn.claim is not None and turn.claim.is_unsigned
@@ -283,7 +288,7 @@ class _Answering:
         shim.tell(f"oraclepack: {_HELD_BACK.message}\n")
         return False
 
-    def _end(self, prepared: Prepared, error: StepError, exit_code: int) -> int:
+    def _end(self, prepared: PreparedCall, error: StepError, exit_code: int) -> int:
         tally = ledger.Tally(self._world)
         ledger.conclude(self._world, prepared, tally, error=error, exit_code=exit_code)
         return exit_code
@@ -292,7 +297,7 @@ class _Answering:
         """No model is asked: the tool does it, and only its paths concern us."""
         call, shim = self._call, self._shim
         paths = check_paths(self._world, call, parsed)
-        if isinstance(paths, Refused):
+        if isinstance(paths, RefusedPath):
             return self._refuse(paths, None)
         if self._world.options.rehearsal:
             shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
@@ -320,7 +325,7 @@ class _Answering:
             "or set it in your own environment"
         )
 
-    def _linked(self, question: Question) -> str:
+    def _linked(self, question: OracleQuestion) -> str:
         """Why a file is not sent: the project has a link in its place, perhaps to a key."""
         if self._world.options.trust_project or not self._call.cwd:
             return ""
@@ -333,7 +338,7 @@ class _Answering:
                 )
         return ""
 
-    def _refuse(self, refused: Refused, provider: str | None) -> int:
+    def _refuse(self, refused: RefusedPath, provider: str | None) -> int:
         return self._stop("OUTPUT_PATH", f"{refused.path}: {refused.reason}", provider)
 
     def _stop(self, code: str, reason: str, provider: str | None) -> int:
@@ -345,7 +350,7 @@ class _Answering:
         return _REFUSED_EXIT
 
 
-def _after_short(retry: OutputRetry | None, found: Adopted) -> OutputRetry | None:
+def _after_short(retry: OutputRetry | None, found: AdoptionResult) -> OutputRetry | None:
     """The retry that is due after the short answer of an interrupted call."""
     if found.unmet is None:
         return retry

@@ -8,8 +8,8 @@ import msgspec
 
 from oraclepack.system.digests import sha256_text, sha256_value
 from oraclepack.system.printable import readable
-from oraclepack.tools.oracle_config import Surroundings
-from oraclepack.tools.oracle_question import Question
+from oraclepack.tools.oracle_config import OracleContext
+from oraclepack.tools.oracle_question import OracleQuestion
 from oraclepack.tools.providers import config_part, engine_of, model_of
 
 RECIPE = 1
@@ -69,7 +69,7 @@ _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
 _LOGIN = re.compile(r"//[^/@]*@")
 
 
-def unkeyed(question: Question) -> NoKey | None:
+def unkeyed(question: OracleQuestion) -> NoKey | None:
     """Why a question has no key whatever its files are."""
     if not question.prompt:
         return NoKey("there is no prompt")
@@ -85,7 +85,7 @@ def unkeyed(question: Question) -> NoKey | None:
 
 
 def key_of(
-    question: Question, attached: Iterable[tuple[str, str]], around: Surroundings
+    question: OracleQuestion, attached: Iterable[tuple[str, str]], around: OracleContext
 ) -> InvocationKey | NoKey:
     """The key, from the question, the (path, SHA-256) of its files, and what stands around it."""
     reason = unkeyed(question)

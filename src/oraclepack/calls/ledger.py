@@ -3,15 +3,15 @@
 from typing import TypedDict
 
 from oraclepack.calls.claims import Claim
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import LiveCall
 from oraclepack.calls.overrides import shown_argv
-from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.prepare import PreparedCall
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
 from oraclepack.tools.usage import Usage
@@ -23,7 +23,7 @@ _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
 class Tally:
     """How often a call was tried, and how long it waited."""
 
-    def __init__(self, world: CallWorld) -> None:
+    def __init__(self, world: CallContext) -> None:
         self._world = world
         self.attempts = 0
         self.waited_ns = 0
@@ -53,16 +53,16 @@ def _which(call: LiveCall) -> _Which:
     return _Which(step=call.step, attempt=call.attempt, call=call.number, tool=call.tool)
 
 
-def _shown(world: CallWorld, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _shown(world: CallContext, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
     # Cleaned before it is cut: what is left of a secret would not be known for one.
     return shown_argv(parsed, tuple(map(world.redactor.clean, argv)))
 
 
 def intend(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     argv: tuple[str, ...],
-    process: Process | None = None,
+    process: ProcessIdentity | None = None,
     *,
     claim: Claim | None = None,
     provider: str | None = None,
@@ -88,8 +88,8 @@ def intend(
 
 
 def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     tally: Tally,
     *,
     error: StepError | None = None,
@@ -130,14 +130,14 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     )
 
 
-def note_unmet(world: CallWorld, prepared: Prepared) -> None:
+def note_unmet(world: CallContext, prepared: PreparedCall) -> None:
     """Let other runs find the answer that this one has. Before the journal: it may die between."""
     if prepared.key_value is not None:
         world.cache.note_unmet(prepared.key_value, world.run_id)
 
 
 def conclude_other(
-    world: CallWorld,
+    world: CallContext,
     call: LiveCall,
     provider: str | None,
     error: StepError | None,
@@ -159,11 +159,11 @@ def conclude_other(
 
 
 def intend_other(
-    world: CallWorld,
+    world: CallContext,
     call: LiveCall,
     provider: str | None,
     parsed: ParsedArgv,
-    process: Process | None = None,
+    process: ProcessIdentity | None = None,
 ) -> None:
     """Another tool is about to be called."""
     world.tell(
@@ -176,7 +176,7 @@ def intend_other(
     )
 
 
-def close(world: CallWorld, intent: j.InvocationIntent, *, adopted: bool) -> None:
+def close(world: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:
     """The end of a call that we did not live to see, now that it is known."""
     message = "the call was cut off; it was asked again"
     world.tell(

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 
 TAIL_BYTES = 64_000
 """What is kept of a tool's words: enough to tell why it failed."""
@@ -66,7 +66,7 @@ class ToolEnd(msgspec.Struct, frozen=True):
 class Shim(Protocol):
     """The step's side of one call."""
 
-    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+    def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         """Start the real tool and wait for its end."""
 
     def show(self, text: str) -> None:

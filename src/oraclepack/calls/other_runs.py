@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls.answer_files import ASIDE
-from oraclepack.calls.context import CallWorld
-from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.context import CallContext
+from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
 from oraclepack.errors import InputError
@@ -28,7 +28,7 @@ from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import Allowed, jail, read_content, stays_inside
+from oraclepack.system.path_jail import AllowedPath, jail, read_content, stays_inside
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class _Held(msgspec.Struct, frozen=True):
     """A person corrected or accepted it."""
 
 
-def paid_elsewhere(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
+def paid_elsewhere(world: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What a run has for this question: accepted, corrected, or short of its contract.
 
     None where the user asks for a new answer (`--refresh`, `--cache=false`), or no run of ours has
@@ -66,7 +66,7 @@ def paid_elsewhere(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     return None
 
 
-def record_acceptance(world: CallWorld, prepared: Prepared, paid: PaidAnswer) -> None:
+def record_acceptance(world: CallContext, prepared: PreparedCall, paid: PaidAnswer) -> None:
     """An answer that was accepted in another run is accepted in this one, for the same reason.
 
     The run's copy first: killed after it, the next command finds the answer as this one did.
@@ -97,18 +97,18 @@ def record_acceptance(world: CallWorld, prepared: Prepared, paid: PaidAnswer) ->
     )
 
 
-def _as_declared(world: CallWorld, prepared: Prepared) -> str:
+def _as_declared(world: CallContext, prepared: PreparedCall) -> str:
     """The output's path as the pack writes it: verification knows it by that."""
     step = world.pack.step(prepared.call.step)
     for output in step.outputs if step else ():
         path = output.path.value
         place = jail(world.root, path) if path else None
-        if path and isinstance(place, Allowed) and place.relative == prepared.output_path:
+        if path and isinstance(place, AllowedPath) and place.relative == prepared.output_path:
             return path
     return prepared.output_path or ""
 
 
-def _paid(world: CallWorld, prepared: Prepared, held: _Held) -> PaidAnswer | None:
+def _paid(world: CallContext, prepared: PreparedCall, held: _Held) -> PaidAnswer | None:
     revised = held.revised
     run_id = None if held.run.run_id == world.run_id else held.run.run_id
     if revised is not None:
@@ -123,7 +123,7 @@ def _paid(world: CallWorld, prepared: Prepared, held: _Held) -> PaidAnswer | Non
     return PaidAnswer(data, missing=missing, run_id=run_id, retry=held.retry)
 
 
-def _edited(world: CallWorld, prepared: Prepared, held: _Held) -> bytes | None:
+def _edited(world: CallContext, prepared: PreparedCall, held: _Held) -> bytes | None:
     """The file at the answer's path as a person left it, if nobody else has written there since."""
     if held.path != prepared.output_path:
         return None
@@ -133,7 +133,7 @@ def _edited(world: CallWorld, prepared: Prepared, held: _Held) -> bytes | None:
     return None if any(_later_writers(world, held)) else now
 
 
-def _later_writers(world: CallWorld, held: _Held) -> Iterator[str]:
+def _later_writers(world: CallContext, held: _Held) -> Iterator[str]:
     """The runs that have written to the path of an answer after it was given."""
     for run_id in run_dir.run_ids(world.root):
         for event in _events(RunDir(world.root, run_id)):
@@ -215,13 +215,13 @@ def _events(run: RunDir) -> tuple[AnyEvent, ...]:
     return events
 
 
-def _content(world: CallWorld, held: _Held, sha256: str) -> bytes | None:
+def _content(world: CallContext, held: _Held, sha256: str) -> bytes | None:
     """The answer with this hash, wherever its run or the project still has it."""
     found = (read_content(place).data for place in _places(world, held))
     return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
 
 
-def _places(world: CallWorld, held: _Held) -> Iterable[Path]:
+def _places(world: CallContext, held: _Held) -> Iterable[Path]:
     run = held.run
     yield world.root / held.path
     yield from sorted(run.outputs.glob("*"))

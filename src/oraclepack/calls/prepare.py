@@ -5,39 +5,39 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey, NoKey, key_of, unkeyed
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.calls.truth import contract_of_call
 from oraclepack.errors import InputError
 from oraclepack.pack.contract import OutputContract
-from oraclepack.system.path_jail import Allowed, Refused, jail
+from oraclepack.system.path_jail import AllowedPath, RefusedPath, jail
 from oraclepack.tools.argv import ParsedArgv
 from oraclepack.tools.oracle_attachments import (
     AttachedFile,
-    Kind,
+    FileArgumentKind,
     kind_of,
     only_plain,
     read_attached,
     read_rendering,
     rendering_argv,
 )
-from oraclepack.tools.oracle_config import Surroundings, around_call
-from oraclepack.tools.oracle_question import Question, written_paths
+from oraclepack.tools.oracle_config import OracleContext, around_call
+from oraclepack.tools.oracle_question import OracleQuestion, written_paths
 from oraclepack.tools.providers import limit_name, model_of, provider_of
 
 _RENDER_PATIENCE = 120.0
 _LARGEST_RENDERING = 256_000_000
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedCall(msgspec.Struct, frozen=True):
     """A call of oracle and everything known before it is made."""
 
     call: LiveCall
     argv: tuple[str, ...]
     """With overrides and what we add ourselves."""
-    question: Question
-    outputs: tuple[Allowed, ...]
+    question: OracleQuestion
+    outputs: tuple[AllowedPath, ...]
     contracts: tuple[OutputContract, ...]
     key: InvocationKey | NoKey
     provider: str
@@ -55,40 +55,42 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def check_paths(
-    world: CallWorld, call: LiveCall, parsed: ParsedArgv
-) -> tuple[Allowed, ...] | Refused:
+    world: CallContext, call: LiveCall, parsed: ParsedArgv
+) -> tuple[AllowedPath, ...] | RefusedPath:
     """The paths a call of whatever tool writes to, or the first that it may not write to."""
     allowed = []
     for flag, path in written_paths(parsed):
         verdict = _jailed(world, call, path)
-        if isinstance(verdict, Refused):
-            return Refused(f"{flag} {path}", verdict.reason)
+        if isinstance(verdict, RefusedPath):
+            return RefusedPath(f"{flag} {path}", verdict.reason)
         allowed.append(verdict)
     return tuple(allowed)
 
 
-def promised(world: CallWorld, call: LiveCall, question: Question) -> list[Allowed] | Refused:
+def promised(
+    world: CallContext, call: LiveCall, question: OracleQuestion
+) -> list[AllowedPath] | RefusedPath:
     """The files a call promises its answer in."""
     verdicts = [_jailed(world, call, path) for path in question.outputs]
-    refused = next((verdict for verdict in verdicts if isinstance(verdict, Refused)), None)
-    return refused or [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
+    refused = next((verdict for verdict in verdicts if isinstance(verdict, RefusedPath)), None)
+    return refused or [verdict for verdict in verdicts if isinstance(verdict, AllowedPath)]
 
 
-def _jailed(world: CallWorld, call: LiveCall, path: str) -> Allowed | Refused:
+def _jailed(world: CallContext, call: LiveCall, path: str) -> AllowedPath | RefusedPath:
     if not call.cwd:
-        return Refused(path, "the step's current directory is gone")
+        return RefusedPath(path, "the step's current directory is gone")
     return jail(world.root, path, Path(call.cwd))
 
 
 def prepare(
-    world: CallWorld,
+    world: CallContext,
     call: LiveCall,
     argv: tuple[str, ...],
-    question: Question,
-    outputs: Sequence[Allowed],
+    question: OracleQuestion,
+    outputs: Sequence[AllowedPath],
     key: InvocationKey | NoKey,
-    around: Surroundings,
-) -> Prepared:
+    around: OracleContext,
+) -> PreparedCall:
     provider = provider_of(question, around)
     options, step = world.options, world.pack.step(call.step)
     contracts = [
@@ -97,7 +99,7 @@ def prepare(
         )
         for out in outputs
     ]
-    return Prepared(
+    return PreparedCall(
         call=call,
         argv=argv,
         question=question,
@@ -110,7 +112,7 @@ def prepare(
     )
 
 
-def surroundings_of(call: LiveCall) -> Surroundings | NoKey:
+def surroundings_of(call: LiveCall) -> OracleContext | NoKey:
     try:
         return around_call(call.cwd, call.env)
     except InputError as trouble:
@@ -118,12 +120,12 @@ def surroundings_of(call: LiveCall) -> Surroundings | NoKey:
 
 
 def find_key(
-    world: CallWorld,
+    world: CallContext,
     call: LiveCall,
     shim: Shim,
     argv: tuple[str, ...],
-    question: Question,
-    around: Surroundings,
+    question: OracleQuestion,
+    around: OracleContext,
 ) -> InvocationKey | NoKey:
     """The key of a call; its files are remembered for the step."""
     attached = _attached(call, shim, argv, question)
@@ -133,24 +135,24 @@ def find_key(
     return key_of(question, [(file.path, file.sha256) for file in attached], around)
 
 
-def remember(world: CallWorld, call: LiveCall, attached: Sequence[AttachedFile]) -> None:
+def remember(world: CallContext, call: LiveCall, attached: Sequence[AttachedFile]) -> None:
     """Keep what a step's calls attach, with paths relative to the project root."""
     found = {}
     for file in attached:
         place = jail(world.root, file.path, Path(call.cwd))
-        if isinstance(place, Allowed):
+        if isinstance(place, AllowedPath):
             found[place.relative] = file.sha256
     world.shared.attach(call.step, call.attempt, found)
 
 
 def _attached(
-    call: LiveCall, shim: Shim, argv: tuple[str, ...], question: Question
+    call: LiveCall, shim: Shim, argv: tuple[str, ...], question: OracleQuestion
 ) -> tuple[AttachedFile, ...] | NoKey:
     values = question.files
     plain = only_plain(values)
-    if plain and any(kind_of(call.cwd, value) is Kind.MISSING for value in values):
+    if plain and any(kind_of(call.cwd, value) is FileArgumentKind.MISSING for value in values):
         return NoKey("an attached file does not exist")
-    if not plain or any(kind_of(call.cwd, value) is Kind.DIRECTORY for value in values):
+    if not plain or any(kind_of(call.cwd, value) is FileArgumentKind.DIRECTORY for value in values):
         told = _ask_tool(call, shim, argv, question)
         if isinstance(told, NoKey):
             return told
@@ -162,7 +164,7 @@ def _attached(
 
 
 def _ask_tool(
-    call: LiveCall, shim: Shim, argv: tuple[str, ...], question: Question
+    call: LiveCall, shim: Shim, argv: tuple[str, ...], question: OracleQuestion
 ) -> tuple[str, ...] | NoKey:
     """The files the tool itself says it would attach: patterns are its own to read."""
     order = ToolRun(

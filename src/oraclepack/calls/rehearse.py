@@ -6,32 +6,32 @@ from collections.abc import Sequence
 import msgspec
 
 from oraclepack.calls import answer_files, ledger
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import NoKey, key_of
 from oraclepack.calls.live_call import LiveCall, Shim
-from oraclepack.calls.prepare import Prepared, prepare, remember
+from oraclepack.calls.prepare import PreparedCall, prepare, remember
 from oraclepack.errors import InputError, StepError
 from oraclepack.pack.answer_sections import NOTICE, Section, is_rehearsed
 from oraclepack.pack.contract import contracts_of
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_line
-from oraclepack.system.path_jail import Allowed, Refused
+from oraclepack.system.path_jail import AllowedPath, RefusedPath
 from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.tools.flag_tables import FlagSpec, FlagTable
 from oraclepack.tools.oracle_attachments import (
     AttachedFile,
-    Kind,
+    FileArgumentKind,
     is_plain,
     kind_of,
     list_files,
     only_plain,
     read_attached,
 )
-from oraclepack.tools.oracle_config import Surroundings
+from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_failures import classify
 from oraclepack.tools.oracle_globs import base_of, choose
-from oraclepack.tools.oracle_question import Question
+from oraclepack.tools.oracle_question import OracleQuestion
 from oraclepack.tools.tool_names import FlagFault
 
 LARGEST_FILE = 1_048_576
@@ -51,7 +51,7 @@ class AttachedText(msgspec.Struct, frozen=True):
     text: str
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class ToolRefusal(msgspec.Struct, frozen=True):
     """What the real tool would say instead of asking, on stderr or on stdout; exit code 1."""
 
     err: str = ""
@@ -59,45 +59,47 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def refused_argv(
-    table: FlagTable, parsed: ParsedArgv, argv: Sequence[str], question: Question
-) -> Refusal | None:
+    table: FlagTable, parsed: ParsedArgv, argv: Sequence[str], question: OracleQuestion
+) -> ToolRefusal | None:
     """What the real tool's parser would object to."""
     if parsed.problems:
-        return Refusal(_complaint(table, parsed.problems[0], argv))
+        return ToolRefusal(_complaint(table, parsed.problems[0], argv))
     if parsed.excess:
         words = [argv[at] for at in parsed.operands]
         got = f"got {len(words)}: {', '.join(words)}."
-        return Refusal(f"error: too many arguments. Expected 1 argument but {got}\n")
+        return ToolRefusal(f"error: too many arguments. Expected 1 argument but {got}\n")
     if not question.prompt:
-        return Refusal(
+        return ToolRefusal(
             out='Prompt is required. Pass it via --prompt "..." or positional [prompt].\n'
         )
     slug = parsed.last("--slug")
     words = re.findall(r"[A-Za-z0-9]+", (slug.value or "") if slug else "")
     low, high = _SLUG_WORDS
     if slug is not None and not low <= len(words) <= high:
-        return Refusal("✖ Custom slug must include between 3 and 5 words.\n")
+        return ToolRefusal("✖ Custom slug must include between 3 and 5 words.\n")
     return None
 
 
-def refused_files(sizes: Sequence[tuple[str, int]], limit: int = LARGEST_FILE) -> Refusal | None:
+def refused_files(
+    sizes: Sequence[tuple[str, int]], limit: int = LARGEST_FILE
+) -> ToolRefusal | None:
     """What the real tool would object to in the files themselves."""
     big = [f"- {path} ({_spelled(size)})" for path, size in sizes if size > limit]
     if not big:
         return None
     listed = "\n".join(big)
-    return Refusal(f"✖ The following files exceed the {_spelled(limit)} limit:\n{listed}\n")
+    return ToolRefusal(f"✖ The following files exceed the {_spelled(limit)} limit:\n{listed}\n")
 
 
-def missing_file(value: str) -> Refusal:
-    return Refusal(f"✖ Missing file or directory: {value}\n")
+def missing_file(value: str) -> ToolRefusal:
+    return ToolRefusal(f"✖ Missing file or directory: {value}\n")
 
 
-def no_match() -> Refusal:
-    return Refusal("✖ No files matched the provided --file patterns.\n")
+def no_match() -> ToolRefusal:
+    return ToolRefusal("✖ No files matched the provided --file patterns.\n")
 
 
-def tokens(question: Question, files: Sequence[AttachedText]) -> int:
+def tokens(question: OracleQuestion, files: Sequence[AttachedText]) -> int:
     """About how many tokens would be sent; files are sent with numbered lines."""
     sent = len(question.prompt) + sum(
         len(file.text) + 7 * file.text.count("\n") + len(file.path) + 30 for file in files
@@ -106,7 +108,7 @@ def tokens(question: Question, files: Sequence[AttachedText]) -> int:
 
 
 def rehearsed_answer(
-    question: Question, files: Sequence[AttachedText], sections: Sequence[Section]
+    question: OracleQuestion, files: Sequence[AttachedText], sections: Sequence[Section]
 ) -> str:
     """An answer in the requested sections that says what it is and cites the attached files."""
     cited = [_citation(file) for file in sorted(files, key=lambda file: file.path)]
@@ -193,20 +195,20 @@ _READ_STDIN = frozenset({"codex", "gemini"})
 
 
 def rehearse(
-    world: CallWorld,
+    world: CallContext,
     call: LiveCall,
     shim: Shim,
     argv: tuple[str, ...],
-    question: Question,
-    outputs: Sequence[Allowed],
-    around: Surroundings,
+    question: OracleQuestion,
+    outputs: Sequence[AllowedPath],
+    around: OracleContext,
 ) -> int:
     """Check a call as the real tool would, and answer it ourselves."""
     table = table_of(call.tool)
-    attached: tuple[AttachedFile, ...] | Refusal | None
+    attached: tuple[AttachedFile, ...] | ToolRefusal | None
     attached = refused_argv(table, parse_argv(table, argv), argv, question)
     attached = _attached(call, shim, question) if attached is None else attached
-    if isinstance(attached, Refusal):
+    if isinstance(attached, ToolRefusal):
         prepared = prepare(world, call, argv, question, outputs, NoKey("refused"), around)
         return _refused(world, prepared, shim, attached)
     remember(world, call, attached)
@@ -219,7 +221,7 @@ def rehearse(
 
 
 def _answer(
-    world: CallWorld, prepared: Prepared, shim: Shim, attached: Sequence[AttachedFile]
+    world: CallContext, prepared: PreparedCall, shim: Shim, attached: Sequence[AttachedFile]
 ) -> None:
     texts = [AttachedText(file.path, file.data.decode("utf-8", "replace")) for file in attached]
     question = prepared.question
@@ -235,17 +237,17 @@ def _answer(
         shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
 
 
-def refused_replacing(world: CallWorld, paths: Sequence[Allowed]) -> Refused | None:
+def refused_replacing(world: CallContext, paths: Sequence[AllowedPath]) -> RefusedPath | None:
     """The first path where a rehearsal in the project itself would replace a real file."""
     for path in paths if world.options.rehearsal and world.options.in_place else ():
         data = files.read(path.path) if path.path.is_file() else None
         if data is not None and not is_rehearsed(data.decode("utf-8", "replace")):
-            return Refused(path.relative, "it is there and is not a rehearsed answer")
+            return RefusedPath(path.relative, "it is there and is not a rehearsed answer")
     return None
 
 
 def rehearse_other(
-    world: CallWorld, call: LiveCall, shim: Shim, parsed: ParsedArgv, paths: Sequence[Allowed]
+    world: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv, paths: Sequence[AllowedPath]
 ) -> int:
     """Answer a call of another tool ourselves: the files it declares, and words on stdout.
 
@@ -258,7 +260,7 @@ def rehearse_other(
         return 0
     if call.tool in _READ_STDIN:
         shim.read_stdin()
-    question = Question(_asked(parsed, call.argv))
+    question = OracleQuestion(_asked(parsed, call.argv))
     named = (use for use in parsed.flags if use.spec.role in _WRITTEN and use.value is not None)
     uses = zip(named, paths, strict=True)
     made = [path for use, path in uses if use.spec.role is Role.OUTPUT]
@@ -281,18 +283,18 @@ def _asked(parsed: ParsedArgv, argv: Sequence[str]) -> str:
     return words[-1] if words else ""
 
 
-def _file_sections(world: CallWorld, call: LiveCall, path: str) -> tuple[Section, ...]:
+def _file_sections(world: CallContext, call: LiveCall, path: str) -> tuple[Section, ...]:
     """The sections that the step wants in a file."""
     return _sections(world, call).get(path, ())
 
 
-def _printed_sections(world: CallWorld, call: LiveCall) -> tuple[Section, ...]:
+def _printed_sections(world: CallContext, call: LiveCall) -> tuple[Section, ...]:
     """The sections of everything the step promises: what is printed may become any of it."""
     wanted = {one for sections in _sections(world, call).values() for one in sections}
     return tuple(section for section in Section if section in wanted)
 
 
-def _sections(world: CallWorld, call: LiveCall) -> dict[str, tuple[Section, ...]]:
+def _sections(world: CallContext, call: LiveCall) -> dict[str, tuple[Section, ...]]:
     step, options = world.pack.step(call.step), world.options
     if step is None:
         return {}
@@ -300,7 +302,7 @@ def _sections(world: CallWorld, call: LiveCall) -> dict[str, tuple[Section, ...]
     return {contract.path: contract.sections for contract in contracts}
 
 
-def _refused(world: CallWorld, prepared: Prepared, shim: Shim, refusal: Refusal) -> int:
+def _refused(world: CallContext, prepared: PreparedCall, shim: Shim, refusal: ToolRefusal) -> int:
     if refusal.out:
         shim.show(refusal.out)
     if refusal.err:
@@ -311,14 +313,18 @@ def _refused(world: CallWorld, prepared: Prepared, shim: Shim, refusal: Refusal)
     return 1
 
 
-def _attached(call: LiveCall, shim: Shim, question: Question) -> tuple[AttachedFile, ...] | Refusal:
+def _attached(
+    call: LiveCall, shim: Shim, question: OracleQuestion
+) -> tuple[AttachedFile, ...] | ToolRefusal:
     values = question.files
     kinds = {value: kind_of(call.cwd, value) for value in values if is_plain(value)}
-    missing = next((value for value, kind in kinds.items() if kind is Kind.MISSING), None)
+    missing = next(
+        (value for value, kind in kinds.items() if kind is FileArgumentKind.MISSING), None
+    )
     if missing is not None:
         return missing_file(missing)
     paths = values
-    if values and not (only_plain(values) and Kind.DIRECTORY not in kinds.values()):
+    if values and not (only_plain(values) and FileArgumentKind.DIRECTORY not in kinds.values()):
         bases = {base_of(value) for value in values if not is_plain(value)}
         chosen = choose(values, list_files(call.cwd, values, bases))
         shim.show("".join(f"{note}\n" for note in chosen.notes))
@@ -328,11 +334,11 @@ def _attached(call: LiveCall, shim: Shim, question: Question) -> tuple[AttachedF
     try:
         found = read_attached(call.cwd, paths)
     except InputError as trouble:
-        return Refusal(f"✖ {trouble.message}\n")
+        return ToolRefusal(f"✖ {trouble.message}\n")
     return refused_files([(file.path, len(file.data)) for file in found]) or found
 
 
-def _one_try(world: CallWorld) -> ledger.Tally:
+def _one_try(world: CallContext) -> ledger.Tally:
     tally = ledger.Tally(world)
     tally.attempts = 1
     return tally

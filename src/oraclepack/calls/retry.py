@@ -18,14 +18,14 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     """Waiting in a run, all invocations together."""
 
 
-class Spent(msgspec.Struct, frozen=True):
+class RetryUsage(msgspec.Struct, frozen=True):
     """What of a run's retry budget is used up."""
 
     tries: int = 0
     seconds: float = 0.0
 
-    def plus(self, seconds: float) -> "Spent":
-        return Spent(self.tries + 1, self.seconds + seconds)
+    def plus(self, seconds: float) -> "RetryUsage":
+        return RetryUsage(self.tries + 1, self.seconds + seconds)
 
 
 class RetryAfter(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class GiveUp(msgspec.Struct, frozen=True):
 
 
 def next_try(
-    failure: Failure, tries: int, spent: Spent, policy: RetryPolicy, chance: float
+    failure: Failure, tries: int, spent: RetryUsage, policy: RetryPolicy, chance: float
 ) -> RetryAfter | GiveUp:
     """What to do after the n-th try failed. `chance` is drawn from [0, 1): full jitter."""
     if not failure.is_transient:

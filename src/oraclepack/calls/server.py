@@ -20,8 +20,8 @@ import msgspec
 from oraclepack.calls.caller import Caller
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.shim_dir import ShimDir
-from oraclepack.calls.shim_side import ShimCall, World
-from oraclepack.errors import WorldError
+from oraclepack.calls.shim_side import ShimCall, ShimContext
+from oraclepack.errors import MachineError
 from oraclepack.shell.attempt import Attempt, Grace, StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system.environment import MARKER_VARIABLE
@@ -29,7 +29,7 @@ from oraclepack.tools.tool_names import SPELLINGS
 from oraclepack.tools.wrappers import runs_a_package, unwrap
 
 
-class Expected(msgspec.Struct):
+class ExpectedAttempt(msgspec.Struct):
     """An attempt that may make calls, and how many it has made."""
 
     step: str
@@ -41,19 +41,19 @@ class Expected(msgspec.Struct):
     """One of those came to its end only when the run was already being stopped."""
 
 
-class Attempts:
+class ExpectedAttempts:
     """All attempts that may make calls now. Steps and calls are at work in threads of their own."""
 
     def __init__(self, stop: Stop) -> None:
         self._stop = stop
         self._lock = threading.Lock()
         self._answered = threading.Condition(self._lock)
-        self._expected: dict[str, Expected] = {}
+        self._expected: dict[str, ExpectedAttempt] = {}
 
     def expect(self, attempt: Attempt) -> None:
         """From now on calls with this attempt's token are its own. To be said before it starts."""
         with self._lock:
-            self._expected[attempt.token] = Expected(attempt.step, attempt.number)
+            self._expected[attempt.token] = ExpectedAttempt(attempt.step, attempt.number)
 
     def await_answers(self, attempt: Attempt, seconds: float) -> bool:
         """Wait a while for the questions an attempt has asked, since they may be paid for.
@@ -73,7 +73,7 @@ class Attempts:
         with self._lock:
             self._expected.pop(attempt.token, None)
 
-    def caller_in(self, env: Mapping[str, str]) -> Expected | None:
+    def caller_in(self, env: Mapping[str, str]) -> ExpectedAttempt | None:
         """Whose call it is that comes from this environment."""
         with self._lock:
             if MARKER_VARIABLE in env:
@@ -81,13 +81,13 @@ class Attempts:
             # `env -i PATH="$PATH" oracle …`: with one step at work, it must be that one's.
             return next(iter(self._expected.values())) if len(self._expected) == 1 else None
 
-    def next_number(self, expected: Expected) -> int:
+    def next_number(self, expected: ExpectedAttempt) -> int:
         with self._lock:
             expected.calls += 1
             return expected.calls
 
     @contextmanager
-    def counted(self, expected: Expected) -> Iterator[Callable[[], None]]:
+    def counted(self, expected: ExpectedAttempt) -> Iterator[Callable[[], None]]:
         """Gives what a call says when it asks: from then on to its end the attempt is asking."""
         asks = False
 
@@ -112,7 +112,7 @@ _LONGEST = 1 << 26
 """The kernel gives a program a few megabytes of arguments and environment at most."""
 
 
-class Garbled(Exception):  # noqa: N818  not an error of ours, and it goes nowhere
+class ProtocolError(Exception):
     """Something that is no shim of this run has spoken."""
 
 
@@ -139,8 +139,8 @@ def receive(connection: socket.socket) -> tuple[CallMessage, Caller]:
         return message, Caller(connection, stdin, stdout, stderr)
     except ValueError as trouble:
         _close(streams)
-        raise Garbled from trouble
-    except (OSError, Garbled):
+        raise ProtocolError from trouble
+    except (OSError, ProtocolError):
         _close(streams)
         raise
 
@@ -152,12 +152,12 @@ def _close(streams: list[int]) -> None:
 
 def _read(connection: socket.socket, size: int) -> bytes:
     if size > _LONGEST:
-        raise Garbled
+        raise ProtocolError
     data = bytearray()
     while len(data) < size:
         part = connection.recv(min(size - len(data), 1 << 20))
         if not part:
-            raise Garbled
+            raise ProtocolError
         data += part
     return bytes(data)
 
@@ -167,7 +167,7 @@ def _parse(data: bytes) -> CallMessage:
     protocol, name, cwd, mask, count, *rest = data.split(b"\0")
     words, pairs = rest[: int(count)], rest[int(count) :]
     if protocol != _PROTOCOL or len(words) != int(count):
-        raise Garbled
+        raise ProtocolError
     named = (pair.partition(b"=") for pair in pairs if pair)
     return CallMessage(
         name=os.fsdecode(name),
@@ -192,15 +192,15 @@ _HANDSHAKE = 30.0
 """A shim says everything at once; one that does not is not one."""
 
 
-class Reception:
+class ConnectionHandler:
     """Takes the calls that come through one door."""
 
     def __init__(
         self,
         door: int,
         answer: Answer,
-        attempts: Attempts,
-        world: World,
+        attempts: ExpectedAttempts,
+        world: ShimContext,
         faults: list[BaseException],
         *,
         no_other_packages: bool = False,
@@ -256,7 +256,7 @@ class Reception:
             self._waiting.discard(connection)
             self._calls.discard(connection)
         self._faults.append(
-            WorldError(
+            MachineError(
                 "this machine cannot go on: no thread could be started for a call",
                 hint="raise the limit on processes (ulimit -u), or run fewer at once",
                 detail=str(fault),
@@ -280,7 +280,7 @@ class Reception:
         connection.settimeout(_HANDSHAKE)
         try:
             message, caller = receive(connection)
-        except (OSError, Garbled):
+        except (OSError, ProtocolError):
             return
         connection.settimeout(None)
         try:
@@ -353,7 +353,7 @@ class Gateway:
         grace: Grace | None = None,
         every_tool: bool = False,
     ) -> None:
-        """Lay out the shim directory. Raises WorldError.
+        """Lay out the shim directory. Raises MachineError.
 
         `folder` is a directory of ours alone, `env` oraclepack's own environment, `spools` a
         directory on disk for what tools say while they run (`folder`, if none is given),
@@ -370,13 +370,13 @@ class Gateway:
         self._env = env
         self._programs = programs or {}
         self._grace = grace or Grace()
-        self._attempts = Attempts(stop)
+        self._attempts = ExpectedAttempts(stop)
         self.faults: list[BaseException] = []
         """What went wrong inside of us while a call was answered."""
         self._door = socket.socket(socket.AF_UNIX)
         self._wake = os.pipe()
         self._thread = threading.Thread(target=self._open, name="gateway", daemon=True)
-        self._reception: Reception | None = None
+        self._reception: ConnectionHandler | None = None
 
     def __enter__(self) -> Self:
         self._door.bind(str(self.shims.socket))
@@ -428,14 +428,14 @@ class Gateway:
                 return
             self._reception.admit()
 
-    def _made(self) -> "Reception":
-        from oraclepack.calls.shim_side import World  # noqa: PLC0415
+    def _made(self) -> "ConnectionHandler":
+        from oraclepack.calls.shim_side import ShimContext  # noqa: PLC0415
         from oraclepack.calls.tool_process import Toolbox  # noqa: PLC0415 - the point of it
 
         tools = Toolbox(self.shims.path, dict(self._env), self._programs)
-        world = World(tools, self._stop, self._grace, self._spools)
+        world = ShimContext(tools, self._stop, self._grace, self._spools)
         door = self._door.fileno()
-        made = Reception(
+        made = ConnectionHandler(
             door,
             self._answer,
             self._attempts,

@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from oraclepack.calls import shim
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.system import disk
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
 from oraclepack.system.files import cannot
@@ -53,7 +53,7 @@ class ShimDir:
     ) -> "ShimDir":
         """A new one in a private directory, with the user's own BASH_ENV honoured.
 
-        Raises WorldError.
+        Raises MachineError.
         """
         path = parent / "bin"
         try:
@@ -63,7 +63,7 @@ class ShimDir:
         except OSError as trouble:
             raise cannot("prepare", path, trouble) from trouble
         if problem := _problem(made):
-            raise WorldError(
+            raise MachineError(
                 f"the tools' stand-ins cannot lie in {path}: {problem}",
                 hint="set TMPDIR to a directory of yours with a short and plain path",
             )

@@ -11,15 +11,15 @@ import msgspec
 
 from oraclepack.calls.caller import Caller, Spool, is_same, make_spool, nameless_file
 from oraclepack.calls.live_call import ToolEnd, ToolRun
-from oraclepack.calls.tool_process import Ended, Launch, Toolbox, run_process
+from oraclepack.calls.tool_process import Launch, ProcessEnd, Toolbox, run_process
 from oraclepack.errors import SIGNALLED, ExitCode
-from oraclepack.shell.attempt import Grace, Process, StopLevel
+from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
 from oraclepack.shell.stop import Stop
 
 _NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, int(ExitCode.INTERRUPTED)
 
 
-class World(msgspec.Struct, frozen=True):
+class ShimContext(msgspec.Struct, frozen=True):
     """What all calls of a run share."""
 
     tools: Toolbox
@@ -35,7 +35,7 @@ class ShimCall:
     def __init__(
         self,
         caller: Caller,
-        world: World,
+        world: ShimContext,
         program: str,
         prefix: tuple[str, ...],
         umask: int,
@@ -54,7 +54,7 @@ class ShimCall:
         self._on_asking = on_asking
         self._stdin: bytes | None = None
 
-    def run(self, order: ToolRun, on_started: Callable[[Process], None]) -> ToolEnd:
+    def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         """Start the real tool and wait for its end. Never again once the caller gave up."""
         if order.outlives_caller:
             self._on_asking()  # before we look: who dies after that look is waited for
@@ -150,7 +150,7 @@ class ShimCall:
         return descriptor
 
 
-def _told(ended: Ended, launch: Launch, keep: int) -> ToolEnd:
+def _told(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:
     out, out_cut = launch.stdout.tail(keep)
     err, err_cut = ("", False) if launch.stderr is launch.stdout else launch.stderr.tail(keep)
     return ToolEnd(

@@ -4,29 +4,29 @@ import re
 
 from oraclepack.calls.answer_files import lacking
 from oraclepack.calls.cache import GOOD, AnswerCache, CacheEntry
-from oraclepack.calls.context import CallWorld
+from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import Shim
-from oraclepack.calls.prepare import Prepared
-from oraclepack.calls.truth import Proof, judge
+from oraclepack.calls.prepare import PreparedCall
+from oraclepack.calls.truth import CallEvidence, judge
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.ownership import Kind
+from oraclepack.system.ownership import ForeignReason
 from oraclepack.tools.oracle_sessions import SessionRecord
 
 _VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
-def answers_of(world: CallWorld) -> tuple[AnswerCache, ...]:
+def answers_of(world: CallContext) -> tuple[AnswerCache, ...]:
     """Where verified answers go, the first choice first: without a cache the run has its own."""
     own = AnswerCache(world.root, world.run_dir / "answers")
     is_usable = world.options.use_cache and world.cache.foreign is None
     return (world.cache, own) if is_usable else (own,)
 
 
-def find_stored(world: CallWorld, prepared: Prepared, shim: Shim) -> bytes | None:
+def find_stored(world: CallContext, prepared: PreparedCall, shim: Shim) -> bytes | None:
     """The answer to the same question, if one was kept and still is what was verified."""
     key = prepared.key_value
     if key is None or not may_reuse(world, key):
@@ -39,35 +39,35 @@ def find_stored(world: CallWorld, prepared: Prepared, shim: Shim) -> bytes | Non
     return None
 
 
-def may_reuse(world: CallWorld, key: str) -> bool:
+def may_reuse(world: CallContext, key: str) -> bool:
     """Whether an earlier answer will do: with `--refresh` only one of this command."""
     return not world.options.refresh or key in world.shared.answered
 
 
-def is_held_back(world: CallWorld, prepared: Prepared) -> bool:
+def is_held_back(world: CallContext, prepared: PreparedCall) -> bool:
     """Whether an answer is stored that nobody has signed: it may be the user's, and paid for."""
     key = prepared.key_value
     if key is None or not may_reuse(world, key):
         return False
     found = [one.get(key) for one in answers_of(world)]
-    return any(one and one.foreign and one.foreign.kind is Kind.UNSIGNED for one in found)
+    return any(one and one.foreign and one.foreign.kind is ForeignReason.UNSIGNED for one in found)
 
 
 def _good(
-    world: CallWorld, answers: AnswerCache, prepared: Prepared, key: str, shim: Shim
+    world: CallContext, answers: AnswerCache, prepared: PreparedCall, key: str, shim: Shim
 ) -> bytes | None:
     found = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
     if found is None or found.state == GOOD:
         return found.data if found else None
     if found.foreign is not None:
         message = f"the cached answer {key[:12]} is foreign and not used: {found.foreign.reason}"
-        world.tell(j.Warned(step=prepared.call.step, code="foreign", message=message))
+        world.tell(j.WarningRecorded(step=prepared.call.step, code="foreign", message=message))
     else:
         shim.tell(f"oraclepack: the cached answer {key[:12]} was changed by hand\n")
     return None
 
 
-def missing_in(world: CallWorld, prepared: Prepared, data: bytes) -> tuple[str, ...]:
+def missing_in(world: CallContext, prepared: PreparedCall, data: bytes) -> tuple[str, ...]:
     """The sections a single answer lacks."""
     if not world.options.verify:
         return ()
@@ -76,17 +76,19 @@ def missing_in(world: CallWorld, prepared: Prepared, data: bytes) -> tuple[str, 
 
 
 def is_true(
-    world: CallWorld, prepared: Prepared, data: bytes, record: SessionRecord | None
+    world: CallContext, prepared: PreparedCall, data: bytes, record: SessionRecord | None
 ) -> bool:
     """Whether an answer found elsewhere than at its path is whole and meets its contract."""
     missing = missing_in(world, prepared, data)
     size = len(data.strip())
-    return judge(Proof(0, record=record, answer_bytes=size, missing_sections=missing)) is None
+    return (
+        judge(CallEvidence(0, record=record, answer_bytes=size, missing_sections=missing)) is None
+    )
 
 
 def keep(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     shim: Shim,
     data: bytes,
     record: SessionRecord | None,
@@ -114,8 +116,8 @@ def keep(
 
 
 def _entry(
-    world: CallWorld,
-    prepared: Prepared,
+    world: CallContext,
+    prepared: PreparedCall,
     key: InvocationKey,
     data: bytes,
     record: SessionRecord | None,

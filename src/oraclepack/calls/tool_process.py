@@ -20,7 +20,7 @@ from oraclepack.calls.caller import Caller, Spool
 from oraclepack.calls.shim_dir import find_beyond, without
 from oraclepack.errors import ExitCode
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import Grace, Process, Started, StopLevel
+from oraclepack.shell.attempt import Grace, ProcessIdentity, StartedProcess, StopLevel
 from oraclepack.shell.bash import exit_fd
 from oraclepack.shell.stop import Stop
 from oraclepack.system.environment import MARKER_VARIABLE
@@ -127,7 +127,7 @@ class Launch(msgspec.Struct, frozen=True):
         return frozenset((self.stdout, self.stderr))
 
 
-class Ended(msgspec.Struct):
+class ProcessEnd(msgspec.Struct):
     """How it came to an end."""
 
     code: int = 0
@@ -141,8 +141,8 @@ def run_process(
     caller: Caller,
     stop: Stop,
     grace: Grace,
-    on_started: Callable[[Process], None],
-) -> Ended:
+    on_started: Callable[[ProcessIdentity], None],
+) -> ProcessEnd:
     """Start a tool, pass on what it says, and stay with it to its end. Raises OSError.
 
     It has a session of its own and is our child, not the step's: if the step, its shell or we
@@ -166,13 +166,17 @@ def run_process(
             )
             orphans.await_child(process.pid)
         stack.callback(orphans.forget_child, process.pid)
-        started = Started(process.pid, process.pid, processes.start_time(process.pid), _UNMARKED)
+        started = StartedProcess(
+            process.pid, process.pid, processes.start_time(process.pid), _UNMARKED
+        )
         stack.callback(_abandon, process, started)
         # Before the tool begins: afterwards nothing may fail that would end it.
         tool = _Tool(process, exit_fd(process, stack))
-        on_started(Process(pid=process.pid, pgid=process.pid, start_time=started.start_time))
+        on_started(
+            ProcessIdentity(pid=process.pid, pgid=process.pid, start_time=started.start_time)
+        )
         if stop.level is not StopLevel.NONE:
-            return Ended(int(ExitCode.INTERRUPTED), stopped=True)
+            return ProcessEnd(int(ExitCode.INTERRUPTED), stopped=True)
         gate.open(launch.argv, launch.env)
         ended = _watch(tool, launch, caller, stop, grace)
         _end_leftovers(started, stop, grace)
@@ -221,8 +225,8 @@ class _Ending:
         self.due = time.monotonic() + patience
 
 
-def _watch(tool: _Tool, launch: Launch, caller: Caller, stop: Stop, grace: Grace) -> Ended:
-    ended, ending, pace = Ended(), _Ending(tool, grace), _FASTEST
+def _watch(tool: _Tool, launch: Launch, caller: Caller, stop: Stop, grace: Grace) -> ProcessEnd:
+    ended, ending, pace = ProcessEnd(), _Ending(tool, grace), _FASTEST
     deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
     while True:
         pace = _FASTEST if _pump(launch.spools) else min(pace * 2, _SLOWEST)
@@ -276,17 +280,17 @@ def _rest(pace: float, *moments: float | None) -> float:
     return max(0.0, min([pace, *(one - now for one in moments if one is not None)]))
 
 
-def _end_leftovers(started: Started, stop: Stop, grace: Grace) -> None:
+def _end_leftovers(started: StartedProcess, stop: Stop, grace: Grace) -> None:
     """End what the tool left in its own session; a worker that detached itself is not there."""
     if orphans.may_have_left(started):
         hurry = stop.level is StopLevel.AT_ONCE
-        patience = orphans.Patience(grace.linger, grace.orphan, lambda: hurry)
+        patience = orphans.OrphanTimeouts(grace.linger, grace.orphan, lambda: hurry)
         orphans.end_leftovers(started, patience)
 
 
-def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
+def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
     """Nothing to do after a regular end. After an error of ours: no tool without a keeper."""
     if process.returncode is None:
-        orphans.end_leftovers(started, orphans.Patience(hurry=lambda: True))
+        orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))
         with suppress(subprocess.TimeoutExpired):
             process.wait(_KILL_PATIENCE)

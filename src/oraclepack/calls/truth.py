@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from oraclepack.journal.statuses import DETACHED
-from oraclepack.pack.contract import ChunkMode, ContractMode, Declared, OutputContract, infer
+from oraclepack.pack.contract import ChunkMode, ContractMode, DeclaredOutput, OutputContract, infer
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
 from oraclepack.tools.oracle_sessions import SessionRecord
@@ -26,11 +26,11 @@ def contract_of_call(
     the prompt the shell really made.
     """
     if step is None:
-        return infer([Declared(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
-    others = [Declared(output.path.shown) for output in step.outputs[1:]]
+        return infer([DeclaredOutput(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
+    others = [DeclaredOutput(output.path.shown) for output in step.outputs[1:]]
     markers = [directive.value for directive in step.directives if directive.name == CONTRACT]
     found = infer(
-        [Declared(path, prompt), *others],
+        [DeclaredOutput(path, prompt), *others],
         step.code,
         marker=markers[-1] if markers else None,
         chunks=chunks,
@@ -51,7 +51,7 @@ _NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
 _DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
 
 
-class Proof(msgspec.Struct, frozen=True):
+class CallEvidence(msgspec.Struct, frozen=True):
     """What there is to see after a call."""
 
     exit_code: int
@@ -67,7 +67,7 @@ class Proof(msgspec.Struct, frozen=True):
     timed_out: bool = False
 
 
-def judge(proof: Proof) -> Failure | None:
+def judge(proof: CallEvidence) -> Failure | None:
     """Why a call is no success; None when it is one."""
     if proof.timed_out:
         return TIMED_OUT
@@ -76,7 +76,7 @@ def judge(proof: Proof) -> Failure | None:
     return _detached(proof) or _without_file(proof) or _incomplete(proof) or _contract(proof)
 
 
-def _detached(proof: Proof) -> Failure | None:
+def _detached(proof: CallEvidence) -> Failure | None:
     running = proof.record is not None and proof.record.status in {"running", "pending"}
     if running or (_DETACHED.search(proof.out) and proof.answer_bytes is None):
         message = "the tool left its question running in the background and ended"
@@ -84,7 +84,7 @@ def _detached(proof: Proof) -> Failure | None:
     return None
 
 
-def _without_file(proof: Proof) -> Failure | None:
+def _without_file(proof: CallEvidence) -> Failure | None:
     """The write that did not happen, or happened elsewhere."""
     if proof.answer_bytes:
         return None
@@ -105,7 +105,7 @@ def _without_file(proof: Proof) -> Failure | None:
     return None
 
 
-def _incomplete(proof: Proof) -> Failure | None:
+def _incomplete(proof: CallEvidence) -> Failure | None:
     """An answer that looks whole and is not: the stream ended before its end mark."""
     record = proof.record
     if record is None:
@@ -129,7 +129,7 @@ def _truncated() -> Failure:
     return _transient("TRUNCATED", message)
 
 
-def _contract(proof: Proof) -> Failure | None:
+def _contract(proof: CallEvidence) -> Failure | None:
     if not proof.missing_sections:
         return None
     message = f"the answer lacks {', '.join(proof.missing_sections)}"

@@ -8,8 +8,8 @@ import msgspec
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.suspicions import INCOMPLETE, suspicions
 from oraclepack.calls.answer_files import ASIDE
-from oraclepack.calls.context import CallWorld
-from oraclepack.calls.prepare import Prepared
+from oraclepack.calls.context import CallContext
+from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CRASHED, UNMET, OutputRetry
@@ -37,7 +37,7 @@ class PaidAnswer(msgspec.Struct, frozen=True):
     """The retry that was interrupted there; None when its retries came to their end."""
 
 
-def accepted_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
+def accepted_answer(world: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What a person took as the answer to this question, if there is such a thing."""
     step = world.journal.state.step(prepared.call.step)
     last = _last_outcome(world, prepared, step)
@@ -48,7 +48,7 @@ def accepted_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
     return None if found is None else PaidAnswer(found, accepted=True)
 
 
-def paid_answer(world: CallWorld, prepared: Prepared) -> PaidAnswer | None:
+def paid_answer(world: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What this run has had for a call whose answer missed its contract.
 
     None where the question is another one by now, `--refresh` was given, or the answer was cut
@@ -83,7 +83,7 @@ def next_retry(
 
 
 def interrupted_retry(
-    world: CallWorld, prepared: Prepared, left: j.InvocationIntent | None
+    world: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
 ) -> OutputRetry | None:
     """The retry at which the last call of the same question was cut off or failed.
 
@@ -104,7 +104,9 @@ def interrupted_retry(
     return max((one for one in found if one), key=lambda one: one.number, default=None)
 
 
-def unmet_answer(world: CallWorld, prepared: Prepared, retry: OutputRetry) -> PaidAnswer | None:
+def unmet_answer(
+    world: CallContext, prepared: PreparedCall, retry: OutputRetry
+) -> PaidAnswer | None:
     """The answer that a retry was to replace, if it is whole and can be found."""
     if prepared.output_path is None or len(prepared.outputs) != 1:
         return None
@@ -115,7 +117,7 @@ def unmet_answer(world: CallWorld, prepared: Prepared, retry: OutputRetry) -> Pa
     return PaidAnswer(data, missing=missing_in(world, prepared, data))
 
 
-def _asks_the_same(world: CallWorld, prepared: Prepared, made: Invocation) -> bool:
+def _asks_the_same(world: CallContext, prepared: PreparedCall, made: Invocation) -> bool:
     call = made.intent or made.outcome
     if call is None or (call.step, call.attempt, call.call) in world.shared.live:
         return False
@@ -129,7 +131,7 @@ def _moment(made: Invocation) -> int:
     return call.seq if call else 0
 
 
-def _is_unfinished(world: CallWorld, made: Invocation) -> bool:
+def _is_unfinished(world: CallContext, made: Invocation) -> bool:
     """A call did not come to an answer that was checked."""
     if made.is_open or made.outcome is None:
         return True
@@ -138,7 +140,7 @@ def _is_unfinished(world: CallWorld, made: Invocation) -> bool:
 
 
 def _last_outcome(
-    world: CallWorld, prepared: Prepared, step: StepState
+    world: CallContext, prepared: PreparedCall, step: StepState
 ) -> j.InvocationOutcome | None:
     """How the last call for this file ended, in whichever attempt, if it asked the same.
 
@@ -161,7 +163,7 @@ def _is_closed(outcome: j.InvocationOutcome) -> bool:
     return outcome.error is not None and outcome.error.code == CRASHED
 
 
-def _is_cut_off(world: CallWorld, step: StepState, paths: set[str | None]) -> bool:
+def _is_cut_off(world: CallContext, step: StepState, paths: set[str | None]) -> bool:
     """A later call for these files has no known end: there may be another answer."""
     opened = [made.intent for made in step.invocations if made.is_open and made.intent]
     return any(
@@ -171,11 +173,11 @@ def _is_cut_off(world: CallWorld, step: StepState, paths: set[str | None]) -> bo
     )
 
 
-def _is_at(prepared: Prepared, world: CallWorld, one: j.OutputRevised) -> bool:
+def _is_at(prepared: PreparedCall, world: CallContext, one: j.OutputRevised) -> bool:
     return (world.root / one.declared_path).resolve() == prepared.outputs[0].path
 
 
-def _with_hash(world: CallWorld, step: StepState, path: str, sha256: str | None) -> bytes | None:
+def _with_hash(world: CallContext, step: StepState, path: str, sha256: str | None) -> bytes | None:
     """The content with this hash: where it belongs, in the run directory, or in quarantine."""
     if sha256 is None:
         return None
@@ -183,7 +185,7 @@ def _with_hash(world: CallWorld, step: StepState, path: str, sha256: str | None)
     return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
 
 
-def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
+def _places(world: CallContext, step: StepState, path: str) -> Iterator[Path]:
     yield world.root / path
     # Not only those of the last attempt: the one before may have left it.
     kept = world.run_dir / OUTPUTS
@@ -197,13 +199,13 @@ def _places(world: CallWorld, step: StepState, path: str) -> Iterator[Path]:
             yield world.root / undone.quarantined_as
 
 
-def is_an_answer(prepared: Prepared, data: bytes) -> bool:
+def is_an_answer(prepared: PreparedCall, data: bytes) -> bool:
     """A file holds something that may be a whole answer, whoever has edited it."""
     text = data.decode("utf-8", "replace")
     return not (is_blank(text) or is_rehearsed(text) or looks_cut(prepared, data))
 
 
-def looks_cut(prepared: Prepared, data: bytes) -> bool:
+def looks_cut(prepared: PreparedCall, data: bytes) -> bool:
     """Signs that an answer is not whole."""
     text = data.decode("utf-8", "replace")
     signs = suspicions(text, prepared.question.prompt, prepared.output_path or "")

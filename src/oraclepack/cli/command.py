@@ -19,7 +19,7 @@ from oraclepack.errors import ExitCode, did_you_mean
 from oraclepack.settings.call_settings import ENGINE, PROVIDER_SETTINGS
 from oraclepack.settings.declaration import Setting
 from oraclepack.settings.loading import load_settings
-from oraclepack.settings.project_rules import Scope
+from oraclepack.settings.project_rules import SettingScope
 from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
 from oraclepack.system.trust_key import use_file
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class Request(msgspec.Struct):
+class CommandLine(msgspec.Struct):
     """What the boundary must know of the command line, as far as it has been understood."""
 
     command: str = ""
@@ -43,7 +43,7 @@ class Request(msgspec.Struct):
     """The words of the command line, as they were given."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class CommandInfo(msgspec.Struct, frozen=True):
     """What a command tells about itself to programs and to the documentation."""
 
     changes: str
@@ -58,7 +58,7 @@ class Facts(msgspec.Struct, frozen=True):
     rollback_available: bool = False
 
 
-class Entry(msgspec.Struct, frozen=True):
+class LazyCommand(msgspec.Struct, frozen=True):
     """A command that is not imported yet: where it lives and its line in the help."""
 
     place: str
@@ -66,7 +66,7 @@ class Entry(msgspec.Struct, frozen=True):
     summary: str
 
 
-class HelpAskedError(Exception):
+class HelpRequestedError(Exception):
     """`--help` was given: the answer is this text."""
 
     def __init__(self, text: str) -> None:
@@ -85,7 +85,7 @@ class _Spoken(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not isinstance(self, click.Group):
-            ctx.ensure_object(Request).command = ctx.command_path.partition(" ")[2]
+            ctx.ensure_object(CommandLine).command = ctx.command_path.partition(" ")[2]
             args = settle_booleans(self.params, args)
         return super().parse_args(ctx, args)
 
@@ -93,7 +93,7 @@ class _Spoken(click.Command):
 class Command(_Spoken):
     """A command with everything a program needs to know about it."""
 
-    def __init__(self, *args: Any, facts: Facts, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+    def __init__(self, *args: Any, facts: CommandInfo, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
         kwargs["context_settings"] = CONTEXT
         super().__init__(*args, **kwargs)
         self.facts = facts
@@ -108,7 +108,7 @@ class Command(_Spoken):
 class Group(_Spoken, click.Group):
     """A group whose commands are imported only when one is called."""
 
-    def __init__(self, *args: Any, entries: Mapping[str, Entry], **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *args: Any, entries: Mapping[str, LazyCommand], **kwargs: Any) -> None:  # noqa: ANN401
         kwargs |= {"context_settings": CONTEXT, "no_args_is_help": False}
         super().__init__(*args, **kwargs)
         self.entries = entries
@@ -152,7 +152,7 @@ class UnknownCommandError(click.UsageError):
         self.hint = hint
 
 
-def load(entry: Entry) -> click.Command | None:
+def load(entry: LazyCommand) -> click.Command | None:
     """Import a command; None when this build does not have it."""
     module, _, attribute = entry.place.partition(":")
     try:
@@ -183,7 +183,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     `timed` is for commands that run something: their duration is worth milliseconds.
     """
     codes = {ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED}
-    facts = Facts(
+    facts = CommandInfo(
         changes=changes,
         data=data,
         exit_codes=tuple(sorted(codes | set(exit_codes))),
@@ -209,11 +209,11 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     return wrap
 
 
-def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Reply]:
+def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[..., Reply]:
     wanted = "settings" in function.__annotations__
 
     def answer(**params: Any) -> Reply:  # noqa: ANN401 - whatever the command declared
-        request = click.get_current_context().ensure_object(Request)
+        request = click.get_current_context().ensure_object(CommandLine)
         request.timed = facts.timed
         request.phase = "settings"
         flags = given_flags(params, facts.settings)
@@ -227,10 +227,10 @@ def _answering(function: Callable[..., Reply], facts: Facts) -> Callable[..., Re
 
 def words_of_this_command() -> tuple[str, ...]:
     """The command line that is being answered."""
-    return click.get_current_context().ensure_object(Request).argv
+    return click.get_current_context().ensure_object(CommandLine).argv
 
 
-def _adopt(request: Request, settings: Settings, facts: Facts) -> None:
+def _adopt(request: CommandLine, settings: Settings, facts: CommandInfo) -> None:
     request.wants_json = settings[OUTPUT] == "json"
     request.color = settings[COLOR]
     ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
@@ -238,9 +238,9 @@ def _adopt(request: Request, settings: Settings, facts: Facts) -> None:
     use_file(settings[TRUST_KEY_FILE])
 
 
-def _concerns(facts: Facts, setting: Setting[Any]) -> bool:
+def _concerns(facts: CommandInfo, setting: Setting[Any]) -> bool:
     """An ignored value of a project is worth a warning: it counts here, or it was no honest one."""
-    if setting.project.scope is Scope.USER_ONLY:
+    if setting.project.scope is SettingScope.USER_ONLY:
         return True
     makes_calls = ENGINE in facts.settings
     return setting in facts.settings or (makes_calls and setting in PROVIDER_SETTINGS)
@@ -254,4 +254,4 @@ def _pack_path(params: Mapping[str, Any]) -> str | None:
 
 def _help_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001
     if value and not ctx.resilient_parsing:
-        raise HelpAskedError(ctx.get_help())
+        raise HelpRequestedError(ctx.get_help())

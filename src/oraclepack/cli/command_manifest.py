@@ -11,7 +11,7 @@ from oraclepack import __version__
 from oraclepack.cli.command import Command, Group
 from oraclepack.cli.reply import SCHEMA_VERSION
 from oraclepack.errors import ExitCode
-from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.declaration import Setting, ValueSource
 
 
 class ExitMeaning(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class CommandFacts(msgspec.Struct, frozen=True):
     examples: tuple[str, ...]
 
 
-class Described(msgspec.Struct, frozen=True):
+class CommandManifest(msgspec.Struct, frozen=True):
     """Every command of this version of the program."""
 
     program: str
@@ -66,9 +66,9 @@ class Described(msgspec.Struct, frozen=True):
     exit_codes: tuple[ExitMeaning, ...]
 
 
-def describe(program: Group) -> Described:
+def describe(program: Group) -> CommandManifest:
     """The whole command line as one value."""
-    return Described(
+    return CommandManifest(
         program=program.name or "",
         version=__version__,
         schema_version=SCHEMA_VERSION,
@@ -124,8 +124,10 @@ def _parameter(param: click.Parameter, settings: dict[str, Setting[Any]]) -> Par
         repeatable=param.multiple or param.nargs == -1,
         choices=tuple(map(str, getattr(param.type, "choices", ()))),
         default=setting.default if setting else _default(param, switch=switch),
-        variable=setting.variable if setting and Source.ENVIRONMENT in setting.sources else None,
-        key=setting.name if setting and Source.PROJECT in setting.sources else None,
+        variable=setting.variable
+        if setting and ValueSource.ENVIRONMENT in setting.sources
+        else None,
+        key=setting.name if setting and ValueSource.PROJECT in setting.sources else None,
         help=setting.help if setting else getattr(param, "help", None) or "",
     )
 

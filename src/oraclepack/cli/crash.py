@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 
 from oraclepack import __version__
-from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
 from oraclepack.system.environment import environment
 from oraclepack.system.secrets import Redactor
@@ -37,7 +37,7 @@ def crashed(error: BaseException, command: str) -> Reply:
     told = redactor.clean(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,
-        error=Failure(
+        error=ReplyError(
             code="INTERNAL",
             message="oraclepack failed in a way it should not",
             detail=f"{told}\nlog: {path}" if path else told,

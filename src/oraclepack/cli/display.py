@@ -90,12 +90,12 @@ class Table:
         return (self._table,)
 
     def expect(self, request: RunRequest) -> None:
-        from oraclepack.cli.live.table_rows import Planned  # noqa: PLC0415 - only on a terminal
+        from oraclepack.cli.live.table_rows import PlannedRow  # noqa: PLC0415 - only on a terminal
         from oraclepack.pack.questions import title_of  # noqa: PLC0415
 
         found, plan = look_up(request)
         titles = {step.id: title_of(step) for step in request.pack.steps}
-        steps = [Planned(s.step_id, titles.get(s.step_id, ""), s.decision) for s in plan.steps]
+        steps = [PlannedRow(s.step_id, titles.get(s.step_id, ""), s.decision) for s in plan.steps]
         self._table.expect(steps, found.run.path)
         # Not before: a mistake in the request is told without waiting for a screen.
         self._table.start()

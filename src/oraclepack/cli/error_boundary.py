@@ -12,11 +12,11 @@ import msgspec
 
 from oraclepack import __version__
 from oraclepack.cli import render
-from oraclepack.cli.command import HelpAskedError, Request, UnknownCommandError
-from oraclepack.cli.reply import Failure, Meta, Reply, reported_ms
-from oraclepack.cli.root import VersionAskedError, root
+from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
+from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
+from oraclepack.cli.root import VersionRequestedError, root
 from oraclepack.cli.setting_options import JSON_FLAG, asks_for_json
-from oraclepack.errors import BrokenOffError, ExitCode, LockedError, OraclePackError
+from oraclepack.errors import ExitCode, LockedError, OraclePackError, RunAbortedError
 from oraclepack.settings import loading
 from oraclepack.system.clock import SystemClock
 
@@ -25,7 +25,7 @@ _VALUES_BETWEEN_COLLECTIONS = 50_000
 _BY_ERROR: dict[type[OraclePackError], ExitCode] = {
     OraclePackError: ExitCode.INVALID,
     LockedError: ExitCode.LOCKED,
-    BrokenOffError: ExitCode.STEP_FAILED,
+    RunAbortedError: ExitCode.STEP_FAILED,
 }
 """The nearest class in an error's ancestry decides."""
 
@@ -38,7 +38,7 @@ def run(args: Sequence[str]) -> int:
     """Answer one command line: print the reply, return the exit code."""
     clock = SystemClock()
     started = clock.monotonic_ns()
-    request = Request(argv=tuple(args), wants_json=asks_for_json(args, loading.own_variables()))
+    request = CommandLine(argv=tuple(args), wants_json=asks_for_json(args, loading.own_variables()))
     try:
         reply = _completed(_invoke(args, request), request)
         printed = _printed(reply, request, clock.monotonic_ns() - started)
@@ -66,12 +66,12 @@ def main(args: Sequence[str]) -> int:
         gc.freeze()
 
 
-def _ended(ending: BaseException, request: Request) -> Reply:
+def _ended(ending: BaseException, request: CommandLine) -> Reply:
     """The one place where an exception becomes a reply."""
     match ending:
-        case HelpAskedError(text=text):
+        case HelpRequestedError(text=text):
             reply = Reply(data={"help": text}, text=text)
-        case VersionAskedError():
+        case VersionRequestedError():
             reply = Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
         case click.ClickException():
             reply = _misused(ending, request)
@@ -94,7 +94,7 @@ def _exit_code(error: OraclePackError) -> ExitCode:
     return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
 
 
-def _invoke(args: Sequence[str], request: Request) -> Reply:
+def _invoke(args: Sequence[str], request: CommandLine) -> Reply:
     program = root()
     with program.make_context(PROGRAM, list(args), obj=request) as context:
         if not args:
@@ -105,13 +105,13 @@ def _invoke(args: Sequence[str], request: Request) -> Reply:
 
 
 def _nothing_asked(context: click.Context) -> Reply:
-    failure = Failure(
+    failure = ReplyError(
         "USAGE", "no command given", phase="arguments", suggestion=f"try {PROGRAM} --help"
     )
     return Reply(talk=context.get_help() + "\n\n", exit_code=ExitCode.INVALID, error=failure)
 
 
-def _misused(error: click.ClickException, request: Request) -> Reply:
+def _misused(error: click.ClickException, request: CommandLine) -> Reply:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else f"{PROGRAM} {request.command}".strip()
     suggestion = f"see {path} --help"
@@ -121,7 +121,7 @@ def _misused(error: click.ClickException, request: Request) -> Reply:
     elif isinstance(error, click.NoSuchOption):
         message = error.message
         suggestion = _nearest_option(error, path) or suggestion
-    failure = Failure("USAGE", message, phase="arguments", suggestion=suggestion)
+    failure = ReplyError("USAGE", message, phase="arguments", suggestion=suggestion)
     return Reply(exit_code=ExitCode.INVALID, error=failure)
 
 
@@ -131,8 +131,8 @@ def _nearest_option(error: click.NoSuchOption, path: str) -> str:
     return f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
 
 
-def _told(error: OraclePackError, request: Request) -> Failure:
-    return Failure(
+def _told(error: OraclePackError, request: CommandLine) -> ReplyError:
+    return ReplyError(
         code=error.code,
         message=error.message,
         detail=error.detail,
@@ -149,23 +149,23 @@ def _exhausted(trouble: OSError) -> OraclePackError | None:
     return exhausted(trouble)
 
 
-def _stopped(code: ExitCode, request: Request) -> Reply:
-    failure = Failure(code.name, code.meaning, retryable=True, phase=request.phase)
+def _stopped(code: ExitCode, request: CommandLine) -> Reply:
+    failure = ReplyError(code.name, code.meaning, retryable=True, phase=request.phase)
     return Reply(exit_code=code, error=failure)
 
 
-def _completed(reply: Reply, request: Request) -> Reply:
+def _completed(reply: Reply, request: CommandLine) -> Reply:
     """The reply with the settings' warnings, and an error wherever the exit code is not 0."""
     error = reply.error
     if reply.exit_code and error is None and (request.wants_json or reply.wants_json):
-        error = Failure(reply.exit_code.name, reply.exit_code.meaning)
+        error = ReplyError(reply.exit_code.name, reply.exit_code.meaning)
     warnings = request.warnings + reply.warnings
     if error is not None:
         error = _without_secrets(error)
     return msgspec.structs.replace(reply, warnings=warnings, error=error)
 
 
-def _without_secrets(error: Failure) -> Failure:
+def _without_secrets(error: ReplyError) -> ReplyError:
     """An error repeats what it was given, and that may be a key."""
     from oraclepack.system.environment import environment  # noqa: PLC0415 - only for an error
     from oraclepack.system.secrets import Redactor  # noqa: PLC0415 - only for an error
@@ -173,7 +173,7 @@ def _without_secrets(error: Failure) -> Failure:
     return Redactor.of(environment()).clean_record(error)
 
 
-def _printed(reply: Reply, request: Request, elapsed_ns: int) -> render.Printed:
+def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.RenderedReply:
     if reply.bare is not None:
         return render.as_bare(reply, color=_colored(request))
     if request.wants_json or reply.wants_json:
@@ -182,7 +182,7 @@ def _printed(reply: Reply, request: Request, elapsed_ns: int) -> render.Printed:
     return render.as_text(reply, color=_colored(request))
 
 
-def _colored(request: Request) -> bool:
+def _colored(request: CommandLine) -> bool:
     if request.color != "auto":
         return request.color == "always"
     on_terminal = sys.stdout is not None and sys.stdout.isatty()

@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from oraclepack.cli.heartbeat import HEARTBEAT, Pulse, wait_text
+from oraclepack.cli.heartbeat import HEARTBEAT, Heartbeat, wait_text
 from oraclepack.cli.text import seconds, some_of
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
@@ -46,7 +46,7 @@ class Lines:
     ) -> None:
         self._write = write
         self._lock = threading.Lock()
-        self._pulse = Pulse(self._say, clock or SystemClock(), every)
+        self._pulse = Heartbeat(self._say, clock or SystemClock(), every)
 
     def __call__(self, event: KnownEvent, state: RunState) -> None:
         line = line_of(event, state)
@@ -76,7 +76,7 @@ def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 
             return _finished(event, state)
         case j.InvocationOutcome():
             return _answered(event)
-        case j.Warned():
+        case j.WarningRecorded():
             return _warned(event)
         case j.Quarantined():
             where = event.moves[0].target if event.moves else ""
@@ -109,7 +109,7 @@ def _about_run(
             return "--  prelude started"
 
 
-def _warned(event: j.Warned) -> str:
+def _warned(event: j.WarningRecorded) -> str:
     wait = event.wait
     if wait is None:
         return f"{event.step or '--'}  warning: {event.message}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from oraclepack.cli.reply import Styled
 from oraclepack.lint.facts import CheckStatus
 from oraclepack.lint.finding import Finding, Severity
-from oraclepack.lint.validate import Checked, Outcome
+from oraclepack.lint.validate import CheckedPack, ValidateResult
 from oraclepack.lint.validation import CheckRun
 from oraclepack.system.printable import one_line, single_lines, visible
 
@@ -15,7 +15,7 @@ _SEEN_BEFORE = 40
 """How much of a long line is shown before the place that matters."""
 
 
-def as_text(outcome: Outcome) -> tuple[str | Styled, ...]:
+def as_text(outcome: ValidateResult) -> tuple[str | Styled, ...]:
     """All findings of all packs, then one line that sums up each pack."""
     pieces: list[str | Styled] = []
     for checked in outcome.checked:
@@ -75,7 +75,7 @@ def _cells(text: str) -> int:
     return len(seen) + wide - sum(unicodedata.combining(char) > 0 for char in seen)
 
 
-def _summary(checked: Checked) -> Iterable[str | Styled]:
+def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
     counts = checked.report.counts
     yield Styled(one_line(checked.path), "bold")
     yield (
@@ -97,7 +97,7 @@ def _summary(checked: Checked) -> Iterable[str | Styled]:
     yield from _skipped(checked.report.checks)
 
 
-def fixed_line(checked: Checked) -> str:
+def fixed_line(checked: CheckedPack) -> str:
     """What `--fix` wrote: `3 fixes written to docs/pack.md`."""
     count = checked.report.fixed
     return f"{count} {'fix' if count == 1 else 'fixes'} written to {one_line(checked.path)}"

@@ -10,7 +10,7 @@ from oraclepack.cli.text import clock as clock_of
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import WAITS, Waiting
+from oraclepack.journal.statuses import WAITS, CallWait
 from oraclepack.pack.model import PRELUDE
 from oraclepack.system.clock import Clock
 
@@ -35,14 +35,14 @@ class Activity(msgspec.Struct, frozen=True):
 class _Calls(msgspec.Struct):
     """The calls of one running step, by their number."""
 
-    waits: dict[int, tuple[int, Waiting]] = msgspec.field(default_factory=dict)
+    waits: dict[int, tuple[int, CallWait]] = msgspec.field(default_factory=dict)
     """Since when, in nanoseconds, and what for."""
     made: set[int] = msgspec.field(default_factory=set)
     """Those whose tool is at work."""
     retries: dict[int, int] = msgspec.field(default_factory=dict)
 
 
-class Running:
+class RunningSteps:
     """The steps at work and since when, gathered from events. Safe to use from several threads."""
 
     def __init__(self, clock: Clock) -> None:
@@ -71,10 +71,10 @@ class Running:
         match event:
             case j.StepStarted(step=step) | j.StepFinished(step=step):
                 self._calls.pop(step, None)
-            case j.Warned(step=str(step), code=str(code)) if code in WAITS:
+            case j.WarningRecorded(step=str(step), code=str(code)) if code in WAITS:
                 calls = self._calls.setdefault(step, _Calls())
                 # Runs of earlier versions do not say which call it is.
-                wait = event.wait or Waiting(call=_ANY, reason=event.message)
+                wait = event.wait or CallWait(call=_ANY, reason=event.message)
                 calls.waits[wait.call] = (self._clock.monotonic_ns(), wait)
                 calls.made.discard(wait.call)
                 if wait.tries:
@@ -106,7 +106,7 @@ class Running:
         )
 
 
-def wait_text(wait: Waiting, passed_ms: int) -> str:
+def wait_text(wait: CallWait, passed_ms: int) -> str:
     """What a call waits for, and how long still, where that is known."""
     if wait.seconds is None:
         return wait.reason
@@ -128,13 +128,13 @@ def _said(step: str, activity: Activity) -> str:
     return f"{step} {state} {clock_of(activity.elapsed_ms)}{why}"
 
 
-class Pulse:
+class Heartbeat:
     """Says what runs, again and again, from a thread of its own."""
 
     def __init__(self, say: Callable[[str], None], clock: Clock, every: float = HEARTBEAT) -> None:
         self._say = say
         self._every = every
-        self._running = Running(clock)
+        self._running = RunningSteps(clock)
         self._state: RunState | None = None
         self._over = threading.Event()
         self._lock = threading.Lock()

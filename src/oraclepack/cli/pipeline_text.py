@@ -3,30 +3,30 @@
 from collections.abc import Iterator
 
 from oraclepack.cli.finding_text import as_text
-from oraclepack.cli.reply import Failure, Styled
-from oraclepack.cli.run_text import Place, policy_failure, policy_line, run_text
+from oraclepack.cli.reply import ReplyError, Styled
+from oraclepack.cli.run_text import RunLocation, policy_failure, policy_line, run_text
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.lint.validate import Checked, Outcome
+from oraclepack.lint.validate import CheckedPack, ValidateResult
 from oraclepack.pipeline.pipeline_report import (
-    PipelineTold,
-    PolicyTold,
-    Stage,
+    PipelineReport,
+    PipelineStage,
+    PolicyReport,
+    StageReport,
     StageStatus,
-    StageTold,
 )
 
 _LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
 
 
 def pipeline_text(
-    told: PipelineTold, checked: Checked | None, place: Place, junit: str | None
+    told: PipelineReport, checked: CheckedPack | None, place: RunLocation, junit: str | None
 ) -> tuple[str | Styled, ...]:
     """What went wrong in detail, then a line for each stage, then where to look."""
     pieces: list[str | Styled] = []
     if checked is not None and not checked.report.ok:
-        pieces += [*as_text(Outcome((checked,))), "\n"]
-    if told.run is not None and told.status(Stage.RUN) is StageStatus.FAILED:
+        pieces += [*as_text(ValidateResult((checked,))), "\n"]
+    if told.run is not None and told.status(PipelineStage.RUN) is StageStatus.FAILED:
         pieces += [*run_text(told.run, place, None), "\n"]
     pieces += [f"{line}\n" for line in _lacks(told)]
     for one in told.stages:
@@ -37,17 +37,17 @@ def pipeline_text(
     return (*pieces, *(f"{name}: {where}\n" for name, where in _places(told, place, junit)))
 
 
-def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> Failure:
+def failure_of(told: PipelineReport, code: int, way_on: str, suggestion: str) -> ReplyError:
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
     if code == ExitCode.INVALID:
         mend = "mend the findings of severity error; `oraclepack explain RULE` tells how"
-        return Failure(
-            "INVALID_PACK", f"not valid: {told.pack}", phase=Stage.VALIDATE, suggestion=mend
+        return ReplyError(
+            "INVALID_PACK", f"not valid: {told.pack}", phase=PipelineStage.VALIDATE, suggestion=mend
         )
     if code >= SIGNALLED:
         how = ExitCode(code)
-        return Failure(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
+        return ReplyError(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
     if code == ExitCode.POLICY and told.policy is not None:
         return policy_failure(told.policy.shortfalls, _way_out(told, onwards), told.run)
     if code == ExitCode.CONTRACT and told.verify is not None:
@@ -57,12 +57,12 @@ def failure_of(told: PipelineTold, code: int, way_on: str, suggestion: str) -> F
             "correct the files, `oraclepack accept PACK NN`, or ask again: "
             "oraclepack pipeline PACK --rerun NN --refresh"
         )
-        return Failure("CONTRACT", message, phase=Stage.VERIFY, suggestion=again)
+        return ReplyError("CONTRACT", message, phase=PipelineStage.VERIFY, suggestion=again)
     ways = told.run.ways_on if told.run is not None else None
     return _partial(told, suggestion or ways or onwards)
 
 
-def _way_out(told: PipelineTold, onwards: str) -> str:
+def _way_out(told: PipelineReport, onwards: str) -> str:
     """More steps give more completion; more yield is a matter of the answers."""
     steps = told.policy.completion if told.policy else None
     if told.actionize is None or (steps is not None and steps.ok < steps.to_run):
@@ -70,7 +70,7 @@ def _way_out(told: PipelineTold, onwards: str) -> str:
     return f"what is blocked stands in {told.actionize.out_dir}/backlog.md"
 
 
-def _partial(told: PipelineTold, suggestion: str) -> Failure:
+def _partial(told: PipelineReport, suggestion: str) -> ReplyError:
     failed = told.failed_step or ""
     later = next((one for one in told.stages if one.stage == failed), None)
     run = told.run if later is None else None
@@ -78,7 +78,7 @@ def _partial(told: PipelineTold, suggestion: str) -> Failure:
     message = why if later is None else f"{later.stage} failed: {later.reason}"
     if told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
         message += f"; rollback {told.rollback_status}"
-    return Failure(
+    return ReplyError(
         "PARTIAL_FAILURE",
         message,
         detail=told.rollback_error or "",
@@ -89,19 +89,19 @@ def _partial(told: PipelineTold, suggestion: str) -> Failure:
     )
 
 
-def _is_retryable(told: PipelineTold, later: StageTold | None) -> bool:
+def _is_retryable(told: PipelineReport, later: StageReport | None) -> bool:
     """Whether the same command may succeed later without any change."""
     if later is None:
         return told.run is not None and told.run.is_retryable
     work = told.actionize
-    return later.stage == Stage.ACTIONIZE and work is not None and work.retryable
+    return later.stage == PipelineStage.ACTIONIZE and work is not None and work.retryable
 
 
-def _lacks(told: PipelineTold) -> Iterator[str]:
+def _lacks(told: PipelineReport) -> Iterator[str]:
     return (one.line for one in (told.verify.failures if told.verify else ()))
 
 
-def _figures(policy: PolicyTold) -> str:
+def _figures(policy: PolicyReport) -> str:
     share, work = policy.completion, policy.action_yield
     return (
         f"completion {share.figure:.2f} of {share.required:g}, "
@@ -109,8 +109,10 @@ def _figures(policy: PolicyTold) -> str:
     )
 
 
-def _places(told: PipelineTold, place: Place, junit: str | None) -> Iterator[tuple[str, str]]:
-    if told.run is not None and told.status(Stage.RUN) is not StageStatus.FAILED:
+def _places(
+    told: PipelineReport, place: RunLocation, junit: str | None
+) -> Iterator[tuple[str, str]]:
+    if told.run is not None and told.status(PipelineStage.RUN) is not StageStatus.FAILED:
         yield "run directory", place.shown(told.run.run_dir)
     work = told.actionize
     names = [artifact.path for artifact in work.artifacts] if work else []

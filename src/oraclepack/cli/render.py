@@ -5,7 +5,7 @@ from typing import IO
 
 import msgspec
 
-from oraclepack.cli.reply import Envelope, Failure, Meta, Reply, Styled, Text
+from oraclepack.cli.reply import Envelope, Meta, Reply, ReplyError, Styled, Text
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import one_line, visible
 
@@ -20,14 +20,14 @@ _LOOKS = {
 }
 
 
-class Printed(msgspec.Struct, frozen=True):
+class RenderedReply(msgspec.Struct, frozen=True):
     """The bytes of one answer."""
 
     stdout: bytes
     stderr: bytes
 
 
-def as_json(reply: Reply, meta: Meta) -> Printed:
+def as_json(reply: Reply, meta: Meta) -> RenderedReply:
     """One envelope on stdout, nothing else anywhere."""
     # Text answers start without the hashing that stands beside it.
     from oraclepack.system.digests import canonical_file  # noqa: PLC0415
@@ -37,26 +37,26 @@ def as_json(reply: Reply, meta: Meta) -> Printed:
         stdout = canonical_file(envelope)
     except UnicodeEncodeError:
         stdout = canonical_file(_encodable(envelope))
-    return Printed(stdout, b"")
+    return RenderedReply(stdout, b"")
 
 
-def as_text(reply: Reply, *, color: bool) -> Printed:
+def as_text(reply: Reply, *, color: bool) -> RenderedReply:
     """Data on stdout; warnings and errors, with what to do about them, on stderr."""
     talk = [_line_end(_painted(reply.talk, color=color))]
     talk += [_told("warning", "yellow", warning, color=color) for warning in reply.warnings]
     if reply.error is not None:
         talk.append(_failure(reply.error, color=color))
     body = _line_end(_painted(reply.text, color=color))
-    return Printed(_bytes(body), _bytes("".join(talk)))
+    return RenderedReply(_bytes(body), _bytes("".join(talk)))
 
 
-def as_bare(reply: Reply, *, color: bool) -> Printed:
+def as_bare(reply: Reply, *, color: bool) -> RenderedReply:
     """A format of its own on stdout; the talk as ever."""
     talk = as_text(reply, color=color)
-    return Printed(_bytes(_line_end(visible(reply.bare or ""))), talk.stderr)
+    return RenderedReply(_bytes(_line_end(visible(reply.bare or ""))), talk.stderr)
 
 
-def emit(printed: Printed) -> int:
+def emit(printed: RenderedReply) -> int:
     """Write both streams; the exit code that trouble with stdout calls for, else 0."""
     _write(sys.stderr, printed.stderr)
     trouble = _write(sys.stdout, printed.stdout)
@@ -69,7 +69,7 @@ def end_of_stdout(trouble: OSError) -> int:
         _hush(sys.stdout)
     if isinstance(trouble, BrokenPipeError):
         return 0
-    failure = Failure("OUTPUT", f"cannot write the answer: {trouble.strerror}")
+    failure = ReplyError("OUTPUT", f"cannot write the answer: {trouble.strerror}")
     _write(sys.stderr, as_text(Reply(error=failure), color=False).stderr)
     return int(ExitCode.INTERNAL)
 
@@ -98,7 +98,7 @@ def _hush(stream: IO[str]) -> None:
         pass
 
 
-def _failure(failure: Failure, *, color: bool) -> str:
+def _failure(failure: ReplyError, *, color: bool) -> str:
     lines = _told("error", "red", failure.message, color=color)
     for detail in filter(None, failure.detail.splitlines()):
         lines += f"  {visible(detail)}\n"

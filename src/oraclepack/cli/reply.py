@@ -6,13 +6,13 @@ import msgspec
 
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.run.transaction import Carried
+from oraclepack.run.transaction import TransactionReport
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the envelope or of any published data shape would have to change."""
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ReplyError(msgspec.Struct, frozen=True):
     """Why a command did not do what it was asked."""
 
     code: str
@@ -43,7 +43,7 @@ class Envelope(msgspec.Struct, frozen=True):
 
     ok: bool
     data: Any
-    error: Failure | None
+    error: ReplyError | None
     warnings: tuple[str, ...]
     meta: Meta
 
@@ -76,7 +76,7 @@ class Reply(msgspec.Struct, frozen=True):
     """What goes to stdout when people ask."""
     exit_code: ExitCode = ExitCode.DONE
     warnings: tuple[str, ...] = ()
-    error: Failure | None = None
+    error: ReplyError | None = None
     """Why the exit code is not 0."""
     talk: Text = ""
     """What goes to stderr when people ask, before warnings and error."""
@@ -93,7 +93,7 @@ _TOLD = {
 }
 
 
-def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) -> Reply:
+def partial_failure(data: TransactionReport, what: str, warnings: tuple[str, ...] = ()) -> Reply:
     """Exit code 3, with what became of the rollback."""
     told = _TOLD.get(data.rollback_status, "")
     back = set(data.rolled_back_steps)
@@ -102,7 +102,7 @@ def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) ->
     lines += [f"{step}: not begun" for step in data.skipped_steps]
     lines += [f"set aside: {path}" for path in data.quarantined]
     lines += [f"not taken back: {path}" for path in data.not_taken_back]
-    failure = Failure(
+    failure = ReplyError(
         "PARTIAL_FAILURE",
         f"{what}: {data.error}; {told}",
         detail=data.rollback_error or "",
@@ -116,7 +116,7 @@ def partial_failure(data: Carried, what: str, warnings: tuple[str, ...] = ()) ->
     return Reply(data, text, ExitCode.STEP_FAILED, warnings=said, error=failure)
 
 
-def rollback_notice(data: Carried) -> tuple[str, ...]:
+def rollback_notice(data: TransactionReport) -> tuple[str, ...]:
     """A warning where the command began by finishing an earlier rollback."""
     if not data.finished_rollback:
         return ()

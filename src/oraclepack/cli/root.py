@@ -2,85 +2,91 @@
 
 import click
 
-from oraclepack.cli.command import Entry, Group
+from oraclepack.cli.command import Group, LazyCommand
 
 _PLACE = "oraclepack.cli.commands"
 
 COMMANDS = {
-    "validate": Entry(
+    "validate": LazyCommand(
         f"{_PLACE}.validate_command:validate",
         "Check packs against every rule. Runs nothing of them.",
     ),
-    "explain": Entry(
+    "explain": LazyCommand(
         f"{_PLACE}.reference_commands:explain",
         "Tell what RULE (an id or a name) means, with a bad and a good example.",
     ),
-    "list": Entry(
+    "list": LazyCommand(
         f"{_PLACE}.steps_commands:list_steps",
         "List the steps of PACK with score, category, tools and outputs.",
     ),
-    "run": Entry(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
-    "why": Entry(f"{_PLACE}.steps_commands:why", "Tell why a step ran, was left, or would run."),
-    "verify-outputs": Entry(
+    "run": LazyCommand(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
+    "why": LazyCommand(
+        f"{_PLACE}.steps_commands:why", "Tell why a step ran, was left, or would run."
+    ),
+    "verify-outputs": LazyCommand(
         f"{_PLACE}.verify_command:verify",
         "Check outputs against their contract. Starts no process.",
     ),
-    "actionize": Entry(
+    "actionize": LazyCommand(
         f"{_PLACE}.actionize_command:actionize",
         "Turn the answers of a pack into a backlog, a change plan and tracker files.",
     ),
-    "pipeline": Entry(
+    "pipeline": LazyCommand(
         f"{_PLACE}.pipeline_command:pipeline",
         "Validate, run, verify and actionize a pack in one go.",
     ),
-    "runs": Entry(f"{_PLACE}.runs_commands:runs", "Look at past runs, and remove old ones."),
-    "quarantine": Entry(
+    "runs": LazyCommand(f"{_PLACE}.runs_commands:runs", "Look at past runs, and remove old ones."),
+    "quarantine": LazyCommand(
         f"{_PLACE}.quarantine_commands:quarantine",
         "Look at outputs that were set aside, and get them back.",
     ),
-    "generate": Entry(
+    "generate": LazyCommand(
         f"{_PLACE}.authoring_commands:generate",
         "Write a strict pack of twenty questions about this repository.",
     ),
-    "new": Entry(
+    "new": LazyCommand(
         f"{_PLACE}.authoring_commands:new", "Write an empty pack that teaches the format."
     ),
-    "upgrade": Entry(
+    "upgrade": LazyCommand(
         f"{_PLACE}.authoring_commands:upgrade",
         "Propose the strict form of an old pack, with a proof.",
     ),
-    "skills": Entry(f"{_PLACE}.skills_commands:skills", "The prompt for agents that write packs."),
-    "ticketify": Entry(
+    "skills": LazyCommand(
+        f"{_PLACE}.skills_commands:skills", "The prompt for agents that write packs."
+    ),
+    "ticketify": LazyCommand(
         f"{_PLACE}.ticketify_command:ticketify",
         "Turn tickets into an index, a list of actions, a PRD and a pack that works them off.",
     ),
-    "tickets": Entry(
+    "tickets": LazyCommand(
         f"{_PLACE}.tickets_commands:tickets",
         "What the steps of the ticket action pack ask of oraclepack itself.",
     ),
-    "accept": Entry(
+    "accept": LazyCommand(
         f"{_PLACE}.accept_command:accept",
         "Take an answer that misses its contract, or an edited one, as it is.",
     ),
-    "undo": Entry(
+    "undo": LazyCommand(
         f"{_PLACE}.quarantine_commands:undo", "Take back what a step changed in the work tree."
     ),
-    "trust": Entry(
+    "trust": LazyCommand(
         f"{_PLACE}.trust_commands:trust",
         "Take over a run, or the cache, that is not signed with your key.",
     ),
-    "cache": Entry(f"{_PLACE}.cache_commands:cache", "Look at and trim the cache of answers."),
-    "doctor": Entry(
+    "cache": LazyCommand(
+        f"{_PLACE}.cache_commands:cache", "Look at and trim the cache of answers."
+    ),
+    "doctor": LazyCommand(
         f"{_PLACE}.setup_commands:doctor", "Tell what is installed and what would not work."
     ),
-    "config": Entry(f"{_PLACE}.setup_commands:config", "Look at the settings."),
-    "schema": Entry(
+    "config": LazyCommand(f"{_PLACE}.setup_commands:config", "Look at the settings."),
+    "schema": LazyCommand(
         f"{_PLACE}.reference_commands:schema", "Print the JSON Schema of a published shape."
     ),
-    "manifest": Entry(
+    "manifest": LazyCommand(
         f"{_PLACE}.reference_commands:manifest", "Describe every command for programs."
     ),
-    "completion": Entry(
+    "completion": LazyCommand(
         f"{_PLACE}.reference_commands:completion", "Print a shell completion script."
     ),
 }
@@ -104,10 +110,10 @@ class Root(Group):
 
 def _version_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001
     if value and not ctx.resilient_parsing:
-        raise VersionAskedError
+        raise VersionRequestedError
 
 
-class VersionAskedError(Exception):
+class VersionRequestedError(Exception):
     """`--version` was given."""
 
 

@@ -8,7 +8,7 @@ import click
 from oraclepack.cli.command import words_of_this_command
 from oraclepack.cli.value_completion import run_ids, step_id, step_list
 from oraclepack.errors import UsageError, did_you_mean
-from oraclepack.run.run_request import Picked
+from oraclepack.run.run_request import RunFlags
 from oraclepack.work.backlog import Export
 
 export_option = click.option(
@@ -83,14 +83,14 @@ def picking(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def asked(flags: dict[str, object]) -> Picked:
+def asked(flags: dict[str, object]) -> RunFlags:
     """What the options of `picking` say."""
 
     def text(name: str) -> str | None:
         value = flags.get(name)
         return value if isinstance(value, str) else None
 
-    return Picked(
+    return RunFlags(
         rerun=text("rerun"),
         steps=text("steps"),
         resume_from=text("resume_from"),

@@ -5,16 +5,16 @@ from itertools import pairwise
 from pathlib import Path
 from shlex import join
 
-from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_options import notices
-from oraclepack.cli.run_text import Place, plan_text, policy_failure, run_text
+from oraclepack.cli.run_text import RunLocation, plan_text, policy_failure, run_text
 from oraclepack.errors import ExitCode
 from oraclepack.journal.run_state import RunState
 from oraclepack.pipeline.pipeline_exports import tell_github
-from oraclepack.run.open_run import Found
+from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.run_pack import RunRequest, RunResult
-from oraclepack.run.run_report import RunTold, told, told_plan
+from oraclepack.run.run_report import RunReport, told, told_plan
 from oraclepack.system.printable import single_lines
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})
@@ -70,7 +70,7 @@ def _lasting(argv: Sequence[str]) -> Iterator[str]:
             yield word
 
 
-def plan_reply(found: Found, plan: Plan) -> Reply:
+def plan_reply(found: SelectedRun, plan: Plan) -> Reply:
     report = told_plan(found, plan)
     warnings = notices(found.notice) + plan.warnings
     if plan.refusal is not None:
@@ -86,7 +86,7 @@ def run_reply(request: RunRequest, result: RunResult) -> Reply:
     return Reply(
         data=report,
         text=run_text(
-            single_lines(report), Place(request.root, Path.cwd()), None if code else way_on
+            single_lines(report), RunLocation(request.root, Path.cwd()), None if code else way_on
         ),
         exit_code=code,
         warnings=notices(result.found.notice) + tell_github(report, request.pack),
@@ -94,15 +94,15 @@ def run_reply(request: RunRequest, result: RunResult) -> Reply:
     )
 
 
-def _failure(told: RunTold, code: ExitCode, command: str) -> Failure:
+def _failure(told: RunReport, code: ExitCode, command: str) -> ReplyError:
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:
         shortfall = told.completion.shortfall or code.meaning
         return policy_failure((shortfall,), way_on, told)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
-        return Failure(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
+        return ReplyError(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
     rolled = f"; rollback {told.rollback_status}" if told.rollback_status != "not_attempted" else ""
-    return Failure(
+    return ReplyError(
         "PARTIAL_FAILURE",
         f"{told.cause}{rolled}",
         detail=told.rollback_error or "",

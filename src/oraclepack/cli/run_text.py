@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.cli.reply import Failure, Styled
+from oraclepack.cli.reply import ReplyError, Styled
 from oraclepack.cli.text import columns, seconds, some_of
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.run.run_report import RunTold, StepTold, ways_on
+from oraclepack.run.run_report import RunReport, StepReport, ways_on
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import Settings
 from oraclepack.shell.log_files import last_lines
 
@@ -22,7 +22,7 @@ def idle_thresholds(settings: Settings, *thresholds: Setting[Any]) -> tuple[str,
     return tuple(
         f"{setting.flag} decides nothing without --ci"
         for setting in thresholds
-        if settings.origin(setting).source is Source.FLAG
+        if settings.origin(setting).source is ValueSource.FLAG
     )
 
 
@@ -33,11 +33,11 @@ def policy_line(*, met: bool, figures: str) -> tuple[str | Styled, ...]:
 
 
 def policy_failure(
-    shortfalls: tuple[str, ...], suggestion: str, run: RunTold | None = None
-) -> Failure:
+    shortfalls: tuple[str, ...], suggestion: str, run: RunReport | None = None
+) -> ReplyError:
     """Why the exit code is 5, and what failed in the run that it is about."""
     causes = (run.cause,) if run is not None and run.cause else ()
-    return Failure(
+    return ReplyError(
         "POLICY",
         "; ".join((*shortfalls, *causes)),
         retryable=run.is_retryable if run is not None else False,
@@ -51,7 +51,7 @@ _TAIL = 10
 _LONGEST = 300
 
 
-class Place(msgspec.Struct, frozen=True):
+class RunLocation(msgspec.Struct, frozen=True):
     """Where a run lies, seen from where the user stands."""
 
     root: Path
@@ -65,14 +65,14 @@ class Place(msgspec.Struct, frozen=True):
         return relative if self.root == self.here else (self.root / relative).as_posix()
 
 
-def plan_text(told: RunTold) -> str:
+def plan_text(told: RunReport) -> str:
     """What would be done with every step, and why."""
     head = f"run {told.run_id} ({'continued' if told.continued else 'new'}: {told.reason})\n\n"
     rows = [(step.step_id, step.decision, step.status, step.reason) for step in told.steps]
     return head + columns(("step", "decision", "status", "reason"), rows)
 
 
-def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | Styled, ...]:
+def run_text(told: RunReport, place: RunLocation, command: str | None) -> tuple[str | Styled, ...]:
     """How it went, and if not well: the end of the log, and the command that continues.
 
     No command where the error that is told with it names it already.
@@ -106,7 +106,9 @@ def run_text(told: RunTold, place: Place, command: str | None) -> tuple[str | St
     return tuple(pieces)
 
 
-def _failure(step: StepTold, run_dir: str, place: Place, *, with_tail: bool) -> list[str | Styled]:
+def _failure(
+    step: StepReport, run_dir: str, place: RunLocation, *, with_tail: bool
+) -> list[str | Styled]:
     said = f" ({step.error}): {step.message}" if step.error else ""
     pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{said}\n"]
     logs = _logs(run_dir, step.stderr_log, step.stdout_log)
@@ -117,12 +119,12 @@ def _logs(run_dir: str, *names: str | None) -> list[str]:
     return [f"{run_dir}/{name}" for name in names if name]
 
 
-def _log(logs: list[str], place: Place) -> list[str | Styled]:
+def _log(logs: list[str], place: RunLocation) -> list[str | Styled]:
     spoken = next((log for log in logs if last_lines(place.read(log), 1)), None)
     return [f"  log: {place.shown(spoken)}\n"] if spoken else []
 
 
-def _tail(logs: list[str], place: Place) -> list[str | Styled]:
+def _tail(logs: list[str], place: RunLocation) -> list[str | Styled]:
     """The end of the first log that says something, and where it lies."""
     for log in logs:
         lines = last_lines(place.read(log), _TAIL)
@@ -132,7 +134,7 @@ def _tail(logs: list[str], place: Place) -> list[str | Styled]:
     return [f"its logs are empty: {place.shown(log)}\n" for log in logs[:1]]
 
 
-def _changed(step: StepTold, *, failed: bool) -> str:
+def _changed(step: StepReport, *, failed: bool) -> str:
     ways = f"oraclepack undo PACK {step.step_id}, or --allow-dirty-rerun"
     before = f"\n  before it runs again: {ways}" if failed else ""
     return f"step {step.step_id} changed {some_of(step.changed_files)}{before}\n"
@@ -142,7 +144,7 @@ def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(line)} characters)"
 
 
-def _summary(told: RunTold) -> str:
+def _summary(told: RunReport) -> str:
     spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
     took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
     return f"{told.counted}{took}\n"

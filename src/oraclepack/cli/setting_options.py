@@ -7,7 +7,7 @@ import click
 
 from oraclepack.errors import UsageError
 from oraclepack.settings.declaration import Setting
-from oraclepack.settings.registry import COLOR, CWD, OUTPUT, Given
+from oraclepack.settings.registry import COLOR, CWD, OUTPUT, SettingValue
 from oraclepack.settings.value_kinds import BOOLEANS, Bool, Choice, Names, Path, Texts
 
 SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR)
@@ -42,18 +42,20 @@ def json_option() -> click.Option:
     return click.Option([JSON_FLAG], is_flag=True, help="Short for --output json.")
 
 
-def given_flags(params: dict[str, Any], settings: Iterable[Setting[Any]]) -> dict[str, Given]:
+def given_flags(
+    params: dict[str, Any], settings: Iterable[Setting[Any]]
+) -> dict[str, SettingValue]:
     """Take the settings out of a command's parameters: only those that were given."""
-    given: dict[str, Given] = {}
+    given: dict[str, SettingValue] = {}
     for setting in settings:
         value = params.pop(setting.parameter, None)
         if value is not None and value != ():
             flag = setting.off_flag if value is False else setting.flag
-            given[setting.name] = Given(value, flag)
+            given[setting.name] = SettingValue(value, flag)
     if params.pop("json", False):
-        if given.get(OUTPUT.name, Given("json", "")).value != "json":
+        if given.get(OUTPUT.name, SettingValue("json", "")).value != "json":
             raise UsageError("--json and --output text contradict each other")
-        given[OUTPUT.name] = Given("json", JSON_FLAG)
+        given[OUTPUT.name] = SettingValue("json", JSON_FLAG)
     return given
 
 

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 
-from oraclepack.calls.cache import CallExplained
+from oraclepack.calls.cache import CallExplanation
 
 SHORT = 12
 """How much of a key is shown."""
 
 
-def call_line(call: CallExplained) -> str:
+def call_line(call: CallExplanation) -> str:
     name = call.key[:SHORT] if call.key else "no key"
     how = f"{call.how}; " if call.how else ""
     reason = f"  {call.reason}\n" if call.reason else ""
     return f"call {call.call}: {name}, {how}{'cached' if call.cached else 'not cached'}\n{reason}"
 
 
-def differing(call: CallExplained) -> str:
+def differing(call: CallExplanation) -> str:
     """In which parts the question differs from the one that is most like it."""
     if call.nearest is None:
         return ""

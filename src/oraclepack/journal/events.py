@@ -12,14 +12,14 @@ import msgspec
 from oraclepack.errors import StepError
 from oraclepack.journal.statuses import (
     Cache,
+    CallWait,
     Move,
     OutputRetry,
     RollbackStatus,
     Status,
     Verification,
-    Waiting,
 )
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.usage import Usage
 
 
@@ -31,7 +31,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_de
     """UTC, RFC 3339."""
 
 
-class TreeSeen(Event, frozen=True, kw_only=True, tag="tree_seen"):
+class TreeRecorded(Event, frozen=True, kw_only=True, tag="tree_seen"):
     """The work tree before a step that may change it, as a git tree in the run's own store."""
 
     step: str
@@ -103,7 +103,7 @@ class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):
     """The name of its directory for temporary files, which the next command removes if need be."""
 
 
-class HeadSeen(Event, frozen=True, kw_only=True, tag="head_seen"):
+class HeadRecorded(Event, frozen=True, kw_only=True, tag="head_seen"):
     """The commit the work tree stands on, when it is not the one seen last."""
 
     sha: str | None
@@ -116,7 +116,7 @@ class PreludeStarted(Event, frozen=True, kw_only=True, tag="prelude_started"):
     attempt: int
     stdout_log: str | None = None
     stderr_log: str | None = None
-    process: Process | None = None
+    process: ProcessIdentity | None = None
 
 
 class PreludeFinished(Event, frozen=True, kw_only=True, tag="prelude_finished"):
@@ -144,7 +144,7 @@ class StepSpawned(Event, frozen=True, kw_only=True, tag="step_spawned"):
 
     step: str
     attempt: int
-    process: Process
+    process: ProcessIdentity
 
 
 class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"):
@@ -161,7 +161,7 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     model: str | None = None
     output_path: str | None = None
     argv: tuple[str, ...] = ()
-    process: Process | None = None
+    process: ProcessIdentity | None = None
     retry: OutputRetry | None = None
     """Its answers missed their contract so far, and it asks again."""
 
@@ -195,7 +195,7 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     """The run that paid for the answer, where it was taken from another one."""
 
 
-class SetAside(Event, frozen=True, kw_only=True, tag="set_aside"):
+class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
     """What stood at an output's path was copied or moved away before the step may replace it."""
 
     step: str
@@ -345,11 +345,11 @@ class RunTrusted(Event, frozen=True, kw_only=True, tag="run_trusted"):
     """Why it was foreign."""
 
 
-class Warned(Event, frozen=True, kw_only=True, tag="warning"):
+class WarningRecorded(Event, frozen=True, kw_only=True, tag="warning"):
     message: str
     step: str | None = None
     code: str | None = None
-    wait: Waiting | None = None
+    wait: CallWait | None = None
     """Of a call that waits: what for, and how long."""
 
 
@@ -369,19 +369,19 @@ class RunFinished(Event, frozen=True, kw_only=True, tag="run_finished"):
 KnownEvent: TypeAlias = (
     RunCreated
     | SessionStarted
-    | HeadSeen
+    | HeadRecorded
     | PreludeStarted
     | PreludeFinished
     | StepStarted
     | StepSpawned
     | InvocationIntent
     | InvocationOutcome
-    | SetAside
+    | OutputBackedUp
     | OutputRecorded
     | OutputRevised
     | OutputRestored
     | StepFinished
-    | TreeSeen
+    | TreeRecorded
     | TreeChanged
     | ChangeUndone
     | Quarantined
@@ -392,7 +392,7 @@ KnownEvent: TypeAlias = (
     | RollbackFinished
     | Imported
     | RunTrusted
-    | Warned
+    | WarningRecorded
     | SessionFinished
     | RunFinished
 )

@@ -9,12 +9,18 @@ import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.journal.events import KnownEvent
-from oraclepack.journal.line_format import Reading, Signature, Signer, encode_line, read_lines
+from oraclepack.journal.line_format import (
+    JournalContent,
+    Signature,
+    Signer,
+    encode_line,
+    read_lines,
+)
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.run_state import apply as apply_event
 from oraclepack.system import disk, files
 from oraclepack.system.clock import Clock, rfc3339
-from oraclepack.system.ownership import Foreign, Kind, foreign_run
+from oraclepack.system.ownership import Foreign, ForeignReason, foreign_run
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.system.trust_key import find_key, make_key
@@ -22,19 +28,19 @@ from oraclepack.system.trust_key import find_key, make_key
 NAME = "journal.jsonl"
 
 
-def load(path: Path) -> Reading:
+def load(path: Path) -> JournalContent:
     """Read a journal; a missing file is an empty one. Changes nothing."""
     key = find_key()
     signer = None if key is None else Signer(key, path.parent.name)
     return read_lines(files.read(path) or b"", signer)
 
 
-def foreign_reading(reading: Reading) -> Foreign | None:
+def foreign_reading(reading: JournalContent) -> Foreign | None:
     """Why what a journal says is not ours; one without a line says nothing."""
     if not reading.events or reading.signature is Signature.VALID:
         return None
     absent = reading.signature is Signature.ABSENT
-    return Foreign(Kind.UNSIGNED if absent else Kind.OTHER_KEY)
+    return Foreign(ForeignReason.UNSIGNED if absent else ForeignReason.OTHER_KEY)
 
 
 class JournalFile:
@@ -179,7 +185,7 @@ def keep_torn(journal: Path, torn: bytes) -> Path:
     return side
 
 
-def damaged(path: Path, reading: Reading) -> InputError:
+def damaged(path: Path, reading: JournalContent) -> InputError:
     """The error for a journal that cannot be continued: where it broke, what is still known."""
     damage = reading.damage
     assert damage is not None

@@ -98,7 +98,7 @@ class Damage(msgspec.Struct, frozen=True):
     """Set when nothing is broken, but a newer oraclepack wrote it."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class JournalContent(msgspec.Struct, frozen=True):
     """What a journal file says, as far as it can be trusted."""
 
     events: tuple[AnyEvent, ...]
@@ -128,7 +128,7 @@ def encode_line(event: KnownEvent, after: Link, signer: Signer) -> tuple[bytes, 
     return line, Link(crc, chained_digest(after.digest, line))
 
 
-def read_lines(data: bytes, signer: Signer | None = None) -> Reading:
+def read_lines(data: bytes, signer: Signer | None = None) -> JournalContent:
     """Read a whole journal; what follows the first bad line is not believed.
 
     Only the very end may be torn: a write that a crash cut short. A bad line with
@@ -152,7 +152,7 @@ def read_lines(data: bytes, signer: Signer | None = None) -> Reading:
         events.append(read.event)
         before, end = end, Link(read.crc, chained_digest(end.digest, data[at:stop]))
         last, at = read, stop
-    return Reading(tuple(events), end, at, torn, damage, _signature(last, before, signer))
+    return JournalContent(tuple(events), end, at, torn, damage, _signature(last, before, signer))
 
 
 def _signature(last: _Line | None, before: Link, signer: Signer | None) -> Signature:

@@ -10,11 +10,11 @@ import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file
-from oraclepack.journal.line_format import Link, Reading
+from oraclepack.journal.line_format import JournalContent, Link
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files, locks
-from oraclepack.system.ownership import Foreign, Kind, linked, tracked
+from oraclepack.system.ownership import Foreign, ForeignReason, linked, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
@@ -109,7 +109,7 @@ class RunSummary(msgspec.Struct, frozen=True):
         return head == self.git_sha or head in self.heads
 
 
-class Choice(msgspec.Struct, frozen=True):
+class RunChoice(msgspec.Struct, frozen=True):
     """Which run goes on, and why; None is a new one."""
 
     run: RunSummary | None
@@ -125,7 +125,7 @@ def choose_run(
     *,
     mutating: bool = False,
     rehearsal: bool | None = None,
-) -> Choice:
+) -> RunChoice:
     """The run that a command on this pack at this commit continues.
 
     A rehearsal goes on with rehearsals only, a real run with real ones; None takes both.
@@ -138,16 +138,16 @@ def choose_run(
     same = sorted(known, key=lambda run: run.age)
     here = [run for run in same if run.saw(head)]
     if here:
-        return Choice(here[-1], _seen(here[-1], head))
+        return RunChoice(here[-1], _seen(here[-1], head))
     unfinished = [run for run in same if mutating and not run.finished]
     if unfinished:
         reason = "it is the newest unfinished run of this pack, whose steps may commit"
-        return Choice(unfinished[-1], reason)
+        return RunChoice(unfinished[-1], reason)
     if same:
         was = (same[-1].git_sha or "no commit")[:9]
         notice = f"run {same[-1].run_id} of this pack began at {was}; HEAD is now elsewhere"
-        return Choice(None, "no run of this pack has seen this commit", notice)
-    return Choice(None, "there is no run of this pack yet")
+        return RunChoice(None, "no run of this pack has seen this commit", notice)
+    return RunChoice(None, "there is no run of this pack yet")
 
 
 def _is_of(run: RunSummary, pack_hash: str) -> bool:
@@ -176,7 +176,7 @@ OWN_NAMES = (
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
 )
 """What we make in a run directory."""
-_NOTHING_READ = Reading((), Link(), 0)
+_NOTHING_READ = JournalContent((), Link(), 0)
 _REHEARSAL = "rehearsals/"
 
 
@@ -245,7 +245,7 @@ class RunDir(msgspec.Struct, frozen=True):
     def link_at(self, name: str) -> Foreign | None:
         """The symbolic link of this name in the run directory, if there is one."""
         found = os.path.islink(f"{self.place}/{name}")  # noqa: PTH114 - for every run there is
-        return Foreign(Kind.LINKED, f"{self.relative}/{name}") if found else None
+        return Foreign(ForeignReason.LINKED, f"{self.relative}/{name}") if found else None
 
     def attempts_seen(self) -> frozenset[str]:
         """The attempts that have left logs or copies here, whether or not the journal knows."""
@@ -276,28 +276,28 @@ class RunDir(msgspec.Struct, frozen=True):
             files.sweep(directory)
 
 
-class Examined(msgspec.Struct, frozen=True):
+class ExaminedRun(msgspec.Struct, frozen=True):
     """A run as its journal tells it, and whether that can be proven to be ours."""
 
-    reading: Reading
+    reading: JournalContent
     foreign: Foreign | None = None
 
 
-def examine(run: RunDir) -> Examined:
+def examine(run: RunDir) -> ExaminedRun:
     """Read the journal of a run: the only way to one, so that nobody forgets to ask whose it is.
 
     Nothing is read through a link. Raises InputError where the journal cannot be read.
     """
     link = linked(run.root, run.relative) or next(filter(None, map(run.link_at, OWN_NAMES)), None)
     if link is not None:
-        return Examined(_NOTHING_READ, link)
+        return ExaminedRun(_NOTHING_READ, link)
     reading = journal_file.load(run.journal)
     # What git tracks first: whatever else is the matter, it cannot be the user's own.
     foreign = tracked(run.root, run.relative) or journal_file.foreign_reading(reading)
-    return Examined(reading, foreign)
+    return ExaminedRun(reading, foreign)
 
 
-def examine_at(directory: Path) -> Examined:
+def examine_at(directory: Path) -> ExaminedRun:
     """The same of a run directory that was named by its path, and may have been moved."""
     named = directory.absolute()
     for place in (named, named.resolve()):
@@ -305,7 +305,7 @@ def examine_at(directory: Path) -> Examined:
             if place.parent.as_posix().endswith(f"/{folder}"):
                 return examine(RunDir(place.parents[2], place.name, folder))
     reading = journal_file.load(named / journal_file.NAME)
-    return Examined(reading, journal_file.foreign_reading(reading))
+    return ExaminedRun(reading, journal_file.foreign_reading(reading))
 
 
 def attempt_name(name: str, attempt: int) -> str:
@@ -356,7 +356,7 @@ def summary(run: RunDir) -> RunSummary:
     return _summary(run, examined, fold(examined.reading.events))
 
 
-def _summary(run: RunDir, examined: Examined, state: RunState) -> RunSummary:
+def _summary(run: RunDir, examined: ExaminedRun, state: RunState) -> RunSummary:
     reading = examined.reading
     damage = f"line {reading.damage.line}: {reading.damage.reason}" if reading.damage else None
     created = state.created

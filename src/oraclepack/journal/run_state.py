@@ -20,18 +20,18 @@ from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.line_format import AnyEvent, Unknown
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
 from oraclepack.journal.step_state import PRISTINE, StepEvent, StepState, apply_step, taken_back
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.usage import Usage
 
-FileEvent: TypeAlias = j.SetAside | j.OutputRecorded
+FileEvent: TypeAlias = j.OutputBackedUp | j.OutputRecorded
 
 
 def path_of(event: FileEvent) -> str | None:
     """The place in the project that was set aside or written to."""
-    return event.path if isinstance(event, j.SetAside) else event.declared_path
+    return event.path if isinstance(event, j.OutputBackedUp) else event.declared_path
 
 
-class Session(msgspec.Struct, frozen=True):
+class SessionState(msgspec.Struct, frozen=True):
     """One command that worked on the run."""
 
     started: j.SessionStarted
@@ -59,18 +59,18 @@ class RunState(msgspec.Struct, frozen=True):
     created: j.RunCreated | None = None
     steps: Mapping[str, StepState] = msgspec.field(default_factory=lambda: MappingProxyType({}))
     """Only steps that something happened to; ask `step` for any."""
-    sessions: tuple[Session, ...] = ()
+    sessions: tuple[SessionState, ...] = ()
     heads: tuple[str, ...] = ()
     """Every HEAD seen in the run, the first one first."""
     prelude_attempts: int = 0
     prelude_error: StepError | None = None
-    prelude_process: Process | None = None
+    prelude_process: ProcessIdentity | None = None
     session_files: tuple[FileEvent, ...] = ()
     """What the last command set aside and produced: what a rollback takes back."""
     rollback: Rollback | None = None
     rolled_back_outputs: frozenset[str] = frozenset()
     """Where any rollback put what steps had made that were ok, relative to the project root."""
-    warnings: tuple[j.Warned, ...] = ()
+    warnings: tuple[j.WarningRecorded, ...] = ()
     imported: tuple[j.Imported, ...] = ()
     unknown_kinds: tuple[str, ...] = ()
     finished_at: str | None = None
@@ -137,7 +137,7 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             | j.OutputRecorded()
             | j.OutputRevised()
             | j.Quarantined()
-            | j.TreeSeen()
+            | j.TreeRecorded()
             | j.TreeChanged()
             | j.ChangeUndone()
         ):
@@ -160,7 +160,7 @@ def _apply_command(
         case j.RunCreated():
             return _with_head(replace(state, created=event), event.git_sha)
         case j.SessionStarted():
-            sessions = (*state.sessions, Session(event))
+            sessions = (*state.sessions, SessionState(event))
             return replace(state, sessions=sessions, session_files=(), prelude_error=None)
         case j.RunFinished():
             return replace(state, finished_at=state.finished_at or event.at)
@@ -173,13 +173,13 @@ def _apply_command(
 
 def _apply_note(state: RunState, event: AnyEvent) -> RunState:
     match event:
-        case j.HeadSeen():
+        case j.HeadRecorded():
             return _with_head(state, event.sha)
-        case j.SetAside():
+        case j.OutputBackedUp():
             return replace(state, session_files=(*state.session_files, event))
         case j.Imported():
             return replace(state, imported=(*state.imported, event))
-        case j.Warned():
+        case j.WarningRecorded():
             return replace(state, warnings=(*state.warnings, event))
         case Unknown(kind=kind) if kind not in state.unknown_kinds:
             return replace(state, unknown_kinds=(*state.unknown_kinds, kind))

@@ -47,7 +47,7 @@ class Wait(StrEnum):
     """A call that a crash or the tool left behind."""
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class CallWait(msgspec.Struct, frozen=True, kw_only=True):
     """One wait of a call, for whoever watches it."""
 
     call: int

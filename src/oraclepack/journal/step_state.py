@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import DETACHED, INTERRUPTED, UNMET, Status, Verification
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 
 StepEvent: TypeAlias = (
     j.StepStarted
@@ -20,7 +20,7 @@ StepEvent: TypeAlias = (
     | j.OutputRecorded
     | j.OutputRevised
     | j.Quarantined
-    | j.TreeSeen
+    | j.TreeRecorded
     | j.TreeChanged
     | j.ChangeUndone
 )
@@ -59,7 +59,7 @@ class StepState(msgspec.Struct, frozen=True):
     stderr_log: str | None = None
     token: str | None = None
     """The mark in the environment of everything the attempt started."""
-    process: Process | None = None
+    process: ProcessIdentity | None = None
     """The shell of the running attempt; the next command ends it if it outlived its runner."""
     outputs: tuple[j.OutputRecorded, ...] = ()
     """Outputs of the last attempt, in the order they were recorded."""
@@ -141,9 +141,11 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return _apply_tree(step, event)
 
 
-def _apply_tree(step: StepState, event: j.TreeSeen | j.TreeChanged | j.ChangeUndone) -> StepState:
+def _apply_tree(
+    step: StepState, event: j.TreeRecorded | j.TreeChanged | j.ChangeUndone
+) -> StepState:
     match event:
-        case j.TreeSeen():
+        case j.TreeRecorded():
             return replace(step, tree_before=event.tree)
         case j.TreeChanged():
             mine = (event,) if event.files else ()

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterator
 
-from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, skipped
+from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, skipped
 from oraclepack.pack.model import Fence, Pack
-from oraclepack.shell.checker import PATIENCE, Checker, Said, complaints, read_text, start_bash
+from oraclepack.shell.checker import (
+    PATIENCE,
+    Checker,
+    CheckerOutput,
+    complaints,
+    read_text,
+    start_bash,
+)
 from oraclepack.system.programs import find_program
 
 NAME = "bash -n"
@@ -16,7 +23,7 @@ def start_reading(block: Fence) -> Checker | None:
     return None if bash is None else start_bash(bash, block.content, extended=_is_extended(block))
 
 
-def check_syntax(pack: Pack, started: Checker | None = None) -> Check:
+def check_syntax(pack: Pack, started: Checker | None = None) -> CheckResult:
     """The whole block at once; when that fails, each step by itself, to name the guilty one.
 
     `started` is bash that already reads the block.
@@ -25,7 +32,7 @@ def check_syntax(pack: Pack, started: Checker | None = None) -> Check:
         return skipped(NAME, "the pack has no bash block")
     extended = _is_extended(pack.block)
     if started is not None:
-        said: Said | None = started.finish(PATIENCE)
+        said: CheckerOutput | None = started.finish(PATIENCE)
     else:
         said = read_text(pack.block.content, extended=extended)
     if said is None:
@@ -35,12 +42,12 @@ def check_syntax(pack: Pack, started: Checker | None = None) -> Check:
     first = pack.block.content_line
     found = [*_diagnostics(said, first, pack.block.content)]
     if not found and said.exit_code == 0:
-        return Check(NAME, CheckStatus.OK)
+        return CheckResult(NAME, CheckStatus.OK)
     found = [*_by_part(pack, extended=extended)] or found
     if not found:
         words = said.err.strip() or f"bash ended with exit code {said.exit_code}"
         found = [Diagnostic(first, 1, words)]
-    return Check(NAME, CheckStatus.FAILED, found[0].message, tuple(found))
+    return CheckResult(NAME, CheckStatus.FAILED, found[0].message, tuple(found))
 
 
 def _by_part(pack: Pack, *, extended: bool) -> Iterator[Diagnostic]:
@@ -52,7 +59,7 @@ def _by_part(pack: Pack, *, extended: bool) -> Iterator[Diagnostic]:
             yield from _diagnostics(said, first, code)
 
 
-def _diagnostics(said: Said, first: int, text: str) -> Iterator[Diagnostic]:
+def _diagnostics(said: CheckerOutput, first: int, text: str) -> Iterator[Diagnostic]:
     last = max(text.rstrip().count("\n") + 1, 1)
     for complaint in complaints(said.err):
         line = min(max(complaint.line, 1), last)

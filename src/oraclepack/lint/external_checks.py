@@ -56,10 +56,10 @@ def _true_place(path: str, folder: Callable[[str], str]) -> str:
     return os.path.realpath(path) if os.path.islink(place) else place  # noqa: PTH114
 
 
-__all__ = ["Started", "complete", "facts_for"]
+__all__ = ["RunningChecks", "complete", "facts_for"]
 
 
-class Started:
+class RunningChecks:
     """Shellcheck and bash at work on a block, while its pack is still being read."""
 
     def __init__(self, block: Fence | None) -> None:
@@ -74,9 +74,9 @@ class Started:
             self.bash.stop()
 
 
-def facts_for(pack: Pack, project_root: Path, *, started: Started | None = None) -> Facts:
+def facts_for(pack: Pack, project_root: Path, *, started: RunningChecks | None = None) -> Facts:
     """Everything outside the text that the rules may know, asked for now."""
-    working = started or Started(pack.block)
+    working = started or RunningChecks(pack.block)
     syntax = check_syntax(pack, working.bash)
     paths = path_facts(pack, project_root)
     if syntax.status is CheckStatus.FAILED:

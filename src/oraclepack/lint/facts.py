@@ -7,7 +7,7 @@ import msgspec
 
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.questions import destinations
-from oraclepack.pack.script import Command, Word
+from oraclepack.pack.script import SimpleCommand, Word
 
 _MOVERS = frozenset({"cd", "pushd", "popd"})
 
@@ -19,7 +19,7 @@ def stays_put(pack: Pack, step: Step) -> bool:
     return not _moves(own) and not _moves(command for command in lent if command.function)
 
 
-def _moves(commands: Iterable[Command]) -> bool:
+def _moves(commands: Iterable[SimpleCommand]) -> bool:
     return any(command.name in _MOVERS for command in commands)
 
 
@@ -51,7 +51,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
     level: str = "error"
 
 
-class Check(msgspec.Struct, frozen=True):
+class CheckResult(msgspec.Struct, frozen=True):
     """The result of an outside program such as `bash -n` or `shellcheck`."""
 
     name: str
@@ -60,8 +60,8 @@ class Check(msgspec.Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def skipped(name: str, reason: str) -> Check:
-    return Check(name, CheckStatus.SKIPPED, reason)
+def skipped(name: str, reason: str) -> CheckResult:
+    return CheckResult(name, CheckStatus.SKIPPED, reason)
 
 
 class PathKind(StrEnum):
@@ -84,7 +84,9 @@ class PathFact(msgspec.Struct, frozen=True):
 class Facts(msgspec.Struct, frozen=True):
     """Everything outside the text that a rule may know."""
 
-    syntax: Check = msgspec.field(default_factory=lambda: skipped("bash -n", "not asked"))
-    shellcheck: Check = msgspec.field(default_factory=lambda: skipped("shellcheck", "not asked"))
+    syntax: CheckResult = msgspec.field(default_factory=lambda: skipped("bash -n", "not asked"))
+    shellcheck: CheckResult = msgspec.field(
+        default_factory=lambda: skipped("shellcheck", "not asked")
+    )
     paths: Mapping[str, PathFact] = msgspec.field(default_factory=dict)
     """The literal attachments and known output paths, as written in the pack. Empty: not looked."""

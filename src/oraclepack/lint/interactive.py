@@ -7,17 +7,25 @@ import msgspec
 from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.model import Step
 from oraclepack.pack.questions import asks
-from oraclepack.pack.script import Command, Place, Span
+from oraclepack.pack.script import Enclosure, SimpleCommand, Span
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.argv import Loss
 
 EDITORS = frozenset({"vi", "vim", "nvim", "nano", "pico", "emacs", "less", "more"})
 _UNATTENDED = frozenset({"-e", "-es", "-s", "-Es", "-c", "--batch", "-batch", "--headless"})
-_FED = frozenset({Place.PIPELINE, Place.LOOP, Place.FUNCTION, Place.SUBSTITUTION, Place.SUBSHELL})
+_FED = frozenset(
+    {
+        Enclosure.PIPELINE,
+        Enclosure.LOOP,
+        Enclosure.FUNCTION,
+        Enclosure.SUBSTITUTION,
+        Enclosure.SUBSHELL,
+    }
+)
 """Where standard input may come from somewhere that the command itself does not show."""
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class InteractiveCommand(msgspec.Struct, frozen=True):
     """A command that would wait for a person, and the way out."""
 
     span: Span
@@ -25,29 +33,33 @@ class Waiting(msgspec.Struct, frozen=True):
     hint: str
 
 
-def waiting(step: Step, lines: list[str]) -> Iterator[Waiting]:
+def waiting(step: Step, lines: list[str]) -> Iterator[InteractiveCommand]:
     """The commands of a step that need a person; `lines` are those of the pack."""
     for call in step.calls:
         found = None if call.partly_hidden or "xargs" in call.wrappers else _tool(call)
         if found is not None:
-            yield Waiting(call.span, *found)
+            yield InteractiveCommand(call.span, *found)
     if any(redirect.operator == "<" for c in step.script.commands for redirect in c.redirects):
         return
     for command in step.script.commands:
         yield from _plain(command, lines)
 
 
-def _plain(command: Command, lines: list[str]) -> Iterator[Waiting]:
+def _plain(command: SimpleCommand, lines: list[str]) -> Iterator[InteractiveCommand]:
     given = {word.shown for word in command.words[1:]}
     if command.name in EDITORS and not given & _UNATTENDED and not command.function:
         message = f"{command.name} is for a terminal, and a step has none"
-        yield Waiting(command.span, message, "change the file with a command that asks nobody")
+        yield InteractiveCommand(
+            command.span, message, "change the file with a command that asks nobody"
+        )
     first = lines[command.span.line - 1 : command.span.end_line]
     # A here-string is no redirection of its own in what we read of a script.
     fed = bool(command.heredocs or command.redirects or "<" in "\n".join(first))
     if command.name == "read" and not fed and not command.places & _FED and "-u" not in given:
         message = "read waits for a person: the standard input of a step is empty"
-        yield Waiting(command.span, message, "read from a file, or take the value from a variable")
+        yield InteractiveCommand(
+            command.span, message, "read from a file, or take the value from a variable"
+        )
 
 
 def _tool(call: ToolCall) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from oraclepack.lint.finding import Edit
 from oraclepack.pack.model import Pack
-from oraclepack.pack.script import Command, Expansion, ExpansionKind, Script, Span
+from oraclepack.pack.script import Expansion, ExpansionKind, Script, SimpleCommand, Span
 from oraclepack.pack.tool_call import ToolCall
 
 MEANT = (
@@ -156,7 +156,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         own = [command for command in commands if not self._backquoted.hold(command.span)]
         return not commands or not all(map(self.is_meant, own))
 
-    def is_meant(self, command: Command) -> bool:
+    def is_meant(self, command: SimpleCommand) -> bool:
         """Whether nobody would write this command into a text without meaning to run it."""
         name = command.name
         if not command.words:
@@ -178,7 +178,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         return [*before, *((step.script, step.calls) for step in self.pack.steps)]
 
     @cached_property
-    def _commands(self) -> list[Command]:
+    def _commands(self) -> list[SimpleCommand]:
         found = [command for script, _ in self._parts for command in script.commands]
         return sorted(found, key=lambda command: command.span)
 
@@ -190,7 +190,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
     def _functions(self) -> frozenset[str]:
         return frozenset(name for script, _ in self._parts for name in script.functions)
 
-    def _within(self, span: Span) -> list[Command]:
+    def _within(self, span: Span) -> list[SimpleCommand]:
         start = bisect_left(self._starts, (span.line, span.column))
         end = bisect_left(self._starts, (span.end_line, span.end_column))
         return self._commands[start:end]
@@ -235,7 +235,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         """What is expanded in the text that another command prints into the call."""
         commands = script.commands
         index = bisect_left(commands, call.span, key=lambda command: command.span)
-        printer: Command | None = None
+        printer: SimpleCommand | None = None
         for command in reversed(commands[max(index - _FURTHEST, 0) : index]):
             if command.span.end_line != call.span.line or not self._joins(command.span, call.span):
                 continue
@@ -251,7 +251,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         return _PIPE.fullmatch(line[before.end_column - 1 : after.column - 1]) is not None
 
 
-def _sets_arguments(commands: Iterable[Command]) -> bool:
+def _sets_arguments(commands: Iterable[SimpleCommand]) -> bool:
     """Whether `set` gives `$1` and the others their values."""
     given = (command.words[1:] for command in commands if command.name == "set")
     return any(
@@ -262,13 +262,13 @@ def _sets_arguments(commands: Iterable[Command]) -> bool:
     )
 
 
-def _printed_by(command: Command) -> tuple[Expansion, ...]:
+def _printed_by(command: SimpleCommand) -> tuple[Expansion, ...]:
     if command.name in _PRINTERS:
         return tuple(each for word in command.words[1:] for each in word.expansions)
     return command.fed
 
 
-def _read_by(command: Command) -> Iterator[str]:
+def _read_by(command: SimpleCommand) -> Iterator[str]:
     yield from (each.target.shown for each in command.redirects if each.operator == "<")
     if command.name in _READERS:
         yield from (word.shown for word in command.words[1:])

@@ -42,7 +42,7 @@ class RuleDoc(msgspec.Struct, frozen=True):
     """It has nothing to say without `--strict`."""
 
 
-class Explained(msgspec.Struct, frozen=True):
+class RuleExplanation(msgspec.Struct, frozen=True):
     """The rule that was asked for, or all of them."""
 
     rules: tuple[RuleDoc, ...]

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from oraclepack.lint.facts import Check, CheckStatus, Diagnostic, skipped
+from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, skipped
 from oraclepack.pack.model import Fence
-from oraclepack.shell.checker import Checker, Said
+from oraclepack.shell.checker import Checker, CheckerOutput
 from oraclepack.system.programs import find_tool
 
 NAME = "shellcheck"
@@ -60,12 +60,12 @@ class Shellcheck:
             # Without a UTF-8 language it cannot print the words of the script it complains about.
             self._reader = Checker([*argv, "-"], block.content, "C.UTF-8")
 
-    def result(self, patience: float = PATIENCE) -> Check:
+    def result(self, patience: float = PATIENCE) -> CheckResult:
         if self._reader is None or self._block is None:
             return skipped(NAME, self._reason)
         return _judge(self._reader.finish(patience), self._block)
 
-    def drop(self, reason: str) -> Check:
+    def drop(self, reason: str) -> CheckResult:
         """End it unheard."""
         if self._reader is None:
             return skipped(NAME, self._reason)
@@ -73,7 +73,7 @@ class Shellcheck:
         return skipped(NAME, reason)
 
 
-def _judge(said: Said, block: Fence) -> Check:
+def _judge(said: CheckerOutput, block: Fence) -> CheckResult:
     if said.exit_code is None:
         return skipped(NAME, f"shellcheck could not be asked: {said.trouble}")
     try:
@@ -87,7 +87,7 @@ def _judge(said: Said, block: Fence) -> Check:
         where = f"line {first + stuck.line - 1}"
         return skipped(NAME, f"shellcheck cannot read {where}, though bash can: {stuck.message}")
     found = sorted({_diagnostic(comment, first) for comment in report.comments}, key=_order)
-    return Check(NAME, CheckStatus.FAILED if found else CheckStatus.OK, "", tuple(found))
+    return CheckResult(NAME, CheckStatus.FAILED if found else CheckStatus.OK, "", tuple(found))
 
 
 def _diagnostic(comment: _Comment, first: int) -> Diagnostic:

@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint, unknown_words
-from oraclepack.lint.external_checks import Started, facts_for, path_facts
+from oraclepack.lint.external_checks import RunningChecks, facts_for, path_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity, has_errors, in_order
 from oraclepack.lint.registry import BINDING, RULES
@@ -16,7 +16,7 @@ from oraclepack.lint.rule import Subject
 from oraclepack.lint.validation import (
     Fields,
     Ordering,
-    Unreadable,
+    UnreadablePack,
     Validation,
     Validations,
     check_run,
@@ -75,7 +75,7 @@ _MOST_PASSES = 8
 """A fix may make room for another; more rounds than this would be a fault of ours."""
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedPack(msgspec.Struct, frozen=True):
     """A pack with everything that was found in it."""
 
     path: str
@@ -84,11 +84,11 @@ class Checked(msgspec.Struct, frozen=True):
     report: Validation
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ValidateResult(msgspec.Struct, frozen=True):
     """What validating several paths came to."""
 
-    checked: tuple[Checked, ...]
-    unreadable: tuple[Unreadable, ...] = ()
+    checked: tuple[CheckedPack, ...]
+    unreadable: tuple[UnreadablePack, ...] = ()
     data: Validation | Validations | None = msgspec.field(default=None)
 
     @property
@@ -96,31 +96,33 @@ class Outcome(msgspec.Struct, frozen=True):
         return not self.unreadable and all(pack.report.ok for pack in self.checked)
 
 
-def validate_packs(paths: Iterable[str], settings: Settings, *, fix: bool = False) -> Outcome:
+def validate_packs(
+    paths: Iterable[str], settings: Settings, *, fix: bool = False
+) -> ValidateResult:
     """Check each pack that the paths name. Several may fail without hiding each other."""
     _refuse_unknown_rules(settings)
     files = find_packs(paths)
     if len(files) == 1:
         one = check_pack(files[0], settings, fix=fix)
-        return Outcome((one,), data=one.report)
-    checked: list[Checked] = []
-    unreadable: list[Unreadable] = []
+        return ValidateResult((one,), data=one.report)
+    checked: list[CheckedPack] = []
+    unreadable: list[UnreadablePack] = []
     for file in files:
         try:
             checked.append(check_pack(file, settings, fix=fix))
         except InputError as error:
-            unreadable.append(Unreadable(file.as_posix(), False, error.message, error.hint))  # noqa: FBT003
-    packs: list[Validation | Unreadable] = [*(pack.report for pack in checked), *unreadable]
+            unreadable.append(UnreadablePack(file.as_posix(), False, error.message, error.hint))  # noqa: FBT003
+    packs: list[Validation | UnreadablePack] = [*(pack.report for pack in checked), *unreadable]
     packs.sort(key=lambda pack: pack.path)
     totals = {
         "packs": len(packs),
         "ok": sum(pack.ok for pack in packs),
         "findings": sum(len(pack.findings) for pack in checked),
     }
-    return Outcome(tuple(checked), tuple(unreadable), Validations(tuple(packs), totals))
+    return ValidateResult(tuple(checked), tuple(unreadable), Validations(tuple(packs), totals))
 
 
-def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
+def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedPack:
     """Everything that is to be said about one pack; with `fix`, after mending it."""
     raw = read_pack_text(file)
     path = file.as_posix()
@@ -142,7 +144,7 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> Checked:
         if mended != raw:
             _write(file, mended, settings[CWD])
     report = _report(path, pack, facts, findings, settings, fixed)
-    return Checked(path, pack, findings, report)
+    return CheckedPack(path, pack, findings, report)
 
 
 def _write(file: Path, text: str, cwd: str) -> None:
@@ -158,9 +160,9 @@ def _look(
     raw: str, path: str, root: Path, settings: Settings
 ) -> tuple[Pack, Facts, tuple[Finding, ...]]:
     # Bash and shellcheck read the block while we do.
-    started: list[Started] = []
+    started: list[RunningChecks] = []
     try:
-        pack = parse_pack(raw, path, complete, lambda block: started.append(Started(block)))
+        pack = parse_pack(raw, path, complete, lambda block: started.append(RunningChecks(block)))
     except BaseException:
         for checks in started:
             checks.stop()

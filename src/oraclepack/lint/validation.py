@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.lint.facts import Check, CheckStatus
+from oraclepack.lint.facts import CheckResult, CheckStatus
 from oraclepack.lint.finding import Finding, Fix, Severity
 from oraclepack.pack.questions import Counts, Disorder
 
@@ -24,7 +24,7 @@ class Fields(msgspec.Struct, frozen=True):
     steps: Mapping[str, Mapping[str, bool]]
 
 
-class Change(msgspec.Struct, frozen=True):
+class EditReport(msgspec.Struct, frozen=True):
     """One edit of a fix; lines and columns count from 1, the end is exclusive."""
 
     line: int
@@ -38,10 +38,10 @@ class OfferedFix(msgspec.Struct, frozen=True):
     """A mend that `--fix` would apply."""
 
     description: str
-    edits: tuple[Change, ...]
+    edits: tuple[EditReport, ...]
 
 
-class Reported(msgspec.Struct, frozen=True):
+class FindingReport(msgspec.Struct, frozen=True):
     """A finding as programs read it."""
 
     rule: str
@@ -73,13 +73,13 @@ class Validation(msgspec.Struct, frozen=True):
     counts: Counts
     ordering: Ordering
     fields: Fields
-    findings: tuple[Reported, ...]
+    findings: tuple[FindingReport, ...]
     checks: tuple[CheckRun, ...]
     fixed: int = 0
     """How many faults `--fix` has mended in this call."""
 
 
-class Unreadable(msgspec.Struct, frozen=True):
+class UnreadablePack(msgspec.Struct, frozen=True):
     """A pack among several that could not be read at all."""
 
     path: str
@@ -91,12 +91,12 @@ class Unreadable(msgspec.Struct, frozen=True):
 class Validations(msgspec.Struct, frozen=True):
     """What validate says about several packs."""
 
-    packs: tuple[Validation | Unreadable, ...]
+    packs: tuple[Validation | UnreadablePack, ...]
     totals: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
-def reported(finding: Finding) -> Reported:
-    return Reported(
+def reported(finding: Finding) -> FindingReport:
+    return FindingReport(
         rule=finding.rule,
         name=finding.name,
         severity=finding.severity,
@@ -109,13 +109,13 @@ def reported(finding: Finding) -> Reported:
     )
 
 
-def check_run(check: Check) -> CheckRun:
+def check_run(check: CheckResult) -> CheckRun:
     return CheckRun(check.name, check.status, check.reason)
 
 
 def _offered(fix: Fix) -> OfferedFix:
     changes = tuple(
-        Change(
+        EditReport(
             edit.span.line,
             edit.span.column,
             edit.span.end_line,

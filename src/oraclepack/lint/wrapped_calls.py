@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from oraclepack.lint.finding import Edit, Fix
 from oraclepack.pack.model import Pack
-from oraclepack.pack.script import Command, Comment, Script, Span, Word
+from oraclepack.pack.script import Comment, Script, SimpleCommand, Span, Word
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.argv import LostValue, lost_values, parse_argv, table_of
 from oraclepack.tools.flag_tables import Role
@@ -69,7 +69,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         return tuple(map(end_of, self.script.commands))
 
     @cached_property
-    def orphans(self) -> tuple[Command, ...]:
+    def orphans(self) -> tuple[SimpleCommand, ...]:
         """Commands whose name is a flag, where the tree could read the text."""
         return tuple(
             part
@@ -80,7 +80,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
             and part.span.line not in self.misread_lines
         )
 
-    def _parts(self, command: Command) -> Iterator[Command]:
+    def _parts(self, command: SimpleCommand) -> Iterator[SimpleCommand]:
         """What bash makes of a command: the tree reads on past a blank line, bash does not."""
         start = 0
         for index, (one, two) in enumerate(pairwise(command.words), start=1):
@@ -89,7 +89,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
                 start = index
         yield self._part(command, start, len(command.words))
 
-    def _part(self, command: Command, start: int, end: int) -> Command:
+    def _part(self, command: SimpleCommand, start: int, end: int) -> SimpleCommand:
         if end - start == len(command.words):
             return command
         words = command.words[start:end]
@@ -145,11 +145,11 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         line, column = place
         return self.lines[line - 1][column - 1 :] if line <= len(self.lines) else ""
 
-    def join(self, orphan: Command) -> Fix | None:
+    def join(self, orphan: SimpleCommand) -> Fix | None:
         """Continue the line before, if a call ends there and nothing else stands on it."""
         return self._joined(orphan, self.call_ends)
 
-    def _joined(self, orphan: Command, ends: Mapping[int, Place]) -> Fix | None:
+    def _joined(self, orphan: SimpleCommand, ends: Mapping[int, Place]) -> Fix | None:
         before = orphan.span.line - 1
         if self._is_blank(before):
             return self._closed_up(orphan)
@@ -170,7 +170,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         has_comment = line in self.own_comments or line in self.trailing_comments
         return backslashes % 2 == 1 and not has_comment
 
-    def _closed_up(self, orphan: Command) -> Fix | None:
+    def _closed_up(self, orphan: SimpleCommand) -> Fix | None:
         """Take out blank lines after a backslash: there the author meant to go on."""
         first = orphan.span.line - 1
         while first > self.span.line and self._is_blank(first - 1):
@@ -182,7 +182,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
             "remove the blank line before it", (Edit(Span(first, 1, orphan.span.line, 1), ""),)
         )
 
-    def comment_before(self, orphan: Command) -> Comment | None:
+    def comment_before(self, orphan: SimpleCommand) -> Comment | None:
         """The comment that cut an orphaned flag off from its call."""
         line, own = orphan.span.line - 1, None
         while line in self.own_comments:
@@ -211,7 +211,7 @@ def stretches(pack: Pack, lines: list[str]) -> Iterator[Stretch]:
         yield Stretch(step.script, step.calls, body, lines)
 
 
-def end_of(command: Command) -> Place:
+def end_of(command: SimpleCommand) -> Place:
     """Where a command ends, redirections included."""
     if not command.redirects:
         return command.span.end_line, command.span.end_column

@@ -171,7 +171,7 @@ def sections_named(folded: str) -> frozenset[Section]:
     return frozenset(section for section in Section if mentions(folded, section.wordings))
 
 
-class Opening(msgspec.Struct, frozen=True):
+class SectionOpening(msgspec.Struct, frozen=True):
     """A line that opens a section."""
 
     section: Section
@@ -181,7 +181,7 @@ class Opening(msgspec.Struct, frozen=True):
     """What the line says after them."""
 
 
-def opening_of(line: str, *, any_language: bool = False) -> Opening | None:
+def opening_of(line: str, *, any_language: bool = False) -> SectionOpening | None:
     """The section that a line opens: its number, the section's name, then a mark or nothing.
 
     A spelling that begins many a sentence opens a section only if nothing follows it.
@@ -195,7 +195,7 @@ def opening_of(line: str, *, any_language: bool = False) -> Opening | None:
             continue
         words, said = normalise(match[0]), rest[after.end() :]
         if not said or words not in _alone():
-            return Opening(section, words, said)
+            return SectionOpening(section, words, said)
     return None
 
 

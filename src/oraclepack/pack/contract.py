@@ -20,7 +20,7 @@ ANSWER_FORMAT = "answer format"
 """The words that promise an answer in sections."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RequestedFormat(msgspec.Struct, frozen=True):
     """What a text asks for. Lines are offsets from its first line, which is 0."""
 
     format_line: int | None = None
@@ -71,7 +71,7 @@ _NEGATED = re.compile(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
-def asked_for(text: str) -> Asked:
+def asked_for(text: str) -> RequestedFormat:
     """What a prompt or a step's text asks for.
 
     Conservative: two "only" phrases that ask for different sections cancel each other out, and
@@ -84,8 +84,8 @@ def asked_for(text: str) -> Asked:
     found = [(at, section) for at in telling for section in _only(lines, at)]
     if len({section for _, section in found}) == 1:
         at, section = found[0]
-        return Asked(promised, section, at, lines[at].strip())
-    return Asked(promised)
+        return RequestedFormat(promised, section, at, lines[at].strip())
+    return RequestedFormat(promised)
 
 
 def _promises(line: str, lowered: str) -> bool:
@@ -169,7 +169,7 @@ MARKERS = (ContractKind.NONE.value, ContractKind.ALL_SECTIONS.value, *(s.value f
 """What an author may write after `# oraclepack: contract=`."""
 
 
-class Declared(msgspec.Struct, frozen=True):
+class DeclaredOutput(msgspec.Struct, frozen=True):
     """An output of a step and the prompt of the call that writes it, if that is known."""
 
     path: str
@@ -217,7 +217,7 @@ def contradiction(path: str, prompt: str) -> Contradiction | None:
 
 
 def infer(
-    outputs: Sequence[Declared],
+    outputs: Sequence[DeclaredOutput],
     step_text: str,
     *,
     step_line: int = 1,
@@ -249,7 +249,7 @@ def _marked(path: str, word: str, line: int | None) -> OutputContract:
     return OutputContract(path, ContractKind.SINGLE_SECTION, (Section(word),), because, line)
 
 
-def _suffixed(output: Declared) -> OutputContract:
+def _suffixed(output: DeclaredOutput) -> OutputContract:
     path, section = output.path, by_suffix(output.path)
     if section is None:
         because = "one of several outputs, and its name ends in no section"
@@ -258,7 +258,9 @@ def _suffixed(output: Declared) -> OutputContract:
     return OutputContract(path, ContractKind.BY_SUFFIX, (section,), because, output.line)
 
 
-def _worded(output: Declared, of_step: Asked, step_line: int, mode: ContractMode) -> OutputContract:
+def _worded(
+    output: DeclaredOutput, of_step: RequestedFormat, step_line: int, mode: ContractMode
+) -> OutputContract:
     """The contract by the words of the call's own prompt, or else of the whole step."""
     voices = ((asked_for(output.prompt or ""), output.prompt_line), (of_step, step_line))
     formats = [first + a.format_line for a, first in voices if a.format_line is not None]
@@ -301,11 +303,11 @@ def contracts_of(
     )
 
 
-def _declared(step: Step, output: Output | None, path: str) -> Declared:
+def _declared(step: Step, output: Output | None, path: str) -> DeclaredOutput:
     if output is None:
-        return Declared(path)
+        return DeclaredOutput(path)
     prompt = step.calls[output.call].prompt if output.call is not None else None
     line = output.path.span.line
     if prompt is None:
-        return Declared(path, line=line)
-    return Declared(path, prompt.text, prompt.span.line, line)
+        return DeclaredOutput(path, line=line)
+    return DeclaredOutput(path, prompt.text, prompt.span.line, line)

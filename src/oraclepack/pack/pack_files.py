@@ -12,7 +12,7 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack, uses_out_dir, with_out_dir
 from oraclepack.pack.parse.step_boundaries import Complete
 from oraclepack.system import files
-from oraclepack.system.path_jail import Refused, jail
+from oraclepack.system.path_jail import RefusedPath, jail
 from oraclepack.system.printable import readable
 from oraclepack.system.text_limits import PACK
 
@@ -145,7 +145,7 @@ def read_pack(path: Path) -> Pack:
     return parse_pack(read_pack_text(path), path.as_posix(), _complete)
 
 
-class Directed(msgspec.Struct, frozen=True):
+class RedirectedPack(msgspec.Struct, frozen=True):
     """A pack whose answers go where the user says."""
 
     pack: Pack
@@ -157,17 +157,17 @@ class Directed(msgspec.Struct, frozen=True):
 
 def directed(
     pack: Pack, root: Path, out_dir: str, where: str, complete: Complete | None = _complete
-) -> Directed:
+) -> RedirectedPack:
     """The pack with another `out_dir` than its own, which must stay in the project.
 
     `where` tells who gave it; without `complete` no bash is asked.
     """
     verdict = jail(root, f"{out_dir.rstrip('/')}/x")
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedPath):
         hint = "give a directory inside the project, relative to its root"
         raise UsageError(f"{where} {out_dir}: {verdict.reason}", hint=hint)
     inside = PurePosixPath(verdict.relative).parent.as_posix()
     plain = inside if os.path.isabs(out_dir) else os.path.normpath(out_dir)  # noqa: PTH117
     if not uses_out_dir(pack):
-        return Directed(pack, plain, is_used=False)
-    return Directed(with_out_dir(pack, plain, complete), plain, is_used=True)
+        return RedirectedPack(pack, plain, is_used=False)
+    return RedirectedPack(with_out_dir(pack, plain, complete), plain, is_used=True)

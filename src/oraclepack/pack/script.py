@@ -128,7 +128,7 @@ class Substitution(msgspec.Struct, frozen=True):
     """It stands between double quotes."""
 
 
-class Place(StrEnum):
+class Enclosure(StrEnum):
     """What encloses a command, as far as it matters for when it runs."""
 
     FUNCTION = "function"
@@ -140,14 +140,14 @@ class Place(StrEnum):
     SUBSHELL = "subshell"
 
 
-class Command(msgspec.Struct, frozen=True):
+class SimpleCommand(msgspec.Struct, frozen=True):
     """A simple command: its words (the name first), what it sets and where its output goes."""
 
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...]
     redirects: tuple[Redirect, ...]
     heredocs: tuple[Heredoc, ...]
-    places: frozenset[Place]
+    places: frozenset[Enclosure]
     span: Span
     function: str = ""
     """The function whose body it stands in, if any."""
@@ -174,7 +174,7 @@ class Comment(msgspec.Struct, frozen=True):
 class Script(msgspec.Struct, frozen=True):
     """Everything the tree tells about a stretch of bash, in the order of the text."""
 
-    commands: tuple[Command, ...] = ()
+    commands: tuple[SimpleCommand, ...] = ()
     heredocs: tuple[Heredoc, ...] = ()
     comments: tuple[Comment, ...] = ()
     functions: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.pack.script import Expansion, Heredoc, Place, Redirect, Span, Word
+from oraclepack.pack.script import Enclosure, Expansion, Heredoc, Redirect, Span, Word
 from oraclepack.tools.tool_names import FlagFault
 
 
@@ -70,7 +70,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     problems: tuple[FlagProblem, ...]
     redirects: tuple[Redirect, ...]
     heredocs: tuple[Heredoc, ...]
-    places: frozenset[Place]
+    places: frozenset[Enclosure]
     span: Span
     subcommand: str | None = None
     excess: tuple[Word, ...] = ()

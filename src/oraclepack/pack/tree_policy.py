@@ -26,7 +26,7 @@ class TreePolicy(StrEnum):
     """It calls no tool we know: nobody looks."""
 
 
-class Watched(msgspec.Struct):
+class TreePolicyResult(msgspec.Struct):
     """What watching a step came to: the files it should not have touched."""
 
     policy: TreePolicy

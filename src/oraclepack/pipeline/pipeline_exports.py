@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.answers.verification import Failed
+from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.lint.finding import Finding, Severity
-from oraclepack.lint.validate import Checked
+from oraclepack.lint.validate import CheckedPack
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.questions import title_of
 from oraclepack.pack.script import Span
-from oraclepack.pipeline.pipeline_report import PipelineTold, Stage, StageStatus
-from oraclepack.run.run_report import RunTold, StepTold
+from oraclepack.pipeline.pipeline_report import PipelineReport, PipelineStage, StageStatus
+from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.shell.log_files import last_lines
 from oraclepack.system import disk, files
 from oraclepack.system import environment as surroundings
@@ -30,7 +30,7 @@ _LETTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
 _TAKEN_BACK = "it went well, and the rollback took it back"
 
 
-class Ending(StrEnum):
+class CaseResult(StrEnum):
     """How a case ended, in the words of the format."""
 
     PASSED = "passed"
@@ -43,7 +43,7 @@ class Case(msgspec.Struct, frozen=True):
     """One case: a step, or a trouble that belongs to none."""
 
     name: str
-    ending: Ending = Ending.PASSED
+    ending: CaseResult = CaseResult.PASSED
     kind: str = ""
     """A stable word for the trouble."""
     message: str = ""
@@ -52,7 +52,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def cases(
-    told: PipelineTold, titles: Mapping[str, str], tails: Mapping[str, str]
+    told: PipelineReport, titles: Mapping[str, str], tails: Mapping[str, str]
 ) -> tuple[Case, ...]:
     """The cases of a pipeline; `tails` are the ends of the logs of failed steps."""
     lacks: dict[str, list[str]] = {}
@@ -66,15 +66,15 @@ def cases(
     return (*_invalid(told), *_prelude(told, tails), *steps, *_afterwards(told))
 
 
-def junit(told: PipelineTold, listed: tuple[Case, ...]) -> bytes:
+def junit(told: PipelineReport, listed: tuple[Case, ...]) -> bytes:
     """The XML of these cases, in one suite named after the pack."""
     # Only who asks for the file waits for the XML library.
     import junitparser as xml  # noqa: PLC0415
 
     kinds = {
-        Ending.FAILURE: xml.Failure,
-        Ending.ERROR: xml.Error,
-        Ending.SKIPPED: xml.Skipped,
+        CaseResult.FAILURE: xml.Failure,
+        CaseResult.ERROR: xml.Error,
+        CaseResult.SKIPPED: xml.Skipped,
     }
     suite = xml.TestSuite(_line(told.pack))
     if told.run is not None:
@@ -96,52 +96,54 @@ def junit(told: PipelineTold, listed: tuple[Case, ...]) -> bytes:
 
 
 def _step(
-    step: StepTold, run: RunTold | None, titles: Mapping[str, str], tail: str, lacks: list[str]
+    step: StepReport, run: RunReport | None, titles: Mapping[str, str], tail: str, lacks: list[str]
 ) -> Case:
     assert run is not None
     name = f"{step.step_id} {titles.get(step.step_id, '')}".strip()
     made = Case(name, seconds=(step.duration_ms or 0) / 1000)
     if step.step_id in run.failed_steps:
         kind, message = step.error or "FAILED", step.message or "the step failed"
-        return _as(made, Ending.FAILURE, kind, message, tail)
+        return _as(made, CaseResult.FAILURE, kind, message, tail)
     if step.step_id in run.rolled_back_steps:
-        return _as(made, Ending.SKIPPED, "rolled_back", _TAKEN_BACK)
+        return _as(made, CaseResult.SKIPPED, "rolled_back", _TAKEN_BACK)
     if lacks:
-        return _as(made, Ending.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
+        return _as(made, CaseResult.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
     if step.status in {"ok", "accepted"}:
         return made
     unasked = step.decision == "not_selected" or step.status == "skipped"
     reason = step.reason if unasked else f"not run: {step.reason}"
-    return _as(made, Ending.SKIPPED, step.status, reason)
+    return _as(made, CaseResult.SKIPPED, step.status, reason)
 
 
-def _as(made: Case, ending: Ending, kind: str, message: str, text: str = "") -> Case:
+def _as(made: Case, ending: CaseResult, kind: str, message: str, text: str = "") -> Case:
     return msgspec.structs.replace(made, ending=ending, kind=kind, message=message, text=text)
 
 
-def _invalid(told: PipelineTold) -> Iterator[Case]:
-    if told.status(Stage.VALIDATE) is not StageStatus.FAILED or told.validate is None:
+def _invalid(told: PipelineReport) -> Iterator[Case]:
+    if told.status(PipelineStage.VALIDATE) is not StageStatus.FAILED or told.validate is None:
         return
     errors = [one for one in told.validate.findings if one.severity == "error"]
     lines = [f"{told.pack}:{one.line}:{one.column} {one.rule} {one.message}" for one in errors]
-    yield Case("validate", Ending.ERROR, "INVALID_PACK", told.stages[0].reason, "\n".join(lines))
+    yield Case(
+        "validate", CaseResult.ERROR, "INVALID_PACK", told.stages[0].reason, "\n".join(lines)
+    )
 
 
-def _prelude(told: PipelineTold, tails: Mapping[str, str]) -> Iterator[Case]:
+def _prelude(told: PipelineReport, tails: Mapping[str, str]) -> Iterator[Case]:
     if told.failed_step == PRELUDE:
         text = tails.get(PRELUDE, "")
-        yield Case(PRELUDE, Ending.ERROR, "PRELUDE", "the prelude failed", text)
+        yield Case(PRELUDE, CaseResult.ERROR, "PRELUDE", "the prelude failed", text)
 
 
-def _afterwards(told: PipelineTold) -> Iterator[Case]:
+def _afterwards(told: PipelineReport) -> Iterator[Case]:
     last = told.stages[-1]
     if last.status is StageStatus.FAILED:
-        yield Case(last.stage, Ending.ERROR, "PARTIAL_FAILURE", last.reason)
+        yield Case(last.stage, CaseResult.ERROR, "PARTIAL_FAILURE", last.reason)
     if told.policy is not None and told.policy.applies and not told.policy.met:
-        yield Case("policy", Ending.FAILURE, "POLICY", "; ".join(told.policy.shortfalls))
+        yield Case("policy", CaseResult.FAILURE, "POLICY", "; ".join(told.policy.shortfalls))
 
 
-def _lack(failure: Failed) -> str:
+def _lack(failure: FailedOutput) -> str:
     return f"{failure.path}: {failure.lack}"
 
 
@@ -178,7 +180,7 @@ def append(path: Path, text: str) -> str | None:
 VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
-def tell_github(told: RunTold, pack: Pack) -> tuple[str, ...]:
+def tell_github(told: RunReport, pack: Pack) -> tuple[str, ...]:
     """Append a table to the page, where there is one; trouble with it is only a warning."""
     environment = surroundings.environment()
     place = environment.get(VARIABLE)
@@ -204,7 +206,7 @@ def refuse_bad_place(path: Path, cwd: str) -> None:
         raise UsageError(f"--junit {path} is a directory", hint="name a file in it")
 
 
-def write_junit(path: Path, told: PipelineTold, pack: Pack | None, root: Path) -> tuple[str, ...]:
+def write_junit(path: Path, told: PipelineReport, pack: Pack | None, root: Path) -> tuple[str, ...]:
     """Write the JUnit file; trouble with it is only a warning, since the work is done."""
     redactor = Redactor.of(surroundings.environment())
     titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
@@ -219,7 +221,7 @@ def write_junit(path: Path, told: PipelineTold, pack: Pack | None, root: Path) -
     return ()
 
 
-def tell_summary(told: PipelineTold, pack: Pack | None) -> tuple[str, ...]:
+def tell_summary(told: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
     """Append to GitHub's summary page, where there is one: the stages, then the steps."""
     environment = surroundings.environment()
     place = environment.get(VARIABLE)
@@ -234,7 +236,9 @@ def tell_summary(told: PipelineTold, pack: Pack | None) -> tuple[str, ...]:
     return tell_github(told.run, pack) if told.run is not None and pack is not None else ()
 
 
-def annotations_for_github(told: PipelineTold, checked: Checked | None, pack: Pack | None) -> str:
+def annotations_for_github(
+    told: PipelineReport, checked: CheckedPack | None, pack: Pack | None
+) -> str:
     """Workflow commands for every fault that has a place in the pack; empty elsewhere."""
     environment = surroundings.environment()
     if environment.get(_ON_GITHUB) != "true":
@@ -245,7 +249,7 @@ def annotations_for_github(told: PipelineTold, checked: Checked | None, pack: Pa
     return Redactor.of(environment).clean(annotations({told.pack: found}))
 
 
-def _faults(told: PipelineTold, pack: Pack | None) -> Iterator[Finding]:
+def _faults(told: PipelineReport, pack: Pack | None) -> Iterator[Finding]:
     """What went wrong with the steps, each at its header; the policy at the top of the pack."""
     places = {str(step.id): step.header.span for step in pack.steps} if pack else {}
     top = Span.at(1)
@@ -266,7 +270,7 @@ def _fault(name: str, span: Span, message: str, step: str | None) -> Finding:
     return Finding("oraclepack", name, Severity.ERROR, span, message, step=step)
 
 
-def _tails(told: PipelineTold, root: Path) -> Iterator[tuple[str, str]]:
+def _tails(told: PipelineReport, root: Path) -> Iterator[tuple[str, str]]:
     """The ends of the logs of what failed."""
     run = told.run
     if run is None:

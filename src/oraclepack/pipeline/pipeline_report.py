@@ -5,17 +5,17 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.answers.verification import Verified
+from oraclepack.answers.verification import VerifyReport
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validation import Validation
 from oraclepack.report.github import plain
-from oraclepack.run.policy import YieldTold, weigh, yield_of
-from oraclepack.run.run_report import CompletionTold, RunTold
-from oraclepack.work.backlog import Actionized, WorkStatus
+from oraclepack.run.policy import YieldReport, weigh, yield_of
+from oraclepack.run.run_report import CompletionReport, RunReport
+from oraclepack.work.backlog import ActionizeReport, WorkStatus
 
 
-class Stage(StrEnum):
+class PipelineStage(StrEnum):
     """A stage of the pipeline, in this order."""
 
     VALIDATE = "validate"
@@ -32,24 +32,24 @@ class StageStatus(StrEnum):
     SKIPPED = "skipped"
 
 
-class StageTold(msgspec.Struct, frozen=True):
+class StageReport(msgspec.Struct, frozen=True):
     """One stage at a glance."""
 
-    stage: Stage
+    stage: PipelineStage
     status: StageStatus
     reason: str
     """What it came to, what failed, or why it was left out."""
 
 
-class PolicyTold(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of the CI policy, also where it does not decide."""
 
     applies: bool
     """`--ci` was given, so the policy decides about the exit code."""
     met: bool
-    completion: CompletionTold
+    completion: CompletionReport
     """A step whose outputs do not meet their contract does not count as ok here."""
-    action_yield: YieldTold
+    action_yield: YieldReport
 
     @property
     def shortfalls(self) -> tuple[str, ...]:
@@ -58,11 +58,11 @@ class PolicyTold(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(one for one in found if one is not None)
 
 
-class PipelineTold(msgspec.Struct, frozen=True, kw_only=True):
+class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     """The data of `pipeline`: one report of all stages."""
 
     pack: str
-    stages: tuple[StageTold, ...]
+    stages: tuple[StageReport, ...]
     completed_steps: tuple[str, ...] = ()
     """Those that this command completed, also when a rollback took them back afterwards."""
     failed_step: str | None = None
@@ -77,20 +77,25 @@ class PipelineTold(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_taken_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were."""
-    policy: PolicyTold | None = None
+    policy: PolicyReport | None = None
     """Null when nothing ran."""
     validate: Validation | None = None
-    run: RunTold | None = None
-    verify: Verified | None = None
-    actionize: Actionized | None = None
+    run: RunReport | None = None
+    verify: VerifyReport | None = None
+    actionize: ActionizeReport | None = None
 
-    def status(self, stage: Stage) -> StageStatus:
+    def status(self, stage: PipelineStage) -> StageStatus:
         return next(one.status for one in self.stages if one.stage is stage)
 
 
 def policy(
-    completion: CompletionTold, broken: int, work: Actionized | None, min_yield: float, *, ci: bool
-) -> PolicyTold:
+    completion: CompletionReport,
+    broken: int,
+    work: ActionizeReport | None,
+    min_yield: float,
+    *,
+    ci: bool,
+) -> PolicyReport:
     """The figures; `broken` steps are ok by themselves, but their outputs are not."""
     ok = completion.ok - broken
     share = msgspec.structs.replace(
@@ -99,31 +104,31 @@ def policy(
     answered = work.answered if work else 0
     actionable = work.tasks[WorkStatus.ACTIONABLE] if work else 0
     told = yield_of(actionable, answered, min_yield)
-    figures = PolicyTold(applies=ci, met=True, completion=share, action_yield=told)
+    figures = PolicyReport(applies=ci, met=True, completion=share, action_yield=told)
     return msgspec.structs.replace(figures, met=not figures.shortfalls)
 
 
 def verdict(
-    stages: Sequence[StageTold], figures: PolicyTold | None, *, unweighable: bool
+    stages: Sequence[StageReport], figures: PolicyReport | None, *, unweighable: bool
 ) -> ExitCode:
     """The exit code: what the steps come to, unless a stage before or after them failed."""
     failed = {one.stage for one in stages if one.status is StageStatus.FAILED}
-    if Stage.VALIDATE in failed:
+    if PipelineStage.VALIDATE in failed:
         return ExitCode.INVALID
     met = figures.met if figures is not None and figures.applies else None
     code = weigh(
-        failed=Stage.RUN in failed,
+        failed=PipelineStage.RUN in failed,
         met=met,
-        unweighable=unweighable or Stage.ACTIONIZE in failed,
+        unweighable=unweighable or PipelineStage.ACTIONIZE in failed,
     )
-    broken = met is None and Stage.VERIFY in failed
+    broken = met is None and PipelineStage.VERIFY in failed
     return ExitCode.CONTRACT if code is ExitCode.DONE and broken else code
 
 
 _SIGNS = {StageStatus.OK: "✅", StageStatus.FAILED: "❌", StageStatus.SKIPPED: "⏭️"}
 
 
-def pipeline_summary(told: PipelineTold) -> str:
+def pipeline_summary(told: PipelineReport) -> str:
     """The stages, the figures of the policy, and where the work lies."""
     rows = "".join(
         f"| {one.stage} | {_SIGNS[one.status]} {one.status} | {plain(one.reason)} |\n"
@@ -133,7 +138,7 @@ def pipeline_summary(told: PipelineTold) -> str:
     return f"### oraclepack pipeline: {plain(told.pack)}\n\n{table}{_policy(told)}{_place(told)}\n"
 
 
-def _policy(told: PipelineTold) -> str:
+def _policy(told: PipelineReport) -> str:
     figures = told.policy
     if figures is None or not figures.applies:
         return ""
@@ -146,7 +151,7 @@ def _policy(told: PipelineTold) -> str:
     )
 
 
-def _place(told: PipelineTold) -> str:
+def _place(told: PipelineReport) -> str:
     work = told.actionize
     if work is None or not work.artifacts:
         return ""

@@ -5,45 +5,45 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.answers.verification import Verified
-from oraclepack.answers.verify_pack import Manner, Recorded, verify_pack
+from oraclepack.answers.verification import VerifyReport
+from oraclepack.answers.verify_pack import RecordedOutputs, VerifyOptions, verify_pack
 from oraclepack.errors import SIGNALLED, OraclePackError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
 from oraclepack.journal.statuses import RollbackStatus, Status
-from oraclepack.lint.validate import Checked, check_pack
+from oraclepack.lint.validate import CheckedPack, check_pack
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pipeline.pipeline_report import (
-    PipelineTold,
-    PolicyTold,
-    Stage,
+    PipelineReport,
+    PipelineStage,
+    PolicyReport,
+    StageReport,
     StageStatus,
-    StageTold,
     policy,
     verdict,
 )
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.recorder import Observer
-from oraclepack.run.run_pack import After, RunRequest, RunResult, run_pack
-from oraclepack.run.run_report import RunTold
+from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
+from oraclepack.run.run_report import RunReport
 from oraclepack.run.run_report import told as run_told
-from oraclepack.run.run_request import Picked, request_for
+from oraclepack.run.run_request import RunFlags, request_for
 from oraclepack.run.verify_outputs import manner_of
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.system.path_jail import content_at
-from oraclepack.work.backlog import Actionized, Export, WorkStatus
+from oraclepack.work.backlog import ActionizeReport, Export, WorkStatus
 
 
-class PipelineWish(msgspec.Struct, frozen=True):
+class PipelineRequest(msgspec.Struct, frozen=True):
     """What the user asked for."""
 
     pack: str
     settings: Settings
-    asked: Picked
+    asked: RunFlags
     exports: tuple[Export, ...] = ()
     allow_rehearsal: bool = False
     """Export even what a rehearsal answered."""
@@ -52,17 +52,17 @@ class PipelineWish(msgspec.Struct, frozen=True):
 class Pipeline:
     """A pipeline at work: what its stages came to so far."""
 
-    def __init__(self, wish: PipelineWish) -> None:
+    def __init__(self, wish: PipelineRequest) -> None:
         self._wish = wish
         self._settings = wish.settings
         if wish.exports and is_rehearsal(wish.settings[ENGINE]):
             refuse_export(allowed=wish.allow_rehearsal)
-        self._stages: dict[Stage, StageTold] = {}
-        self._verified: Verified | None = None
-        self._work: Actionized | None = None
+        self._stages: dict[PipelineStage, StageReport] = {}
+        self._verified: VerifyReport | None = None
+        self._work: ActionizeReport | None = None
         self._result: RunResult | None = None
         self._request: RunRequest | None = None
-        self.checked: Checked | None = None
+        self.checked: CheckedPack | None = None
         self.warnings: tuple[str, ...] = ()
         self.suggestion = ""
         """What to do about the stage that failed, where it said so."""
@@ -70,7 +70,7 @@ class Pipeline:
     def validate(self) -> bool:
         """The first stage; False when the pack is not to be run."""
         if not self._settings[rs.VALIDATE]:
-            self._end(Stage.VALIDATE, StageStatus.SKIPPED, "--no-validate was given")
+            self._end(PipelineStage.VALIDATE, StageStatus.SKIPPED, "--no-validate was given")
             return True
         self.checked = check_pack(Path(self._wish.pack), self._settings)
         report = self.checked.report
@@ -78,7 +78,7 @@ class Pipeline:
         counts = report.counts
         said = f"{counts.steps} steps, {counts.oracle_questions} questions"
         told = said if report.ok else f"{errors} errors in {said}"
-        self._end(Stage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
+        self._end(PipelineStage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
         return report.ok
 
     def prepare(self, observers: Sequence[Observer] = (), ask: Ask | None = None) -> RunRequest:
@@ -116,15 +116,15 @@ class Pipeline:
         self._result = run_pack(self.prepared)
         return self._result
 
-    def told(self) -> tuple[PipelineTold, int]:
+    def told(self) -> tuple[PipelineReport, int]:
         """The report, and the exit code."""
         result = self._result
-        for stage in Stage:
+        for stage in PipelineStage:
             if stage not in self._stages:
                 self._end(stage, StageStatus.SKIPPED, self._why_not())
-        report = PipelineTold(
+        report = PipelineReport(
             pack=self._wish.pack,
-            stages=tuple(self._stages[stage] for stage in Stage),
+            stages=tuple(self._stages[stage] for stage in PipelineStage),
             validate=self.checked.report if self.checked else None,
             verify=self._verified,
             actionize=self._work,
@@ -133,7 +133,7 @@ class Pipeline:
             return report, verdict(report.stages, None, unweighable=False)
         return self._with_run(report, run_told(result)), result.exit_code
 
-    def _with_run(self, report: PipelineTold, told: RunTold) -> PipelineTold:
+    def _with_run(self, report: PipelineReport, told: RunReport) -> PipelineReport:
         after = [one.stage for one in self._later() if one.status is StageStatus.FAILED]
         status, error = _rollback(told, self._work)
         return msgspec.structs.replace(
@@ -151,18 +151,18 @@ class Pipeline:
             run=told,
         )
 
-    def _after_steps(self, result: RunResult) -> After:
+    def _after_steps(self, result: RunResult) -> FollowUpResult:
         """Verify and actionize while the run is still locked; what that means for its end."""
         told = run_told(result)
         prelude, stopped = told.failed_step == PRELUDE, result.exit_code >= SIGNALLED
-        self._end(Stage.RUN, *_of_run(told, stopped=stopped))
+        self._end(PipelineStage.RUN, *_of_run(told, stopped=stopped))
         if not prelude and not stopped and self._goes_on():
             self._verify(result)
             if self._goes_on():
                 self._actionize(result)
         code = verdict([*self._stages.values()], self._policy(told), unweighable=prelude)
         later = any(one.status is StageStatus.FAILED for one in self._later())
-        return After(code, failed=result.told.is_unfinished or later)
+        return FollowUpResult(code, failed=result.told.is_unfinished or later)
 
     def _goes_on(self) -> bool:
         """Whether the next stage has its turn.
@@ -196,16 +196,16 @@ class Pipeline:
             msgspec.structs.replace(request.pack, steps=tuple(well)),
             lambda name: content_at(result.root, name),
             self._manner(),
-            Recorded(result.found.run.run_id, recorded),
+            RecordedOutputs(result.found.run.run_id, recorded),
         )
         totals = self._verified.totals
         told = f"{totals.ok} of {totals.outputs} outputs meet their contract"
         told += f", {totals.doubtful} doubtful" if totals.doubtful else ""
         told += f"; {totals.rehearsed} rehearsed, none of them an answer" * bool(totals.rehearsed)
         status = StageStatus.OK if self._verified.ok else StageStatus.FAILED
-        self._end(Stage.VERIFY, status, told)
+        self._end(PipelineStage.VERIFY, status, told)
 
-    def _manner(self) -> Manner:
+    def _manner(self) -> VerifyOptions:
         """A rehearsal is checked for its structure; that its answers are none is only told."""
         rehearsal = bool(self.prepared.wish.rehearsal)
         return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
@@ -224,19 +224,19 @@ class Pipeline:
             done = actionize_run(run.path, writer, self._wish.exports)
         except OraclePackError as trouble:
             self.suggestion = trouble.hint
-            self._end(Stage.ACTIONIZE, StageStatus.FAILED, trouble.message)
+            self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, trouble.message)
             return
         self._work = msgspec.structs.replace(done.told, out_dir=f"{run.relative}/{FOLDER}")
         self.warnings += done.warnings
         if not done.told.ok:
             self.suggestion = done.told.suggestion
-            self._end(Stage.ACTIONIZE, StageStatus.FAILED, done.told.error or "")
+            self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, done.told.error or "")
             return
         counts = ", ".join(f"{done.told.tasks[status]} {status}" for status in WorkStatus)
         told = f"{counts} from {done.told.answered} answers"
-        self._end(Stage.ACTIONIZE, StageStatus.OK, told)
+        self._end(PipelineStage.ACTIONIZE, StageStatus.OK, told)
 
-    def _policy(self, told: RunTold) -> PolicyTold:
+    def _policy(self, told: RunReport) -> PolicyReport:
         found = self._verified
         bad = {one.step_id for one in found.failures} if found else set()
         if found and self._settings[STRICT]:
@@ -249,29 +249,33 @@ class Pipeline:
             ci=self._settings[rs.CI],
         )
 
-    def _later(self) -> list[StageTold]:
+    def _later(self) -> list[StageReport]:
         """The stages after the steps that had their turn."""
-        return [self._stages[one] for one in (Stage.VERIFY, Stage.ACTIONIZE) if one in self._stages]
+        return [
+            self._stages[one]
+            for one in (PipelineStage.VERIFY, PipelineStage.ACTIONIZE)
+            if one in self._stages
+        ]
 
-    def _failed(self, stage: Stage) -> bool:
+    def _failed(self, stage: PipelineStage) -> bool:
         return self._stages[stage].status is StageStatus.FAILED
 
     def _why_not(self) -> str:
-        failed = [stage for stage in Stage if stage in self._stages and self._failed(stage)]
+        failed = [stage for stage in PipelineStage if stage in self._stages and self._failed(stage)]
         return f"{failed[0]} failed" if failed else "the run was stopped"
 
-    def _end(self, stage: Stage, status: StageStatus, reason: str) -> None:
-        self._stages[stage] = StageTold(stage, status, reason)
+    def _end(self, stage: PipelineStage, status: StageStatus, reason: str) -> None:
+        self._stages[stage] = StageReport(stage, status, reason)
 
 
-def _of_run(told: RunTold, *, stopped: bool) -> tuple[StageStatus, str]:
+def _of_run(told: RunReport, *, stopped: bool) -> tuple[StageStatus, str]:
     if told.failed_step == PRELUDE:
         return StageStatus.FAILED, "the prelude failed"
     failed = told.failed_step is not None or stopped
     return (StageStatus.FAILED if failed else StageStatus.OK), told.counted
 
 
-def _rollback(told: RunTold, work: Actionized | None) -> tuple[RollbackStatus, str | None]:
+def _rollback(told: RunReport, work: ActionizeReport | None) -> tuple[RollbackStatus, str | None]:
     """What became of taking back both the answers and the backlog."""
     ends = [(RollbackStatus(told.rollback_status), told.rollback_error)]
     ends += [(work.rollback_status, work.rollback_error)] if work else []

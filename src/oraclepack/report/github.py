@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from oraclepack.lint.finding import Finding, Severity
-from oraclepack.run.run_report import RunTold, StepTold
+from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.system.markdown_text import escape
 
 _SIGNS = {
@@ -19,7 +19,7 @@ _HEAD = "| step | title | status | time | attempts | what happened |\n|---|---|-
 _LONGEST = 200
 
 
-def summary(told: RunTold, pack: str, titles: Mapping[str, str]) -> str:
+def summary(told: RunReport, pack: str, titles: Mapping[str, str]) -> str:
     """A heading, the figures, and a row for every step."""
     head = f"### oraclepack: {plain(pack)}\n\n{_figures(told)}\n\n"
     rows = "".join(_row(step, titles.get(step.step_id, "")) for step in told.steps)
@@ -37,13 +37,13 @@ def plain(text: str) -> str:
     return escape(short, cell=True)
 
 
-def _figures(told: RunTold) -> str:
+def _figures(told: RunReport) -> str:
     figures = told.completion
     done = f"completion {figures.ok} of {figures.to_run}"
     return f"Run {plain(told.run_id)}: **{told.counted}**, {done}."
 
 
-def _row(step: StepTold, title: str) -> str:
+def _row(step: StepReport, title: str) -> str:
     ran = step.decision == "run" and step.attempts > 0
     status = "done before" if step.decision == "done" else step.status
     took = f"{(step.duration_ms or 0) / 1000:.1f} s" if ran and step.duration_ms is not None else ""

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.answers.output_check import is_blank
-from oraclepack.answers.verification import Accepted, Failed
-from oraclepack.answers.verify_pack import Manner, verify_step
+from oraclepack.answers.verification import AcceptedOutput, FailedOutput
+from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal
@@ -16,7 +16,7 @@ from oraclepack.journal.step_state import StepState
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import Found, Wish, find_run, opened
+from oraclepack.run.open_run import RunSelector, SelectedRun, find_run, opened
 from oraclepack.run.planning.planner import is_complete
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
@@ -30,15 +30,15 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import content_at
 
 
-class AcceptedStep(msgspec.Struct, frozen=True, kw_only=True):
+class AcceptReport(msgspec.Struct, frozen=True, kw_only=True):
     """Outputs of a step that were taken as they are, and how the step stands now."""
 
     step_id: str
     run_id: str
-    outputs: tuple[Accepted, ...]
+    outputs: tuple[AcceptedOutput, ...]
     status: str
     """`accepted` when the step is done with it; else how it stands until the next `run`."""
-    failures: tuple[Failed, ...] = ()
+    failures: tuple[FailedOutput, ...] = ()
     """Other outputs of the step that are missing, or still miss their contracts."""
 
 
@@ -70,7 +70,7 @@ def accept_outputs(
     reason: str = "",
     outputs: Sequence[str] = (),
     run_id: str | None = None,
-) -> AcceptedStep:
+) -> AcceptReport:
     """Record outputs of a step as they are now, whatever their contracts say."""
     pack = read_pack(Path(pack_path))
     root = Path(settings.root)
@@ -79,7 +79,7 @@ def accept_outputs(
         ids = ", ".join(one.id for one in pack.steps)
         raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     found = _run_of(root, pack, run_id)
-    wish = Wish(run_id=run_id, legacy_files=found.state.has_legacy_files)
+    wish = RunSelector(run_id=run_id, legacy_files=found.state.has_legacy_files)
     with opened(found, pack, wish, SystemClock(), "accept") as record:
         _refuse_unready(record, known)
         folder = failed_folder(root, pack.out_dir, found.run.path)
@@ -91,11 +91,11 @@ def accept_outputs(
         return _told(where, pack, known, manner, [one.path for one in chosen])
 
 
-def _run_of(root: Path, pack: Pack, run_id: str | None) -> Found:
-    found = find_run(root, pack, Wish(run_id=run_id), SystemClock())
+def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
+    found = find_run(root, pack, RunSelector(run_id=run_id), SystemClock())
     if found.state.created is not None and is_rehearsal(found.state.created.engine):
         if run_id is None:
-            found = find_run(root, pack, Wish(rehearsal=False), SystemClock())
+            found = find_run(root, pack, RunSelector(rehearsal=False), SystemClock())
         else:
             raise UsageError(
                 f"run {run_id} is a rehearsal: nothing in it is an answer",
@@ -121,7 +121,7 @@ def _refuse_unready(record: Recorder, step: Step) -> None:
         )
 
 
-def _candidates(where: RunFiles, step: Step, manner: Manner) -> Iterator[_Candidate]:
+def _candidates(where: RunFiles, step: Step, manner: VerifyOptions) -> Iterator[_Candidate]:
     state = where.record.state.step(step.id)
     recorded = {out.declared_path: out.sha256 for out in state.outputs if out.declared_path}
     paths = tuple(dict.fromkeys((*declared_paths(step), *recorded, *_called(state))))
@@ -195,8 +195,8 @@ def _refuse_no_answer(one: _Candidate, pack: str) -> None:
 
 
 def _told(
-    where: RunFiles, pack: Pack, step: Step, manner: Manner, paths: Sequence[str]
-) -> AcceptedStep:
+    where: RunFiles, pack: Pack, step: Step, manner: VerifyOptions, paths: Sequence[str]
+) -> AcceptReport:
     """Finish the step if nothing else of it is left to do, and say how it stands."""
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner)
@@ -204,13 +204,13 @@ def _told(
         finish(where, step, verification)
         _finish_run(where.record, pack)
     state = where.record.state.step(step.id)
-    return AcceptedStep(
+    return AcceptReport(
         step_id=step.id,
         run_id=where.run.run_id,
         outputs=tuple(_accepted(one) for one in state.accepted if one.declared_path in paths),
         status=state.word,
         failures=tuple(
-            Failed(
+            FailedOutput(
                 step_id=step.id,
                 path=one.path,
                 contract=one.contract,
@@ -229,8 +229,8 @@ def _finish_run(record: Recorder, pack: Pack) -> None:
         record.append(j.RunFinished(ok=True))
 
 
-def _accepted(one: j.OutputRevised) -> Accepted:
-    return Accepted(
+def _accepted(one: j.OutputRevised) -> AcceptedOutput:
+    return AcceptedOutput(
         step_id=one.step,
         path=one.declared_path,
         sha256=one.sha256,

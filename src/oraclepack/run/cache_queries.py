@@ -6,12 +6,12 @@ from pathlib import Path
 
 from oraclepack.calls.cache import (
     AnswerCache,
+    CacheDetails,
     CacheEntry,
-    CacheExplained,
+    CacheExplanation,
     CacheList,
-    CachePruned,
-    CacheShown,
-    CallExplained,
+    CachePruneReport,
+    CallExplanation,
     explained,
     row_of,
     to_prune,
@@ -40,7 +40,7 @@ def list_cache(root: Path) -> CacheList:
     return CacheList(directory=CACHE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
 
 
-def show_cached(root: Path, beginning: str) -> CacheShown:
+def show_cached(root: Path, beginning: str) -> CacheDetails:
     """One answer, by its key or the beginning of it."""
     cache = _cache_of(root)
     keys = cache.find(beginning) if beginning else ()
@@ -54,20 +54,22 @@ def show_cached(root: Path, beginning: str) -> CacheShown:
     if found is None:
         raise UsageError(f"the answer {keys[0][:12]} is gone", hint="`oraclepack cache prune`")
     answer = found.data.decode("utf-8", "replace")
-    return CacheShown(entry=found.entry, state=found.state, answer=answer)
+    return CacheDetails(entry=found.entry, state=found.state, answer=answer)
 
 
-def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExplained:
+def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExplanation:
     """The calls of a step in its last run (or a named one), against what the cache has now."""
     run = named_run(root, run_name) if run_name else _last_run(root)
     state = look_at(run).state
     if step not in state.steps:
         known = ", ".join(sorted(state.steps)) or "none"
         raise UsageError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
-    return CacheExplained(step=step, run_id=run.run_id, calls=explain_calls(root, state.step(step)))
+    return CacheExplanation(
+        step=step, run_id=run.run_id, calls=explain_calls(root, state.step(step))
+    )
 
 
-def explain_calls(root: Path, step: StepState) -> tuple[CallExplained, ...]:
+def explain_calls(root: Path, step: StepState) -> tuple[CallExplanation, ...]:
     """The calls of oracle in a step's last attempt, against what the cache has now."""
     made = sorted(step.last_invocations(), key=lambda one: one.call)
     if not made:
@@ -80,11 +82,11 @@ def explain_calls(root: Path, step: StepState) -> tuple[CallExplained, ...]:
 
 def _explained(
     made: Invocation, parts: dict[str, dict[str, str]], entries: list[CacheEntry]
-) -> CallExplained:
+) -> CallExplanation:
     told = made.outcome or made.intent
     assert told is not None
     own = dict(made.intent.key_parts) if made.intent else {}
-    asked = CallExplained(
+    asked = CallExplanation(
         call=made.call,
         key=told.key,
         parts=own or parts.get(told.key or "", {}),
@@ -127,7 +129,7 @@ def prune(
     older_than: float | None,
     max_size: int | None,
     dry_run: bool = False,
-) -> CachePruned:
+) -> CachePruneReport:
     """Remove old answers, then the oldest until the rest fits, and what belongs to nobody.
 
     With `dry_run` only tell which.
@@ -146,7 +148,9 @@ def prune(
     size = sum(entry.bytes for entry in gone)
     removed = tuple(sorted(entry.key for entry in gone))
     foreign, kept = len(listed) - len(entries), len(listed) - len(gone)
-    return CachePruned(removed=removed, bytes=size, kept=kept, foreign=foreign, dry_run=dry_run)
+    return CachePruneReport(
+        removed=removed, bytes=size, kept=kept, foreign=foreign, dry_run=dry_run
+    )
 
 
 def _cache_of(root: Path) -> AnswerCache:

@@ -8,23 +8,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oraclepack.calls.cache import AnswerCache
-from oraclepack.calls.context import CallOptions, CallWorld
-from oraclepack.calls.handler import Calls
+from oraclepack.calls.context import CallContext, CallOptions
+from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limits, limits_directory
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.server import Gateway
-from oraclepack.run.run_session import Session
+from oraclepack.run.run_session import RunSession
 from oraclepack.system.clock import draw
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
 
 
-def calls_of(session: Session) -> Calls:
+def calls_of(session: RunSession) -> CallHandler:
     """Who answers the calls of a run."""
     options = session.options
-    return Calls(
-        CallWorld(
+    return CallHandler(
+        CallContext(
             root=session.root,
             run_dir=session.run.path,
             run_id=session.run.run_id,
@@ -47,10 +47,10 @@ class LateCalls:
     A third of the program is loaded for it, and most steps of some packs call nothing.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: RunSession) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._calls: Calls | None = None
+        self._calls: CallHandler | None = None
 
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """See to one call; the exit code with which it ends for the step."""
@@ -60,7 +60,7 @@ class LateCalls:
         """What the calls of an attempt attached: paths from the project root, and SHA-256."""
         return self._calls.attached(step, attempt) if self._calls else {}
 
-    def _made(self) -> Calls:
+    def _made(self) -> CallHandler:
         with self._lock:
             if self._calls is None:
                 self._calls = calls_of(self._session)
@@ -68,7 +68,7 @@ class LateCalls:
 
 
 @contextmanager
-def standing_between(session: Session) -> Iterator[None]:
+def standing_between(session: RunSession) -> Iterator[None]:
     """While this holds, every call of a tool in a step comes to us."""
     options = session.options
     session.calls = LateCalls(session)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from oraclepack.calls.cache import CallExplained
+from oraclepack.calls.cache import CallExplanation
 from oraclepack.errors import UsageError
 from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
@@ -12,10 +12,10 @@ from oraclepack.pack.questions import questions_of, title_of
 from oraclepack.run.cache_queries import explain_calls
 from oraclepack.run.past_runs import look_at
 from oraclepack.run.run_pack import RunRequest, look_up
-from oraclepack.run.run_report import StepTold, told_plan
+from oraclepack.run.run_report import StepReport, told_plan
 
 
-class WhyTold(StepTold, frozen=True, kw_only=True):
+class WhyReport(StepReport, frozen=True, kw_only=True):
     """One step: what would be done with it, what was, and what became of its calls."""
 
     run_id: str
@@ -25,11 +25,11 @@ class WhyTold(StepTold, frozen=True, kw_only=True):
     """Of its commands and the prelude, as they are now."""
     recorded_hash: str | None
     """The same when it last ran."""
-    calls: tuple[CallExplained, ...]
+    calls: tuple[CallExplanation, ...]
     """The calls of oracle in its last attempt."""
 
 
-def why_step(request: RunRequest, step: str) -> tuple[str, WhyTold]:
+def why_step(request: RunRequest, step: str) -> tuple[str, WhyReport]:
     """The reason in a sentence, and everything behind it. Changes nothing."""
     found, plan = look_up(request)
     told = told_plan(found, plan)
@@ -43,7 +43,7 @@ def why_step(request: RunRequest, step: str) -> tuple[str, WhyTold]:
     last = look_at(found.run).state if request.wish.rehearsal else found.state
     state = last.step(step_id)
     fields = {name: getattr(one, name) for name in one.__struct_fields__}
-    return plan.why(step_id) or one.reason, WhyTold(
+    return plan.why(step_id) or one.reason, WhyReport(
         **fields,
         run_id=told.run_id,
         run_reason=told.reason,
@@ -90,7 +90,7 @@ class ListedStep(msgspec.Struct, frozen=True):
     """The header's attributes as written: `impact: High` is no number, and null above."""
 
 
-class Listing(msgspec.Struct, frozen=True):
+class StepList(msgspec.Struct, frozen=True):
     """The steps of a pack."""
 
     path: str
@@ -103,10 +103,10 @@ class Listing(msgspec.Struct, frozen=True):
 
 def listing(
     pack: Pack, run_id: str | None = None, statuses: Mapping[str, str] | None = None
-) -> Listing:
+) -> StepList:
     words = statuses or {}
     steps = tuple(_listed(step, words.get(step.id)) for step in pack.steps)
-    return Listing(pack.path, pack.pack_hash, pack.out_dir, steps, run_id)
+    return StepList(pack.path, pack.pack_hash, pack.out_dir, steps, run_id)
 
 
 def _listed(step: Step, status: str | None) -> ListedStep:

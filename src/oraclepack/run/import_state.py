@@ -13,14 +13,14 @@ from oraclepack.pack.model import Step
 from oraclepack.run import legacy_files
 from oraclepack.run.legacy_files import files_of_go, keep_original
 from oraclepack.run.planning.plan import command_hash
-from oraclepack.run.run_session import Session
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import came_with_repository
 
 
-class OlderState(msgspec.Struct, frozen=True):
+class ImportedState(msgspec.Struct, frozen=True):
     """A state file of the Go tool."""
 
     source: str
@@ -32,32 +32,34 @@ class OlderState(msgspec.Struct, frozen=True):
     """Why it is not taken over by itself, if it is not."""
 
 
-def read_state(path: Path) -> OlderState:
+def read_state(path: Path) -> ImportedState:
     """Read a state file that the user named. Changes nothing."""
     data = files.read(path)
     if data is None:
         raise InputError(f"--import-state: there is no file {path}", hint="check the path")
-    return OlderState(path.as_posix(), sha256_bytes(data), legacy_files.import_state(data))
+    return ImportedState(path.as_posix(), sha256_bytes(data), legacy_files.import_state(data))
 
 
-def find_state(root: Path, pack_path: str, pack_hash: str) -> OlderState | None:
+def find_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | None:
     """What the Go tool left where our state and report are written. Changes nothing."""
     originals = files_of_go(root, pack_path)
     if not originals:
         return None
     name, data = originals[0], files.read(root / originals[0]) or b""
     if name != legacy_files.file_names(pack_path)[0]:  # only the report of a run is left
-        return OlderState(name, sha256_bytes(data), {}, originals)
+        return ImportedState(name, sha256_bytes(data), {}, originals)
     against = ""
     its_hash = msgspec.json.decode(data).get("pack_hash")
     if its_hash and its_hash != pack_hash:
         against = "it is of other content of the pack"
     elif came_with_repository(root, name):
         against = "it came with the repository"
-    return OlderState(name, sha256_bytes(data), legacy_files.import_state(data), originals, against)
+    return ImportedState(
+        name, sha256_bytes(data), legacy_files.import_state(data), originals, against
+    )
 
 
-def take_over(session: Session, older: OlderState) -> None:
+def take_over(session: RunSession, older: ImportedState) -> None:
     """Keep the Go tool's files before ours replace them, and take over what it has done."""
     kept = [keep_original(session.root, name) for name in older.originals]
     if not older.statuses:
@@ -67,14 +69,14 @@ def take_over(session: Session, older: OlderState) -> None:
             f"{older.source} of the Go tool is not taken over: {older.against}; "
             f"--import-state {kept[0]} does it"
         )
-        session.record.append(j.Warned(code="import", message=message))
+        session.record.append(j.WarningRecorded(code="import", message=message))
         return
     import_state(session, older)
     message = f"{older.source} of the Go tool was taken over; the original is kept as {kept[0]}"
-    session.record.append(j.Warned(code="import", message=message))
+    session.record.append(j.WarningRecorded(code="import", message=message))
 
 
-def import_state(session: Session, older: OlderState) -> None:
+def import_state(session: RunSession, older: ImportedState) -> None:
     """Steps that succeeded there, and whose outputs still meet their contract, count as ok."""
     if any(event.sha256 == older.sha256 for event in session.record.state.imported):
         return
@@ -86,7 +88,7 @@ def import_state(session: Session, older: OlderState) -> None:
     session.record.append(j.Imported(source=older.source, sha256=older.sha256, steps=taken))
 
 
-def _take(session: Session, step: Step) -> bool:
+def _take(session: RunSession, step: Step) -> bool:
     before = session.record.state.step(step.id)
     if before.status is not Status.PENDING or before.rolled_back:
         return False
@@ -101,7 +103,7 @@ def _take(session: Session, step: Step) -> bool:
         reason = "; ".join(lacks) or "its output is doubtful"
     if reason:
         message = f"it succeeded there and runs again: {reason}"
-        session.record.append(j.Warned(step=step.id, code="import", message=message))
+        session.record.append(j.WarningRecorded(step=step.id, code="import", message=message))
         return False
     record_outputs(session, step, before.attempts, succeeded=True)
     session.record.append(

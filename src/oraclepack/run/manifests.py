@@ -7,7 +7,7 @@ import msgspec
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.run_state import RunState, Session
+from oraclepack.journal.run_state import RunState, SessionState
 from oraclepack.journal.statuses import PASSING, RollbackStatus, Status, Verification
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.pack.model import PRELUDE, Pack, Step
@@ -250,7 +250,7 @@ def output_hash(outputs: tuple[j.OutputRecorded, ...]) -> str | None:
     return sha256_value(pairs) if pairs else None
 
 
-def _session(session: Session) -> SessionEntry:
+def _session(session: SessionState) -> SessionEntry:
     start, end = session.started, session.finished
     return SessionEntry(
         started_at=start.at,

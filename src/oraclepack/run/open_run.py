@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack import __version__
-from oraclepack.errors import BrokenOffError, InputError, LockedError, UsageError, WorldError
+from oraclepack.errors import InputError, LockedError, MachineError, RunAbortedError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import (
-    Choice,
+    RunChoice,
     RunDir,
     choose_run,
     free_run_id,
@@ -26,7 +26,7 @@ from oraclepack.journal.run_dir import (
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
-from oraclepack.pack.script import Command
+from oraclepack.pack.script import SimpleCommand
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Observer, Recorder
 from oraclepack.system import environment, git, locks
@@ -34,7 +34,7 @@ from oraclepack.system import git as head
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.files import exhausted
 from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
-from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, Allowed, jail, stays_inside
+from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, AllowedPath, jail, stays_inside
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
 
@@ -52,18 +52,18 @@ IN_PLACE = "in_place"
 """What a rehearsal in the project itself is called among the settings it records."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SelectedRun(msgspec.Struct, frozen=True):
     """The run a command would work on, and its state as it is now."""
 
     run: RunDir
     state: RunState
-    tree: git.WorkTree
+    tree: git.WorkTreeState
     is_new: bool
     reason: str
     notice: str = ""
 
 
-class Wish(msgspec.Struct, frozen=True):
+class RunSelector(msgspec.Struct, frozen=True):
     """How the user picks a run: one by its name, a fresh one, or whatever fits."""
 
     run_id: str | None = None
@@ -76,7 +76,7 @@ class Wish(msgspec.Struct, frozen=True):
     observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
 
 
-def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
+def find_run(root: Path, pack: Pack, wish: RunSelector, clock: Clock) -> SelectedRun:
     """Decide which run a command works on. Changes nothing."""
     tree = _where(root)
     today = clock.now().astimezone().date().isoformat()
@@ -90,16 +90,16 @@ def find_run(root: Path, pack: Pack, wish: Wish, clock: Clock) -> Found:
         if choice.run is not None:
             run = RunDir(root, choice.run.run_id)
             state = _state(run)
-            return Found(run, state, tree, is_new=False, reason=choice.reason)
+            return SelectedRun(run, state, tree, is_new=False, reason=choice.reason)
         notice, reason = choice.notice, choice.reason
     else:
         notice, reason = "", "--new-run was given"
     run = RunDir(root, free_run_id(name, run_dir.run_ids(root)))
     _refuse_foreign_place(run)
-    return Found(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
+    return SelectedRun(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
 
 
-def _choice(root: Path, pack: Pack, head: str | None, wish: Wish) -> Choice:
+def _choice(root: Path, pack: Pack, head: str | None, wish: RunSelector) -> RunChoice:
     """The run of ours that goes on.
 
     A foreign one in its place that may be the user's own is not passed over: its answers may be
@@ -107,7 +107,7 @@ def _choice(root: Path, pack: Pack, head: str | None, wish: Wish) -> Choice:
     """
     runs, mutating = tuple(run_dir.summaries(root, pack.pack_hash)), mutates(pack)
 
-    def choose(*, foreign: bool) -> Choice:
+    def choose(*, foreign: bool) -> RunChoice:
         some = (run for run in runs if (run.foreign is not None) == foreign)
         return choose_run(some, pack.pack_hash, head, mutating=mutating, rehearsal=wish.rehearsal)
 
@@ -129,7 +129,7 @@ def _refuse_foreign_place(run: RunDir) -> None:
         )
 
 
-def _rehearsal(root: Path, wish: Wish, tree: git.WorkTree, name: str) -> Found:
+def _rehearsal(root: Path, wish: RunSelector, tree: git.WorkTreeState, name: str) -> SelectedRun:
     """A rehearsal starts over; one that changed the project itself is kept, so is its record."""
     if wish.run_id is not None:
         raise UsageError(
@@ -140,7 +140,7 @@ def _rehearsal(root: Path, wish: Wish, tree: git.WorkTree, name: str) -> Found:
     taken = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
     run = RunDir(root, free_run_id(name, taken), REHEARSALS)
     _refuse_foreign_place(run)
-    return Found(run, EMPTY, tree, is_new=True, reason="a rehearsal starts over")
+    return SelectedRun(run, EMPTY, tree, is_new=True, reason="a rehearsal starts over")
 
 
 def _stays(rehearsal: RunDir) -> bool:
@@ -154,17 +154,17 @@ def _stays(rehearsal: RunDir) -> bool:
     return in_place or examined.foreign is not None
 
 
-def _where(root: Path) -> git.WorkTree:
+def _where(root: Path) -> git.WorkTreeState:
     """The commit, from git's files if they tell: asking git takes longer than all else here."""
     sha = head.peek(root)
     if sha is not None:
-        return git.WorkTree(sha)
+        return git.WorkTreeState(sha)
     if head.is_unborn(root):
-        return git.WorkTree(reason=git.NO_COMMIT)
+        return git.WorkTreeState(reason=git.NO_COMMIT)
     return git.look(root, environment.environment())
 
 
-def described(found: Found, meanwhile: Callable[[], None]) -> Found:
+def described(found: SelectedRun, meanwhile: Callable[[], None]) -> SelectedRun:
     """The same with what a new run wants to know and only git can tell: whether files differ.
 
     That takes a while, in which something else can be done; if that fails, git is not waited for.
@@ -176,12 +176,14 @@ def described(found: Found, meanwhile: Callable[[], None]) -> Found:
     told = git.looking(found.run.root, environment.environment())
     meanwhile()
     full = told()
-    known = git.WorkTree(tree.sha or full.sha, full.dirty, full.reason)
+    known = git.WorkTreeState(tree.sha or full.sha, full.dirty, full.reason)
     return msgspec.structs.replace(found, tree=known)
 
 
 @contextmanager
-def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> Iterator[Recorder]:
+def opened(
+    found: SelectedRun, pack: Pack, wish: RunSelector, clock: Clock, command: str
+) -> Iterator[Recorder]:
     """Lock the run and open its journal; give both back at the end."""
     check_name(Path(pack.path))
     found.run.create()
@@ -220,11 +222,11 @@ def opened(found: Found, pack: Pack, wish: Wish, clock: Clock, command: str) -> 
         try:
             with recorder:
                 yield recorder
-        except (WorldError, OSError) as trouble:
-            world = trouble if isinstance(trouble, WorldError) else exhausted(trouble)
+        except (MachineError, OSError) as trouble:
+            world = trouble if isinstance(trouble, MachineError) else exhausted(trouble)
             if world is None:
                 raise
-            raise BrokenOffError(world.message, hint=world.hint, detail=world.detail) from trouble
+            raise RunAbortedError(world.message, hint=world.hint, detail=world.detail) from trouble
 
 
 def _written_to(run: RunDir, pack: Pack) -> set[Path]:
@@ -232,7 +234,7 @@ def _written_to(run: RunDir, pack: Pack) -> set[Path]:
     root = run.root
     paths = {output.path.value for step in pack.steps for output in step.outputs}
     judged = (jail(root, path) for path in paths if path)
-    folders = {verdict.path.parent for verdict in judged if isinstance(verdict, Allowed)}
+    folders = {verdict.path.parent for verdict in judged if isinstance(verdict, AllowedPath)}
     failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
     quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
     return folders | {root / CACHE} | quarantines
@@ -250,11 +252,11 @@ def mutates(pack: Pack) -> bool:
     )
 
 
-def _moves_head(command: Command) -> bool:
+def _moves_head(command: SimpleCommand) -> bool:
     return command.name == "git" and any(word.value in _MOVING for word in command.words)
 
 
-def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
+def _named(root: Path, pack: Pack, wish: RunSelector, tree: git.WorkTreeState) -> SelectedRun:
     known, run_id = run_dir.every_run(root), wish.run_id or ""
     run = next((one for one in known if one.name == run_id), None)
     if run is None:
@@ -269,10 +271,10 @@ def _named(root: Path, pack: Pack, wish: Wish, tree: git.WorkTree) -> Found:
             hint="the pack was edited since; leave --run-id out to start a new run",
         )
     _refuse_other_kind(run_id, state, wish)
-    return Found(run, state, tree, is_new=False, reason="--run-id names it")
+    return SelectedRun(run, state, tree, is_new=False, reason="--run-id names it")
 
 
-def _refuse_other_kind(run_id: str, state: RunState, wish: Wish) -> None:
+def _refuse_other_kind(run_id: str, state: RunState, wish: RunSelector) -> None:
     """A real run must not take rehearsed answers for its own."""
     if state.created is None or wish.rehearsal is None:
         return
@@ -299,7 +301,7 @@ def _state(run: RunDir) -> RunState:
     return fold(reading.events)
 
 
-def begin(request: RunRequest, found: Found, record: Recorder) -> None:
+def begin(request: RunRequest, found: SelectedRun, record: Recorder) -> None:
     """The first event of a run; a run killed before it gets it now."""
     if record.state.created is not None:
         return
@@ -334,7 +336,7 @@ def _oracle_version(request: RunRequest) -> str | None:
     return version_of_oracle(request.options.oracle_bin)
 
 
-def enter(request: RunRequest, found: Found, record: Recorder, private: str) -> None:
+def enter(request: RunRequest, found: SelectedRun, record: Recorder, private: str) -> None:
     """A command goes to work on the run; the commit it finds is one of the run's."""
     record.append(
         j.SessionStarted(
@@ -348,7 +350,7 @@ def enter(request: RunRequest, found: Found, record: Recorder, private: str) -> 
         )
     )
     if found.tree.sha is not None and found.tree.sha not in record.state.heads:
-        record.append(j.HeadSeen(sha=found.tree.sha, dirty=found.tree.dirty))
+        record.append(j.HeadRecorded(sha=found.tree.sha, dirty=found.tree.dirty))
 
 
 def path_in_project(path: str, root: Path) -> str:

@@ -14,7 +14,7 @@ from oraclepack.run.open_run import path_in_project
 from oraclepack.run.past_runs import look_at
 from oraclepack.run.planning.plan import Decision, Plan, Refusal
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import Allowed, jail, read_content
+from oraclepack.system.path_jail import AllowedPath, jail, read_content
 
 _WRITES = frozenset({Decision.RUN, Decision.RESTORE, Decision.RECHECK, Decision.HELD})
 """What may change an output, or take what stands there for one."""
@@ -112,4 +112,4 @@ def _outputs(state: RunState, step_id: str) -> Iterator[tuple[str, str]]:
 
 def _place(root: Path, path: str) -> str | None:
     verdict = jail(root, path)
-    return verdict.relative if isinstance(verdict, Allowed) else None
+    return verdict.relative if isinstance(verdict, AllowedPath) else None

@@ -9,9 +9,9 @@ import msgspec
 
 from oraclepack.errors import InputError, OraclePackError, UsageError
 from oraclepack.journal import run_dir
-from oraclepack.journal.line_format import Reading
+from oraclepack.journal.line_format import JournalContent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
-from oraclepack.journal.run_state import EMPTY, RunState, Session, fold
+from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
@@ -22,7 +22,7 @@ from oraclepack.system.ownership import Foreign
 from oraclepack.system.path_jail import REHEARSALS
 
 
-class RunListed(msgspec.Struct, frozen=True, kw_only=True):
+class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One run at a glance."""
 
     run_id: str
@@ -48,26 +48,26 @@ class RunListed(msgspec.Struct, frozen=True, kw_only=True):
     """Relative to the project root."""
 
 
-class RunsListed(msgspec.Struct, frozen=True, kw_only=True):
+class RunList(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of a project, the newest first."""
 
-    runs: tuple[RunListed, ...]
+    runs: tuple[RunListEntry, ...]
 
 
-class StepShown(StepEntry, frozen=True, kw_only=True):
+class StepDetails(StepEntry, frozen=True, kw_only=True):
     """A step of `steps.json`; its status may also be `running` or `interrupted`."""
 
     state: str
 
 
-class RunShown(msgspec.Struct, frozen=True, kw_only=True):
+class RunDetails(msgspec.Struct, frozen=True, kw_only=True):
     """One run in full."""
 
-    run: RunListed
+    run: RunListEntry
     run_dir: str
     manifest: RunManifest | None
     """As in `run.json`; null when the journal does not say which run it is."""
-    steps: tuple[StepShown, ...]
+    steps: tuple[StepDetails, ...]
 
 
 def listed(
@@ -77,11 +77,11 @@ def listed(
     holder: str | None,
     damage: str | None,
     foreign: Foreign | None = None,
-) -> RunListed:
+) -> RunListEntry:
     """A run at a glance; without a holder, what says that it runs was killed."""
     created = state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
-    return RunListed(
+    return RunListEntry(
         run_id=run_id,
         pack_path=created.pack_path if created else None,
         git_sha=created.git_sha if created else None,
@@ -100,15 +100,15 @@ def listed(
     )
 
 
-def age(run: RunListed) -> tuple[str, str]:
+def age(run: RunListEntry) -> tuple[str, str]:
     """Sorts runs from the oldest to the newest; one that tells no time goes by its name."""
     return (run.created_at or run.run_id, run.run_id)
 
 
-def shown(run: RunListed, state: RunState, pack: Pack | None) -> RunShown:
+def shown(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDetails:
     steps = steps_manifest(pack, state).steps
     held = run.holder is not None
-    return RunShown(
+    return RunDetails(
         run=run,
         run_dir=run.run_dir,
         manifest=run_manifest(state),
@@ -130,7 +130,7 @@ def worked_ms(state: RunState) -> int:
     )
 
 
-def _took(session: Session, last_at: str | None) -> int:
+def _took(session: SessionState, last_at: str | None) -> int:
     ended = session.finished
     if ended is not None and ended.duration_ms is not None:
         return ended.duration_ms
@@ -159,9 +159,9 @@ def _between(began: str, ended: str) -> int:
     return max(0, round(span.total_seconds() * 1000))
 
 
-def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepShown:
+def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepDetails:
     fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
-    return StepShown(**fields, state=step_word(state, entry.step_id, held=held))
+    return StepDetails(**fields, state=step_word(state, entry.step_id, held=held))
 
 
 def _status(state: RunState, holder: str | None, damage: str | None) -> str:
@@ -174,7 +174,7 @@ def _status(state: RunState, holder: str | None, damage: str | None) -> str:
     return "interrupted" if state.status == "running" else state.status
 
 
-class Looked(msgspec.Struct, frozen=True):
+class InspectedRun(msgspec.Struct, frozen=True):
     """A run as its journal tells it, as far as that can be believed."""
 
     run: RunDir
@@ -184,29 +184,29 @@ class Looked(msgspec.Struct, frozen=True):
     foreign: Foreign | None = None
 
 
-def look_at(run: RunDir) -> Looked:
+def look_at(run: RunDir) -> InspectedRun:
     """Read a run; whatever is wrong with it is told, not raised."""
     try:
         examined = run_dir.examine(run)
     except InputError as trouble:
-        return Looked(run, damage=trouble.message)
+        return InspectedRun(run, damage=trouble.message)
     reading = examined.reading
     state = fold(reading.events)
-    return Looked(run, state, _damage(reading), len(reading.events), examined.foreign)
+    return InspectedRun(run, state, _damage(reading), len(reading.events), examined.foreign)
 
 
-def _damage(reading: Reading) -> str | None:
+def _damage(reading: JournalContent) -> str | None:
     damage = reading.damage
     return None if damage is None else f"line {damage.line}: {damage.reason}"
 
 
-def list_runs(root: Path) -> RunsListed:
+def list_runs(root: Path) -> RunList:
     """Every run and rehearsal of the project, the newest first."""
     found = [listing_of(look_at(run)) for run in run_dir.every_run(root)]
-    return RunsListed(runs=tuple(sorted(found, key=age, reverse=True)))
+    return RunList(runs=tuple(sorted(found, key=age, reverse=True)))
 
 
-def show_run(root: Path, name: str) -> RunShown:
+def show_run(root: Path, name: str) -> RunDetails:
     """One run in full; damaged ones too, up to where they can be believed."""
     looked = look_at(named_run(root, name))
     created = looked.state.created
@@ -266,7 +266,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     return choice.run.run_id, words
 
 
-def listing_of(looked: Looked) -> RunListed:
+def listing_of(looked: InspectedRun) -> RunListEntry:
     """A run as `runs list` tells it."""
     # Nobody of ours works on a foreign run; what its lock says is not asked.
     holder = locks.holder_of(looked.run.path) if looked.foreign is None else None

@@ -40,7 +40,7 @@ _Face = tuple[str, bytes]
 """What git sees of a file: its kind and what it holds."""
 
 
-class Reversal(msgspec.Struct, frozen=True):
+class PatchUndo(msgspec.Struct, frozen=True):
     """A patch that is taken back from a work tree."""
 
     tree: Worktree

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from oraclepack.answers.verification import Failed
+from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
@@ -27,7 +27,7 @@ def completion_shortfall(ok: int, to_run: int, required: float) -> str | None:
     return f"{share} is below --min-completion {required:g}"
 
 
-class YieldTold(msgspec.Struct, frozen=True, kw_only=True):
+class YieldReport(msgspec.Struct, frozen=True, kw_only=True):
     """How much work came out of the answers."""
 
     actionable: int
@@ -53,12 +53,12 @@ class YieldPolicy(msgspec.Struct, frozen=True, kw_only=True):
     applies: bool
     """`--ci` was given, so the policy decides about the exit code."""
     met: bool
-    action_yield: YieldTold
+    action_yield: YieldReport
 
 
-def yield_of(actionable: int, answered: int, required: float) -> YieldTold:
+def yield_of(actionable: int, answered: int, required: float) -> YieldReport:
     """The figures of the yield."""
-    return YieldTold(
+    return YieldReport(
         actionable=actionable,
         answered=answered,
         figure=round(actionable / answered, 4) if answered else 0.0,
@@ -113,7 +113,7 @@ class RunReply(msgspec.Struct, frozen=True):
     """The first step that the next command has to run."""
     rollback_status: RollbackStatus
     rollback_error: str | None
-    output_failures: tuple[Failed, ...] = ()
+    output_failures: tuple[FailedOutput, ...] = ()
     """What the outputs of the failed steps lack."""
     interrupted_steps: tuple[StepId, ...] = ()
     """Those that a signal stopped; the next command runs them again."""
@@ -196,10 +196,10 @@ def _done(plan: Plan, rechecked: dict[StepId, Status]) -> Iterator[StepId]:
             yield step.step_id
 
 
-def _unmet(step_id: StepId, state: RunState) -> Iterator[Failed]:
+def _unmet(step_id: StepId, state: RunState) -> Iterator[FailedOutput]:
     checked = state.step(step_id).verification
     for one in checked.failures if checked else ():
-        yield Failed(
+        yield FailedOutput(
             step_id=step_id,
             path=one.path,
             contract=one.contract,

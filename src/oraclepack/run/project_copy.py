@@ -43,7 +43,7 @@ _KEPT = re.compile(
 """Settings that describe the repository and name no program."""
 
 
-class Repository(msgspec.Struct, frozen=True):
+class GitLayout(msgspec.Struct, frozen=True):
     """Where a repository keeps its parts."""
 
     top: Path
@@ -54,7 +54,7 @@ class Repository(msgspec.Struct, frozen=True):
     """Of all work trees: objects and branches."""
 
 
-def find(root: Path, environment: Mapping[str, str]) -> Repository | None:
+def find(root: Path, environment: Mapping[str, str]) -> GitLayout | None:
     """The repository around a directory; None outside of git, or where git refuses.
 
     Nor is there one where its configuration puts the work tree elsewhere: the copy would be made
@@ -67,10 +67,10 @@ def find(root: Path, environment: Mapping[str, str]) -> Repository | None:
     if len(lines) != 3:  # noqa: PLR2004 - one for each question
         return None
     top, folder, shared = (Path(os.path.realpath(root / os.fsdecode(line))) for line in lines)
-    return Repository(top, folder, shared)
+    return GitLayout(top, folder, shared)
 
 
-def repository_files(found: Repository, environment: Mapping[str, str]) -> Iterator[str]:
+def repository_files(found: GitLayout, environment: Mapping[str, str]) -> Iterator[str]:
     """Tracked files and untracked ones that are not ignored, relative to the top.
 
     Files of repositories within the repository are listed by those themselves.
@@ -78,7 +78,7 @@ def repository_files(found: Repository, environment: Mapping[str, str]) -> Itera
     yield from _listed(found.top, "", environment)
 
 
-def copy(found: Repository, place: Path) -> None:
+def copy(found: GitLayout, place: Path) -> None:
     """Lay out a repository at a place that does not exist yet. Raises OSError."""
     environment = dict(os.environ)
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
@@ -109,7 +109,7 @@ def _listed(top: Path, below: str, environment: Mapping[str, str]) -> Iterator[s
             yield from _listed(top, path, environment)
 
 
-def _alternates(found: Repository) -> Iterator[bytes]:
+def _alternates(found: GitLayout) -> Iterator[bytes]:
     """The real objects; those that they are borrowed from are named by git's own chain."""
     objects = found.shared / "objects"
     yield _quoted(os.fsencode(objects))
@@ -127,7 +127,7 @@ def _quoted(path: bytes) -> bytes:
     return path + b"\n"
 
 
-def _write_refs(found: Repository, place: Path, environment: Mapping[str, str]) -> None:
+def _write_refs(found: GitLayout, place: Path, environment: Mapping[str, str]) -> None:
     """HEAD, branches and tags as git tells them, whatever format they are kept in."""
     on_branch = _ask(found.top, environment, "symbolic-ref", "-q", "HEAD")
     head = b"ref: " + on_branch if on_branch else _ask(found.top, environment, "rev-parse", "HEAD")
@@ -146,7 +146,7 @@ def _write_refs(found: Repository, place: Path, environment: Mapping[str, str]) 
     (place / "packed-refs").write_bytes(b"".join(packed))
 
 
-def _config(found: Repository, environment: Mapping[str, str]) -> str:
+def _config(found: GitLayout, environment: Mapping[str, str]) -> str:
     told = os.fsdecode(_ask(found.top, environment, "config", "--local", "--list", "-z") or b"")
     pairs = [entry.partition("\n")[::2] for entry in told.split("\0") if entry]
     kept = [(key, value) for key, value in pairs if _KEPT.fullmatch(key)]
@@ -230,7 +230,7 @@ class CopyPlan(msgspec.Struct, frozen=True):
     """Files and links, relative to the top."""
     folders: tuple[str, ...] = ()
     """Directories that must be there although nothing in them is copied."""
-    repository: Repository | None = None
+    repository: GitLayout | None = None
 
 
 class ProjectCopy(msgspec.Struct, frozen=True):

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.cache import GOOD, AnswerCache
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import OWN_NAMES, RunDir, is_run_id
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.journal.step_state import StepState
-from oraclepack.run.past_runs import Looked, listing_of, look_at
+from oraclepack.run.past_runs import InspectedRun, listing_of, look_at
 from oraclepack.run.restore_files import find as find_quarantined
 from oraclepack.system import disk, environment, files, locks, trust_key
 from oraclepack.system.clock import Clock, rfc3339
@@ -122,26 +122,26 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Files of it that are in quarantine."""
 
 
-class RunRemoved(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that was removed, or would be."""
 
     run_id: str
     bytes: int
 
 
-class RunKept(msgspec.Struct, frozen=True, kw_only=True):
+class RetainedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that stays, and why."""
 
     run_id: str
     reason: str
 
 
-class RunsPruned(msgspec.Struct, frozen=True, kw_only=True):
+class RunsPruneReport(msgspec.Struct, frozen=True, kw_only=True):
     """What `runs prune` answers."""
 
-    removed: tuple[RunRemoved, ...]
+    removed: tuple[RemovedRun, ...]
     """With `dry_run`: what would be."""
-    kept: tuple[RunKept, ...]
+    kept: tuple[RetainedRun, ...]
     bytes: int
     dry_run: bool = False
 
@@ -244,7 +244,7 @@ _COPIES = ("outputs", "answers", *_REPLACED)
 
 def prune_runs(
     root: Path, clock: Clock, *, older_than: float | None, keep: int | None, dry_run: bool
-) -> RunsPruned:
+) -> RunsPruneReport:
     """Remove the runs that may go, or only tell which."""
     if not dry_run:
         finish_removals(root)
@@ -266,14 +266,14 @@ class _Pruning:
         self._copies: set[str] = set()
         """What stays: the SHA-256 of answers in runs that are kept."""
 
-    def prune(self, before: str | None, keep: int | None) -> RunsPruned:
+    def prune(self, before: str | None, keep: int | None) -> RunsPruneReport:
         waiting = Counter(kept.run_id for kept in find_quarantined(self._root))
         facts = [_facts(looked, waiting) for looked in self._looked.values()]
         kept = reasons_to_keep(facts, before=before, keep=keep)
         continued = continued_ones(facts)
         for run_id in kept:
             self._keep(self._looked[run_id])
-        removed: list[RunRemoved] = []
+        removed: list[RemovedRun] = []
         # The newest first: of several runs with the same answer the newest one keeps it.
         for run_id in (run.run_id for run in newest_first(facts) if run.run_id not in kept):
             looked = self._looked[run_id]
@@ -281,23 +281,23 @@ class _Pruning:
             reason = self._reason(looked, is_continued=run_id in continued)
             reason = reason or (None if self._dry_run else self._remove(looked))
             if reason is None:
-                removed.append(RunRemoved(run_id=run_id, bytes=size))
+                removed.append(RemovedRun(run_id=run_id, bytes=size))
             else:
                 kept[run_id] = reason
                 self._keep(looked)
-        return RunsPruned(
+        return RunsPruneReport(
             removed=tuple(sorted(removed, key=lambda one: one.run_id)),
-            kept=tuple(RunKept(run_id=name, reason=kept[name]) for name in sorted(kept)),
+            kept=tuple(RetainedRun(run_id=name, reason=kept[name]) for name in sorted(kept)),
             bytes=sum(one.bytes for one in removed),
             dry_run=self._dry_run,
         )
 
-    def _keep(self, looked: Looked) -> None:
+    def _keep(self, looked: InspectedRun) -> None:
         if looked.foreign is None and looked.run.folder == RUNS:
             with suppress(InputError):  # what cannot be read is no copy
                 self._copies |= {sha256_bytes(data) for _, data in _contents(looked.run, _COPIES)}
 
-    def _reason(self, looked: Looked, *, is_continued: bool) -> str | None:
+    def _reason(self, looked: InspectedRun, *, is_continued: bool) -> str | None:
         """Why a finished run stays all the same."""
         strange = strange_names(looked.run)
         if strange:
@@ -311,7 +311,7 @@ class _Pruning:
         except InputError as trouble:
             return f"it cannot be read: {trouble.message}"
 
-    def _only_copy(self, looked: Looked) -> str | None:
+    def _only_copy(self, looked: InspectedRun) -> str | None:
         elsewhere = self._cached | self._copies | _in_project(self._root, looked)
         # Nothing that a rehearsal answered was paid for.
         folders = _COPIES if looked.run.folder == RUNS else _REPLACED
@@ -320,7 +320,7 @@ class _Pruning:
                 return f"the only copy of {path.relative_to(looked.run.path).as_posix()}"
         return None
 
-    def _remove(self, looked: Looked) -> str | None:
+    def _remove(self, looked: InspectedRun) -> str | None:
         """Remove a run under its lock; why not, if not."""
         holder = locks.Holder(
             pid=environment.process_id(),
@@ -337,12 +337,12 @@ class _Pruning:
                 return "another command has worked on it meanwhile"
             try:
                 remove_run(looked.run)
-            except WorldError as trouble:
+            except MachineError as trouble:
                 return trouble.message
         return None
 
 
-def _facts(looked: Looked, waiting: Counter[str]) -> RunFacts:
+def _facts(looked: InspectedRun, waiting: Counter[str]) -> RunFacts:
     state, created = looked.state, looked.state.created
     calls = (call for step in state.steps.values() for call in step.invocations)
     return RunFacts(
@@ -367,7 +367,7 @@ def _cached_hashes(root: Path) -> frozenset[str]:
     return frozenset(one.entry.sha256 for one in cache.entries() if one.state == GOOD)
 
 
-def _in_project(root: Path, looked: Looked) -> frozenset[str]:
+def _in_project(root: Path, looked: InspectedRun) -> frozenset[str]:
     """The SHA-256 of the run's outputs that stand unchanged where the pack asked for them."""
     found: set[str] = set()
     for step in looked.state.steps.values():

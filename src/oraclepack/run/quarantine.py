@@ -16,17 +16,17 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.journal.statuses import Move
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.path_jail import Refused, inside, jail, stays_inside
+from oraclepack.system.path_jail import RefusedPath, inside, jail, stays_inside
 
 ROLLED_BACK = "rolled_back"
 """The reason of a file whose step was ok and was taken back with its command."""
 
 
-class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
+class QuarantineEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A file in quarantine. Its paths are relative to the project root."""
 
     path: str
@@ -42,13 +42,13 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
     """`rolled_back`, or a sentence about a person's edit; null where its attempt failed."""
 
 
-class QuarantineListed(msgspec.Struct, frozen=True, kw_only=True):
+class QuarantineList(msgspec.Struct, frozen=True, kw_only=True):
     """Everything in quarantine, in the order of the paths."""
 
-    files: tuple[KeptFile, ...]
+    files: tuple[QuarantineEntry, ...]
 
 
-class QuarantineRestored(msgspec.Struct, frozen=True, kw_only=True):
+class QuarantineRestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was moved, in the order it was moved."""
 
     moves: tuple[Move, ...]
@@ -60,7 +60,7 @@ _STEP = re.compile(r"step-(\d\d)")
 _ATTEMPT = re.compile(r"\d+(?:-\d+)?")
 
 
-class Kept(msgspec.Struct, frozen=True):
+class QuarantineFile(msgspec.Struct, frozen=True):
     """A file in quarantine."""
 
     path: Path
@@ -74,16 +74,16 @@ class Kept(msgspec.Struct, frozen=True):
     """Its path inside the directory of the attempt."""
 
 
-class Origin(msgspec.Struct, frozen=True):
+class FileOrigin(msgspec.Struct, frozen=True):
     """Where one file of an attempt came from."""
 
     original: str
 
 
-class Origins(msgspec.Struct, frozen=True):
+class FileOrigins(msgspec.Struct, frozen=True):
     """`<attempt>.origins.json`: the files of one attempt directory by their path in it."""
 
-    files: dict[str, Origin] = msgspec.field(default_factory=dict)
+    files: dict[str, FileOrigin] = msgspec.field(default_factory=dict)
     version: int = 1
 
 
@@ -130,12 +130,12 @@ def _stow(
     """Move files into the next free directory of an attempt, by the names they get there."""
     place = _free_place(step, attempt, [*named])
     if not stays_inside(root, place):
-        raise WorldError(
+        raise MachineError(
             f"{place}: cannot hold the quarantine: it leads out of the project",
             hint="a link stands in its way; move that away",
         )
     before(tuple(_named(root, root / path, place / name) for name, path in named.items()))
-    _write_origins(place, {name: Origin(_plain(path)) for name, path in named.items()})
+    _write_origins(place, {name: FileOrigin(_plain(path)) for name, path in named.items()})
     return tuple(_move(root, root / path, place / name) for name, path in named.items())
 
 
@@ -150,18 +150,18 @@ def _plain(path: str) -> str:
     return PurePosixPath(os.path.normpath(path)).as_posix()
 
 
-def _origins_of(place: Path) -> Origins:
+def _origins_of(place: Path) -> FileOrigins:
     data = files.read(_origins_path(place))
     try:
-        return msgspec.json.decode(data or b"{}", type=Origins)
+        return msgspec.json.decode(data or b"{}", type=FileOrigins)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Origins()
+        return FileOrigins()
 
 
-def _write_origins(place: Path, found: Mapping[str, Origin]) -> None:
+def _write_origins(place: Path, found: Mapping[str, FileOrigin]) -> None:
     known = _origins_of(place)
     files.make_directories(place.parent)
-    content = canonical_file(Origins({**known.files, **found}))
+    content = canonical_file(FileOrigins({**known.files, **found}))
     files.write_atomic(_origins_path(place), content, mode=files.PRIVATE_FILE)
 
 
@@ -198,13 +198,13 @@ def _relative(root: Path, path: Path) -> str:
     return PurePosixPath(os.path.relpath(path, root)).as_posix()
 
 
-def listed(folder: Path) -> tuple[Kept, ...]:
+def listed(folder: Path) -> tuple[QuarantineFile, ...]:
     """Everything in a `_failed` directory, in the order of its paths."""
     return tuple(sorted(_walk(folder), key=lambda kept: kept.path))
 
 
-def _walk(folder: Path) -> Iterator[Kept]:
-    known: dict[Path, Origins] = {}
+def _walk(folder: Path) -> Iterator[QuarantineFile]:
+    known: dict[Path, FileOrigins] = {}
     for parent, _, names in files.walk(folder):
         for name in names:
             kept = _kept(folder, Path(parent, name), known)
@@ -212,7 +212,7 @@ def _walk(folder: Path) -> Iterator[Kept]:
                 yield kept
 
 
-def _kept(folder: Path, path: Path, known: dict[Path, Origins]) -> Kept | None:
+def _kept(folder: Path, path: Path, known: dict[Path, FileOrigins]) -> QuarantineFile | None:
     match path.relative_to(folder).parts:
         case (run_id, step, attempt, _, *_) if _ATTEMPT.fullmatch(attempt):
             found = _STEP.fullmatch(step)
@@ -222,32 +222,34 @@ def _kept(folder: Path, path: Path, known: dict[Path, Origins]) -> Kept | None:
             if place not in known:
                 known[place] = _origins_of(place)
             name = path.relative_to(place).as_posix()
-            origin = known[place].files.get(name, Origin(name))
+            origin = known[place].files.get(name, FileOrigin(name))
             size = path.lstat().st_size
-            return Kept(path, run_id, found[1], attempt, origin.original, size, name)
+            return QuarantineFile(path, run_id, found[1], attempt, origin.original, size, name)
     return None
 
 
-def restore(root: Path, kept: Kept, *, force: bool = False) -> tuple[Move, ...] | Refused:
+def restore(
+    root: Path, kept: QuarantineFile, *, force: bool = False
+) -> tuple[Move, ...] | RefusedPath:
     """Bring a file back to where it came from.
 
     With `force` a file that stands there now changes places with it: it goes into
     quarantine itself, beside the attempt.
     """
     verdict = jail(root, kept.original)
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedPath):
         return verdict
     target = root / kept.original
     if not os.path.lexists(target):
         return (_move(root, kept.path, target),)
     if not force:
-        return Refused(kept.original, "a file stands there now; it is not overwritten")
+        return RefusedPath(kept.original, "a file stands there now; it is not overwritten")
     attempt = kept.attempt.partition("-")[0]
     away = _stow(root, _step_of(kept), attempt, {kept.name: kept.original})
     return (*away, _move(root, kept.path, target))
 
 
-def _step_of(kept: Kept) -> Path:
+def _step_of(kept: QuarantineFile) -> Path:
     return kept.path.parents[len(PurePosixPath(kept.name).parts)]
 
 
@@ -256,8 +258,8 @@ def failed_folder(root: Path, out_dir: str | None, run_dir: Path) -> Path:
     if out_dir is None:
         return run_dir / FOLDER
     place = jail(root, f"{out_dir.rstrip('/')}/{FOLDER}/x")
-    if isinstance(place, Refused):
-        raise WorldError(
+    if isinstance(place, RefusedPath):
+        raise MachineError(
             f"{out_dir}: cannot hold the quarantine: {place.reason}",
             hint="give an out_dir inside the project with --out-dir",
         )

@@ -8,7 +8,7 @@ import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file, run_dir
-from oraclepack.journal.line_format import Reading
+from oraclepack.journal.line_format import JournalContent
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.run.legacy_files import names_for
@@ -22,7 +22,7 @@ from oraclepack.system.path_jail import RUNS
 from oraclepack.system.secrets import Redactor
 
 
-class Rebuilding(StrEnum):
+class RebuildStatus(StrEnum):
     """What became of one run."""
 
     REBUILT = "rebuilt"
@@ -36,11 +36,11 @@ class Rebuilding(StrEnum):
     """Its journal says nothing, so there is nothing to compute."""
 
 
-class RunRebuilt(msgspec.Struct, frozen=True, kw_only=True):
+class RunRebuild(msgspec.Struct, frozen=True, kw_only=True):
     """One run."""
 
     run_id: str
-    result: Rebuilding
+    result: RebuildStatus
     events: int
     """How many events of its journal are intact."""
     files: tuple[str, ...]
@@ -52,26 +52,26 @@ class RunRebuilt(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[str, ...]
 
 
-class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
+class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every run that was looked at, by name."""
 
-    runs: tuple[RunRebuilt, ...]
+    runs: tuple[RunRebuild, ...]
 
-    def count(self, result: Rebuilding) -> int:
+    def count(self, result: RebuildStatus) -> int:
         return sum(run.result is result for run in self.runs)
 
 
-def rebuild(root: Path, run_id: str | None = None) -> Rebuilt:
+def rebuild(root: Path, run_id: str | None = None) -> RebuildReport:
     """Rebuild one run, or all; of a damaged one nothing is touched."""
     every = [RunDir(root, one) for one in run_dir.run_ids(root)]
     chosen = every if run_id is None else [named_run(root, run_id)]
-    return Rebuilt(runs=tuple(_rebuild(root, run) for run in chosen))
+    return RebuildReport(runs=tuple(_rebuild(root, run) for run in chosen))
 
 
-def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
+def _rebuild(root: Path, run: RunDir) -> RunRebuild:
     foreign = look_at(run).foreign  # before its lock is written to
     if foreign is not None:
-        return _told(run, Rebuilding.FOREIGN, problem=foreign.reason)
+        return _told(run, RebuildStatus.FOREIGN, problem=foreign.reason)
     holder = locks.Holder(
         pid=environment.process_id(),
         host=environment.host(),
@@ -80,23 +80,23 @@ def _rebuild(root: Path, run: RunDir) -> RunRebuilt:
     )
     held = locks.acquire(run.path, holder)
     if isinstance(held, locks.Holder):
-        return _told(run, Rebuilding.LOCKED, problem=f"in use by {held}")
+        return _told(run, RebuildStatus.LOCKED, problem=f"in use by {held}")
     with held:
         try:
             reading = journal_file.load(run.journal)
         except InputError as trouble:
-            return _told(run, Rebuilding.DAMAGED, problem=trouble.message)
+            return _told(run, RebuildStatus.DAMAGED, problem=trouble.message)
         if reading.damage is not None:
             problem = f"line {reading.damage.line} of the journal: {reading.damage.reason}"
-            return _told(run, Rebuilding.DAMAGED, reading, problem=problem)
+            return _told(run, RebuildStatus.DAMAGED, reading, problem=problem)
         return _compute(root, run, reading)
 
 
-def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
+def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     state = fold(reading.events)
     created = state.created
     if created is None:
-        return _told(run, Rebuilding.EMPTY, reading, problem="it was stopped before it began")
+        return _told(run, RebuildStatus.EMPTY, reading, problem="it was stopped before it began")
     pack = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
     legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
@@ -109,7 +109,7 @@ def _compute(root: Path, run: RunDir, reading: Reading) -> RunRebuilt:
         _put_back(run, steps_manifest(None, state), before)
     written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
     written += names_for(root, created.pack_path) if legacy else ()
-    return _told(run, Rebuilding.REBUILT, reading, written=written, notices=notices)
+    return _told(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
 
 
 def _kept(before: StepsManifest | None) -> str:
@@ -148,14 +148,14 @@ def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
 
 def _told(
     run: RunDir,
-    result: Rebuilding,
-    reading: Reading | None = None,
+    result: RebuildStatus,
+    reading: JournalContent | None = None,
     *,
     written: Sequence[str] = (),
     problem: str | None = None,
     notices: Sequence[str] = (),
-) -> RunRebuilt:
-    return RunRebuilt(
+) -> RunRebuild:
+    return RunRebuild(
         run_id=run.run_id,
         result=result,
         events=len(reading.events) if reading else 0,

@@ -20,14 +20,14 @@ Observer = Callable[[KnownEvent, RunState], None]
 _SOON = (
     j.RunCreated,
     j.SessionStarted,
-    j.HeadSeen,
+    j.HeadRecorded,
     j.PreludeStarted,
     j.PreludeFinished,
     j.StepStarted,
     j.StepSpawned,
     j.OutputRecorded,
     j.StepFinished,
-    j.Warned,
+    j.WarningRecorded,
     j.SessionFinished,
     j.RunFinished,
 )

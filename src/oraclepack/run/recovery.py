@@ -11,8 +11,8 @@ from oraclepack.journal.step_state import StepState
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.rollback import is_unfinished, roll_back
 from oraclepack.run.tree_guard import recover_change
-from oraclepack.shell.attempt import Process, Started
-from oraclepack.shell.orphans import Patience, end_leftovers
+from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
+from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
 from oraclepack.tools.tool_names import ORACLE
@@ -22,13 +22,13 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
     """Bring the run into a state from which a command can start; whether that changed files."""
     for step_id, names in end_processes(record.state):
         message = f"left over from a killed command and ended: {names}"
-        record.append(j.Warned(step=step_id, code="orphans", message=message))
+        record.append(j.WarningRecorded(step=step_id, code="orphans", message=message))
     recover_change(root, run, record)
     environment.forget_private(record.state.sessions[-1].started.private or "")
     if is_unfinished(record.state):
         status = roll_back(root, run, record, folder)
         message = f"the rollback of an earlier command was interrupted; now {status}"
-        record.append(j.Warned(code="rollback", message=message))
+        record.append(j.WarningRecorded(code="rollback", message=message))
         return True
     return False
 
@@ -36,7 +36,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
 def end_processes(state: RunState) -> list[tuple[str | None, str]]:
     """End what still runs of a killed command: the step (None is the prelude), and what it was."""
     prelude = state.prelude_process
-    left: list[tuple[str | None, Process | None, str | None]] = []
+    left: list[tuple[str | None, ProcessIdentity | None, str | None]] = []
     if prelude is not None:
         left.append((None, prelude, prelude.token))
     for step_id, step in sorted(state.steps.items()):
@@ -47,7 +47,7 @@ def end_processes(state: RunState) -> list[tuple[str | None, str]]:
     return [(step_id, names) for step_id, names in ended if names]
 
 
-def _agents(step: StepState) -> Iterator[Process]:
+def _agents(step: StepState) -> Iterator[ProcessIdentity]:
     """The tools that the step had called, each in a session of its own, and that may still work.
 
     What oracle was asked is paid for and adopted later; nobody waits for the others, and they
@@ -59,16 +59,16 @@ def _agents(step: StepState) -> Iterator[Process]:
             yield intent.process
 
 
-def _ended(process: Process | None, token: str | None) -> str:
+def _ended(process: ProcessIdentity | None, token: str | None) -> str:
     """End what still runs of a step whose runner was killed; which processes those were."""
     # Without a process there is only the mark to go by, and only /proc shows it.
     if process is None and (token is None or not has_proc()):
         return ""
-    started = Started(
+    started = StartedProcess(
         pid=process.pid if process else 0,
         pgid=(process.pgid if process else None) or 0,
         start_time=(process.start_time if process else None) or "",
         token=token or "",
     )
-    left = end_leftovers(started, Patience())
+    left = end_leftovers(started, OrphanTimeouts())
     return ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in left)

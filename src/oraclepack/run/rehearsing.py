@@ -16,7 +16,7 @@ from oraclepack.run.planning.plan import Plan
 from oraclepack.run.project_copy import CopyPlan, environment_in, make_copy, plan_copy
 from oraclepack.run.recovery import end_processes
 from oraclepack.run.run_pack import RunRequest
-from oraclepack.run.run_session import Session
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
@@ -45,7 +45,7 @@ def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     )
 
 
-def enter_workplace(session: Session, plan: CopyPlan | None) -> None:
+def enter_workplace(session: RunSession, plan: CopyPlan | None) -> None:
     """Let the steps of a command run in a copy, made now in its private directory.
 
     Without a plan they run in the project; what fails there goes into the rehearsal's own
@@ -62,7 +62,7 @@ def enter_workplace(session: Session, plan: CopyPlan | None) -> None:
     session.failed = made.root / _FAILED
     for path in made.left_out:
         message = f"{path} is not in the copy: it is a link to a directory outside of the project"
-        session.record.append(j.Warned(code="rehearsal", message=message))
+        session.record.append(j.WarningRecorded(code="rehearsal", message=message))
 
 
 def start_over(run: RunDir) -> None:

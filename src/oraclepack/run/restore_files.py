@@ -11,14 +11,14 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Move
 from oraclepack.pack.model import Pack
-from oraclepack.run.past_runs import Looked, look_at
+from oraclepack.run.past_runs import InspectedRun, look_at
 from oraclepack.run.quarantine import (
     FOLDER,
     ROLLED_BACK,
-    Kept,
-    KeptFile,
-    QuarantineListed,
-    QuarantineRestored,
+    QuarantineEntry,
+    QuarantineFile,
+    QuarantineList,
+    QuarantineRestoreReport,
     failed_folder,
     listed,
     restore,
@@ -26,11 +26,11 @@ from oraclepack.run.quarantine import (
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.ownership import ForeignError, tracked_files
-from oraclepack.system.path_jail import Refused, stays_inside
+from oraclepack.system.path_jail import RefusedPath, stays_inside
 from oraclepack.system.secrets import Redactor
 
 
-def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
+def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:
     """Everything in quarantine, or what belongs to the runs of one pack."""
     runs = [look_at(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     reasons = {
@@ -42,10 +42,10 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineListed:
         if event.reason
     }
     reasons |= {place: ROLLED_BACK for one in runs for place in one.state.rolled_back_outputs}
-    return QuarantineListed(files=tuple(_told(root, kept, reasons) for kept in find(root, pack)))
+    return QuarantineList(files=tuple(_told(root, kept, reasons) for kept in find(root, pack)))
 
 
-def find(root: Path, pack: Pack | None = None) -> tuple[Kept, ...]:
+def find(root: Path, pack: Pack | None = None) -> tuple[QuarantineFile, ...]:
     """The files in quarantine; the journals tell in which directories they are."""
     runs = [look_at(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     foreign = {looked.run.run_id for looked in runs if looked.foreign is not None}
@@ -62,7 +62,7 @@ def find(root: Path, pack: Pack | None = None) -> tuple[Kept, ...]:
 
 def restore_files(
     root: Path, paths: Sequence[str], *, force: bool
-) -> tuple[QuarantineRestored, tuple[str, ...]]:
+) -> tuple[QuarantineRestoreReport, tuple[str, ...]]:
     """Bring files back, and write that down where it can be; the moves, and what to warn of.
 
     `paths` are files in quarantine or directories of it. Everything that stands against it is
@@ -80,11 +80,11 @@ def restore_files(
         done, trouble = _restore_of_run(root, run_id, mine, force=force)
         moves += done
         warnings += [trouble] if trouble else []
-    return QuarantineRestored(moves=tuple(moves)), tuple(warnings)
+    return QuarantineRestoreReport(moves=tuple(moves)), tuple(warnings)
 
 
 def _restore_of_run(
-    root: Path, run_id: str, chosen: Sequence[Kept], *, force: bool
+    root: Path, run_id: str, chosen: Sequence[QuarantineFile], *, force: bool
 ) -> tuple[list[Move], str]:
     run = RunDir(root, run_id)
     if run_id not in run_dir.run_ids(root):
@@ -107,7 +107,7 @@ def _restore_of_run(
 
 
 def _told_to_journal(
-    root: Path, run: RunDir, chosen: Sequence[Kept], clock: SystemClock, *, force: bool
+    root: Path, run: RunDir, chosen: Sequence[QuarantineFile], clock: SystemClock, *, force: bool
 ) -> tuple[list[Move], str]:
     try:
         file = journal_file.JournalFile(run.journal, clock, Redactor.of(environment.environment()))
@@ -123,16 +123,16 @@ def _told_to_journal(
     return done, ""
 
 
-def _back(root: Path, kept: Kept, *, force: bool) -> tuple[Move, ...]:
+def _back(root: Path, kept: QuarantineFile, *, force: bool) -> tuple[Move, ...]:
     moves = restore(root, kept, force=force)
-    if isinstance(moves, Refused):
+    if isinstance(moves, RefusedPath):
         raise InputError(f"{moves.path} cannot be restored: {moves.reason}")
     return moves
 
 
-def _chosen(root: Path, paths: Sequence[str]) -> list[Kept]:
+def _chosen(root: Path, paths: Sequence[str]) -> list[QuarantineFile]:
     everything = find(root)
-    chosen: dict[Path, Kept] = {}
+    chosen: dict[Path, QuarantineFile] = {}
     for path in paths:
         places = {_absolute(start / path) for start in (Path.cwd(), root)}
         mine = [kept for kept in everything if places & {kept.path, *kept.path.parents}]
@@ -150,14 +150,14 @@ def _absolute(path: Path) -> Path:
     return Path(os.path.normpath(path))
 
 
-def _where(path: str, everything: Iterable[Kept]) -> str:
+def _where(path: str, everything: Iterable[QuarantineFile]) -> str:
     """For someone who named the place a file came from."""
     wanted = PurePosixPath(path).as_posix()
     found = [str(kept.path) for kept in everything if kept.original == wanted]
     return f"what came from there is {' and '.join(found)}" if found else ""
 
 
-def _refuse_foreign(root: Path, chosen: Iterable[Kept]) -> None:
+def _refuse_foreign(root: Path, chosen: Iterable[QuarantineFile]) -> None:
     """What git tracks, or lies behind a link, was not put into quarantine by us."""
     folders = {kept.path.parents[len(PurePosixPath(kept.name).parts)] for kept in chosen}
     for folder in sorted(folders):
@@ -175,8 +175,8 @@ def _relative(root: Path, path: Path) -> str:
     return PurePosixPath(os.path.relpath(path, root)).as_posix()
 
 
-def _refuse_twins(chosen: Iterable[Kept]) -> None:
-    first: dict[str, Kept] = {}
+def _refuse_twins(chosen: Iterable[QuarantineFile]) -> None:
+    first: dict[str, QuarantineFile] = {}
     for kept in chosen:
         twin = first.setdefault(kept.original, kept)
         if twin is not kept:
@@ -186,7 +186,7 @@ def _refuse_twins(chosen: Iterable[Kept]) -> None:
             )
 
 
-def _refuse_occupied(root: Path, chosen: Iterable[Kept]) -> None:
+def _refuse_occupied(root: Path, chosen: Iterable[QuarantineFile]) -> None:
     taken = [kept.original for kept in chosen if os.path.lexists(root / kept.original)]
     if taken:
         raise InputError(
@@ -195,9 +195,9 @@ def _refuse_occupied(root: Path, chosen: Iterable[Kept]) -> None:
         )
 
 
-def _told(root: Path, kept: Kept, reasons: Mapping[str, str]) -> KeptFile:
+def _told(root: Path, kept: QuarantineFile, reasons: Mapping[str, str]) -> QuarantineEntry:
     path = _relative(root, kept.path)
-    return KeptFile(
+    return QuarantineEntry(
         path=path,
         reason=reasons.get(path),
         original=kept.original,
@@ -209,7 +209,7 @@ def _told(root: Path, kept: Kept, reasons: Mapping[str, str]) -> KeptFile:
     )
 
 
-def _is_of(looked: Looked, pack: Pack, root: Path) -> bool:
+def _is_of(looked: InspectedRun, pack: Pack, root: Path) -> bool:
     created = looked.state.created
     if created is None:
         return False
@@ -217,7 +217,7 @@ def _is_of(looked: Looked, pack: Pack, root: Path) -> bool:
     return same_file or created.pack_hash == pack.pack_hash
 
 
-def _folders(root: Path, looked: Looked) -> Iterator[Path]:
+def _folders(root: Path, looked: InspectedRun) -> Iterator[Path]:
     yield looked.run.failed
     for target in _targets(looked.state):
         parts = PurePosixPath(target).parts

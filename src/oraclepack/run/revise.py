@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.answers.suspicions import INCOMPLETE
-from oraclepack.answers.verify_pack import Manner, verify_step
+from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, attempt_name
@@ -17,14 +17,14 @@ from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
-from oraclepack.run.planning.planner import Checked
+from oraclepack.run.planning.planner import CheckedOutputs
 from oraclepack.run.quarantine import put_aside
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
 from oraclepack.system.path_jail import (
-    Refused,
+    RefusedPath,
     content_at,
     jail,
     judge_entry,
@@ -120,7 +120,7 @@ def _put_edited_aside(where: RunFiles, state: StepState, step_id: str, path: str
                 f"and the recorded output is back; to keep the changed one, `oraclepack quarantine "
                 f"restore --force {move.target}`, then `oraclepack accept`"
             )
-            where.record.append(j.Warned(step=step_id, code="edited", message=message))
+            where.record.append(j.WarningRecorded(step=step_id, code="edited", message=message))
 
     run_id = where.run.run_id
     put_aside(where.root, where.failed, run_id, step_id, state.attempts, [path], before=tell)
@@ -129,7 +129,7 @@ def _put_edited_aside(where: RunFiles, state: StepState, step_id: str, path: str
 def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
     """Write an output where the pack wants it."""
     verdict = jail(root, path)
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedPath):
         raise InputError(
             f"{path} cannot be put back: {verdict.reason}",
             hint="move away what stands there, and give the command again",
@@ -139,8 +139,14 @@ def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
 
 
 def checked(
-    root: Path, run: RunDir, step: Step, state: StepState, manner: Manner, *, verify: bool = True
-) -> tuple[Verification, Checked]:
+    root: Path,
+    run: RunDir,
+    step: Step,
+    state: StepState,
+    manner: VerifyOptions,
+    *,
+    verify: bool = True,
+) -> tuple[Verification, CheckedOutputs]:
     """The outputs of a step that missed its contract, as they are now.
 
     Where a file is gone, the run's copy of it counts: it is put back.
@@ -160,12 +166,12 @@ def checked(
     unmet = tuple(one for one in found.failures if one.missing_sections)
     gone = [one for one in found.failures if one.io_error]
     if not verify:
-        return found, Checked(passed=not gone, is_whole=not gone)
+        return found, CheckedOutputs(passed=not gone, is_whole=not gone)
     bad = {one.path for one in unmet}
     cut = any(one.code in INCOMPLETE and one.path in bad for one in found.doubts)
     lacks = "; ".join(f"{one.path} lacks {', '.join(one.missing_sections)}" for one in unmet)
     whole = bool(unmet) and not gone and not cut
-    return found, Checked(passed=found.passed, is_whole=whole, lacks=lacks)
+    return found, CheckedOutputs(passed=found.passed, is_whole=whole, lacks=lacks)
 
 
 def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
@@ -173,7 +179,7 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
     return {one.declared_path: one for one in state.accepted}
 
 
-def recheck(where: RunFiles, step: Step, manner: Manner, *, verify: bool) -> bool:
+def recheck(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
     """Record a step whose answer meets its contract now as ok; whether it does."""
     bring_back(where, step)
     state = where.record.state.step(step.id)
@@ -187,7 +193,7 @@ def recheck(where: RunFiles, step: Step, manner: Manner, *, verify: bool) -> boo
     return True
 
 
-def hold(where: RunFiles, step: Step, manner: Manner) -> None:
+def hold(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
     bring_back(where, step)
     state = where.record.state.step(step.id)

@@ -8,7 +8,7 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.errors import MachineError, OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, RunDir
 from oraclepack.journal.run_state import FileEvent, RunState, path_of
@@ -22,7 +22,7 @@ from oraclepack.system.path_jail import (
     CACHE,
     REHEARSALS,
     RUNS,
-    Refused,
+    RefusedPath,
     jail,
     judge_entry,
     plain_file,
@@ -31,7 +31,7 @@ from oraclepack.system.path_jail import (
 _PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
 
-class Undo(msgspec.Struct, frozen=True):
+class UndoAction(msgspec.Struct, frozen=True):
     """One path to bring back to how the command found it.
 
     What stands there now goes into quarantine, unless it is the older file itself.
@@ -50,7 +50,7 @@ class Undo(msgspec.Struct, frozen=True):
     """What the symbolic link said that stood at the path; the older file is what it led to."""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class UnrestoredPath(msgspec.Struct, frozen=True):
     """A path that stays as the command left it, and why."""
 
     step: str
@@ -61,8 +61,8 @@ class Kept(msgspec.Struct, frozen=True):
 class UndoList(msgspec.Struct, frozen=True):
     """What is left to take back, and what is not taken back at all."""
 
-    undos: tuple[Undo, ...]
-    kept: tuple[Kept, ...]
+    undos: tuple[UndoAction, ...]
+    kept: tuple[UnrestoredPath, ...]
     steps: tuple[str, ...]
     """The steps that are pending again afterwards."""
 
@@ -108,14 +108,14 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
     first = _by_path(state.session_files)
     last = _by_path(reversed(state.session_files))
     pack_path = state.created.pack_path if state.created else ""
-    undos: list[Undo] = []
-    kept: list[Kept] = []
+    undos: list[UndoAction] = []
+    kept: list[UnrestoredPath] = []
     for path, event in last.items():
         reason = protected(path, pack_path, also) or _lost(first[path])
         if reason is None:
             undos.append(_undo(path, event, first[path]))
         else:
-            kept.append(Kept(event.step, path, reason))
+            kept.append(UnrestoredPath(event.step, path, reason))
     begun = state.rollback if is_unfinished(state) or has_failed(state) else None
     undone = {event.path for event in begun.undone} if begun else set()
     left = tuple(undo for undo in undos if undo.path not in undone)
@@ -157,18 +157,18 @@ def _by_path(
 
 
 def _lost(event: FileEvent) -> str | None:
-    if isinstance(event, j.SetAside) or event.created or event.backup is not None:
+    if isinstance(event, j.OutputBackedUp) or event.created or event.backup is not None:
         return None
     return "no copy of the file it replaced was kept"
 
 
-def _undo(path: str, last: FileEvent, first: FileEvent) -> Undo:
+def _undo(path: str, last: FileEvent, first: FileEvent) -> UndoAction:
     who = (last.step, last.attempt, path)
-    if isinstance(first, j.SetAside):
-        return Undo(*who, first.backup, first.sha256, first.link)
+    if isinstance(first, j.OutputBackedUp):
+        return UndoAction(*who, first.backup, first.sha256, first.link)
     if first.created:
-        return Undo(*who)
-    return Undo(*who, first.backup, first.replaced_sha256)
+        return UndoAction(*who)
+    return UndoAction(*who, first.backup, first.replaced_sha256)
 
 
 _STEP = re.compile(r"\d\d")
@@ -188,7 +188,9 @@ def roll_back(
     if again or not is_unfinished(state):
         record.append(j.RollbackStarted(steps=listed.steps))
     for kept in () if again else listed.kept:
-        record.append(j.Warned(step=kept.step, message=f"{kept.path} stays: {kept.reason}"))
+        record.append(
+            j.WarningRecorded(step=kept.step, message=f"{kept.path} stays: {kept.reason}")
+        )
     left: dict[str, str] = {}
     for undo in listed.undos:
         try:
@@ -216,18 +218,18 @@ def finish_rollback(root: Path, run: RunDir, record: Recorder, folder: Path) -> 
         return False
     if roll_back(root, run, record, folder) is RollbackStatus.FAILED:
         last = record.state.rollback
-        raise WorldError(
+        raise MachineError(
             "the rollback of the last command cannot be finished; nothing was run",
             hint="repair the cause and give the same command again, or give it without "
             "--rollback-on-failure: the files stay, and only what was taken back runs again",
             detail=(last.error if last else None) or "",
         )
     message = "the rollback of the last command had failed; now it is completed"
-    record.append(j.Warned(code="rollback", message=message))
+    record.append(j.WarningRecorded(code="rollback", message=message))
     return True
 
 
-def _undone(root: Path, run: RunDir, folder: Path, undo: Undo) -> j.FileUndone:
+def _undone(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> j.FileUndone:
     try:
         moved = _bring_back(root, run, folder, undo)
     except OSError as trouble:
@@ -237,7 +239,7 @@ def _undone(root: Path, run: RunDir, folder: Path, undo: Undo) -> j.FileUndone:
     )
 
 
-def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None:
+def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str | None:
     """Make a path what it was; where what stood there now is kept, if anything had to go."""
 
     def put_away(path: str) -> str | None:
@@ -252,8 +254,8 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
         if undo.link is not None:
             file_moves.make_link(undo.link, root / undo.path)
     verdict = jail(root, undo.path)
-    if isinstance(verdict, Refused):
-        raise WorldError(f"{undo.path} cannot be taken back: {verdict.reason}")
+    if isinstance(verdict, RefusedPath):
+        raise MachineError(f"{undo.path} cannot be taken back: {verdict.reason}")
     place = verdict.path
     now = files.read(place) if place.is_file() else None
     if now is not None and (older is None or sha256_bytes(now) != undo.sha256):
@@ -267,43 +269,43 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: Undo) -> str | None
     return moved
 
 
-def _check(root: Path, run: RunDir, undo: Undo) -> None:
+def _check(root: Path, run: RunDir, undo: UndoAction) -> None:
     """Before anything moves: every path leads through the project, a copy we need is whole."""
     refused = judge_entry(root, undo.path)
     if refused is None and undo.link is not None:
         refused = _judge_link(root, undo)
     if refused is not None:
-        raise WorldError(f"{undo.path} cannot be taken back: {refused.reason}")
+        raise MachineError(f"{undo.path} cannot be taken back: {refused.reason}")
     if not _STEP.fullmatch(undo.step):
-        raise WorldError(f"{undo.path} cannot be taken back: {undo.step!r} is no step")
+        raise MachineError(f"{undo.path} cannot be taken back: {undo.step!r} is no step")
     if undo.restore_from is None or _is_whole(run, undo) or _stands(root, undo):
         return
     what = "gone" if _copy_of(run, undo) is None else "no longer what was kept"
-    raise WorldError(f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}")
+    raise MachineError(f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}")
 
 
-def _judge_link(root: Path, undo: Undo) -> Refused | None:
+def _judge_link(root: Path, undo: UndoAction) -> RefusedPath | None:
     """A link is put back only where it led to a place that a step may write to."""
     leads_to = os.path.join(os.path.dirname(undo.path), undo.link or "")  # noqa: PTH118, PTH120 - as text
     verdict = jail(root, leads_to)
-    if isinstance(verdict, Refused):
-        return Refused(undo.path, f"it was a link to {undo.link}, and {verdict.reason}")
+    if isinstance(verdict, RefusedPath):
+        return RefusedPath(undo.path, f"it was a link to {undo.link}, and {verdict.reason}")
     return None
 
 
-def _copy_of(run: RunDir, undo: Undo) -> Path | None:
+def _copy_of(run: RunDir, undo: UndoAction) -> Path | None:
     """The copy that was kept of the older file: a plain file among the copies of this run."""
     kept = undo.restore_from or ""
     return plain_file(run.path, kept) if kept.startswith(f"{BACKUPS}/") else None
 
 
-def _is_whole(run: RunDir, undo: Undo) -> bool:
+def _is_whole(run: RunDir, undo: UndoAction) -> bool:
     copy = _copy_of(run, undo)
     kept = None if copy is None else files.read(copy)
     return kept is not None and sha256_bytes(kept) == undo.sha256
 
 
-def _stands(root: Path, undo: Undo) -> bool:
+def _stands(root: Path, undo: UndoAction) -> bool:
     """The older file is where it was, even if the link that led to it is not."""
     path = root / undo.path
     if undo.link is not None:

@@ -15,8 +15,8 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.model import Pack
 from oraclepack.run.open_run import (
-    Found,
-    Wish,
+    RunSelector,
+    SelectedRun,
     begin,
     described,
     enter,
@@ -26,16 +26,16 @@ from oraclepack.run.open_run import (
 )
 from oraclepack.run.other_packs import refusal_of, taken_outputs, warnings_of
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal
-from oraclepack.run.planning.planner import Seen
+from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
 from oraclepack.run.planning.selection import Selection
 from oraclepack.run.planning.snapshot import look
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.run_session import RunOptions, Session, manner_of
+from oraclepack.run.run_session import RunOptions, RunSession, manner_of
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
-from oraclepack.shell.stop import Caught, Stop, stopping_on_signals
+from oraclepack.shell.stop import CaughtSignal, Stop, stopping_on_signals
 from oraclepack.system import environment, files
 from oraclepack.system.clock import Clock, SystemClock
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class RunResult(msgspec.Struct, frozen=True):
     """What the command came to."""
 
-    found: Found
+    found: SelectedRun
     plan: Plan
     state: RunState
     told: RunReply
@@ -56,7 +56,7 @@ class RunResult(msgspec.Struct, frozen=True):
     """Where the steps ran: the project, or the copy of a rehearsal while that lasts."""
 
 
-class After(msgspec.Struct, frozen=True):
+class FollowUpResult(msgspec.Struct, frozen=True):
     """What became of the stages that follow the steps."""
 
     exit_code: int
@@ -72,7 +72,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     pack: Pack
     selection: Selection = msgspec.field(default_factory=Selection)
     options: RunOptions = msgspec.field(default_factory=RunOptions)
-    wish: Wish = msgspec.field(default_factory=Wish)
+    wish: RunSelector = msgspec.field(default_factory=RunSelector)
     argv: tuple[str, ...] = ()
     settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
     import_state: Path | None = None
@@ -84,11 +84,11 @@ class RunRequest(msgspec.Struct, frozen=True):
     check: Callable[[], None] | None = None
     """Raises what the pack's own faults say against running it."""
     command: str = "run"
-    then: Callable[[RunResult], After] | None = None
+    then: Callable[[RunResult], FollowUpResult] | None = None
     """The stages of a longer command that follow the steps, while the run is still locked."""
 
 
-def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: Seen) -> Plan:
+def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: DiskSnapshot) -> Plan:
     """The plan against a run in this state; raises what stands against carrying it out."""
     made = make_plan(request.pack, state, request.selection, seen)
     if isinstance(made, Refusal):
@@ -105,7 +105,7 @@ def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: Seen) -> P
     )
 
 
-def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Plan]:
+def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
     """Which run would be continued and what would be done. Changes nothing.
 
     A pack whose steps are all done was checked before.
@@ -126,7 +126,7 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[Found, Pla
     return found, planned
 
 
-def _look(request: RunRequest, run: RunDir, state: RunState) -> Seen:
+def _look(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
     return look(request.root, run, request.pack, state, request.options)
 
 
@@ -153,7 +153,7 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
         begin(request, found, record)
         untouched &= not _recovered(request, found, record, folder)
         name = environment.private_name()
-        session = Session(
+        session = RunSession(
             root=request.root,
             pack=request.pack,
             run=found.run,
@@ -194,13 +194,13 @@ def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     return plan_workplace(request, planned)
 
 
-def _enter_workplace(session: Session, copied: CopyPlan | None) -> None:
+def _enter_workplace(session: RunSession, copied: CopyPlan | None) -> None:
     from oraclepack.run.rehearsing import enter_workplace  # noqa: PLC0415 - seldom
 
     enter_workplace(session, copied)
 
 
-def _older_state(request: RunRequest, found: Found) -> Callable[[Session], None] | None:
+def _older_state(request: RunRequest, found: SelectedRun) -> Callable[[RunSession], None] | None:
     """What takes over a state file of the Go tool: the one that is named, or that stands there."""
     if request.import_state is None and not _left_by_go(request, found):
         return None
@@ -214,7 +214,7 @@ def _older_state(request: RunRequest, found: Found) -> Callable[[Session], None]
     return None if there is None else lambda session: older_state.take_over(session, there)
 
 
-def _left_by_go(request: RunRequest, found: Found) -> tuple[str, ...]:
+def _left_by_go(request: RunRequest, found: SelectedRun) -> tuple[str, ...]:
     """Files of the Go tool that stand where ours are going to be written."""
     if not _has_legacy_files(request):
         return ()
@@ -231,12 +231,12 @@ def _has_legacy_files(request: RunRequest) -> bool:
     return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
 
 
-def _pack_path(request: RunRequest, found: Found) -> str:
+def _pack_path(request: RunRequest, found: SelectedRun) -> str:
     created = found.state.created
     return created.pack_path if created else path_in_project(request.pack.path, request.root)
 
 
-def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path) -> bool:
+def _recovered(request: RunRequest, found: SelectedRun, record: Recorder, folder: Path) -> bool:
     """Put right what a killed command left; whether that changed files."""
     changed = False
     if record.state.is_open:
@@ -254,7 +254,9 @@ def _recovered(request: RunRequest, found: Found, record: Recorder, folder: Path
     return changed
 
 
-def _refuse_dirty_rerun(request: RunRequest, found: Found, record: Recorder, plan: Plan) -> None:
+def _refuse_dirty_rerun(
+    request: RunRequest, found: SelectedRun, record: Recorder, plan: Plan
+) -> None:
     if not found.run.has_changes:
         return
     from oraclepack.run import tree_guard  # noqa: PLC0415 - seldom
@@ -275,12 +277,12 @@ def _environment(options: RunOptions) -> dict[str, str]:
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
 
 
-def _carry_out(session: Session, planned: Plan) -> None:
+def _carry_out(session: RunSession, planned: Plan) -> None:
     for warning in planned.warnings:
-        session.record.append(j.Warned(message=warning))
+        session.record.append(j.WarningRecorded(message=warning))
     for step in planned.steps:
         for warning in step.warnings:
-            session.record.append(j.Warned(step=step.step_id, message=warning))
+            session.record.append(j.WarningRecorded(step=step.step_id, message=warning))
     for step in planned.of(Decision.SKIPPED):
         _skip(session, step)
     _keep_what_was_paid_for(session, planned)
@@ -297,7 +299,7 @@ def _carry_out(session: Session, planned: Plan) -> None:
             carry_out(session, planned)
 
 
-def _keep_what_was_paid_for(session: Session, planned: Plan) -> None:
+def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
     """Put outputs back, record answers that meet their contracts by now, before anything runs."""
     kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
     kept = [step for step in planned.steps if step.decision in kinds]
@@ -318,7 +320,7 @@ def _keep_what_was_paid_for(session: Session, planned: Plan) -> None:
             revise.recheck(where, step, manner_of(options), verify=options.verify)
 
 
-def _skip(session: Session, step: PlannedStep) -> None:
+def _skip(session: RunSession, step: PlannedStep) -> None:
     before = session.record.state.step(step.step_id)
     if before.status is Status.SKIPPED and before.skip_reason == step.skip_reason:
         return
@@ -334,14 +336,18 @@ def _skip(session: Session, step: PlannedStep) -> None:
 
 
 def _end(
-    request: RunRequest, session: Session, found: Found, planned: Plan, caught: Caught
+    request: RunRequest,
+    session: RunSession,
+    found: SelectedRun,
+    planned: Plan,
+    caught: CaughtSignal,
 ) -> RunResult:
     record = session.record
     before = record.state
     figures = completion(planned, before, request.min_completion)
     told = reply(planned, before)
     code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
-    after = After(code, failed=told.is_unfinished)
+    after = FollowUpResult(code, failed=told.is_unfinished)
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
     if after.failed and request.options.rollback_on_failure:

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.answers.verification import Failed
+from oraclepack.answers.verification import FailedOutput
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET
 from oraclepack.pack.model import PRELUDE
-from oraclepack.run.open_run import Found
+from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
 from oraclepack.run.run_pack import RunResult
 
 
-class StepTold(msgspec.Struct, frozen=True, kw_only=True):
+class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     """One step in the reply of a command."""
 
     step_id: str
@@ -38,7 +38,7 @@ class StepTold(msgspec.Struct, frozen=True, kw_only=True):
     """That change, relative to the run directory."""
 
 
-class CompletionTold(msgspec.Struct, frozen=True, kw_only=True):
+class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of the CI policy."""
 
     ok: int
@@ -62,7 +62,7 @@ def ways_on(steps: Sequence[str]) -> str:
     )
 
 
-class RunTold(msgspec.Struct, frozen=True, kw_only=True):
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The data of `run`."""
 
     run_id: str
@@ -85,14 +85,14 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
     resume_from: str | None
     rollback_status: str
     rollback_error: str | None
-    completion: CompletionTold
-    steps: tuple[StepTold, ...]
+    completion: CompletionReport
+    steps: tuple[StepReport, ...]
     dry_run: bool = False
     interrupted_steps: tuple[str, ...] = ()
     """Those that a signal stopped before their end."""
     held_steps: tuple[str, ...] = ()
     """Failed ones that did not run: their answers miss their contracts and were paid for."""
-    output_failures: tuple[Failed, ...] = ()
+    output_failures: tuple[FailedOutput, ...] = ()
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
     rolled_back_steps: tuple[str, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
@@ -137,7 +137,7 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
         return ways_on(self.unmet_steps)
 
     @property
-    def _failed(self) -> list[StepTold]:
+    def _failed(self) -> list[StepReport]:
         return [step for step in self.steps if step.step_id in self.failed_steps]
 
     @property
@@ -154,30 +154,30 @@ class RunTold(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(f"{count} {word}" for count, word in counts if count) or nothing
 
 
-def told(result: RunResult) -> RunTold:
+def told(result: RunResult) -> RunReport:
     return _told(
         result.found, result.plan, result.state, result.told, result.completion, dry_run=False
     )
 
 
-def told_plan(found: Found, plan: Plan) -> RunTold:
+def told_plan(found: SelectedRun, plan: Plan) -> RunReport:
     """What would be done, told in the same shape."""
     answer = reply(plan, found.state)
     return _told(found, plan, found.state, answer, completion(plan, found.state), dry_run=True)
 
 
 def _told(
-    found: Found,
+    found: SelectedRun,
     plan: Plan,
     state: RunState,
     answer: RunReply,
     figures: Completion,
     *,
     dry_run: bool,
-) -> RunTold:
+) -> RunReport:
     failed_prelude = state.prelude_error is not None
     logs = log_names(PRELUDE, state.prelude_attempts) if failed_prelude else (None, None)
-    return RunTold(
+    return RunReport(
         run_id=found.run.run_id,
         run_dir=found.run.relative,
         continued=not found.is_new,
@@ -196,7 +196,7 @@ def _told(
         resume_from=answer.resume_from,
         rollback_status=answer.rollback_status,
         rollback_error=answer.rollback_error,
-        completion=CompletionTold(
+        completion=CompletionReport(
             ok=figures.ok,
             to_run=figures.to_run,
             figure=round(figures.figure, 4),
@@ -211,10 +211,10 @@ def _told(
     )
 
 
-def _step(step: PlannedStep, state: RunState) -> StepTold:
+def _step(step: PlannedStep, state: RunState) -> StepReport:
     now = state.step(step.step_id)
     change = now.change if now.change and now.change.attempt == now.attempts else None
-    return StepTold(
+    return StepReport(
         step_id=step.step_id,
         decision=step.decision,
         reason=step.reason,

@@ -18,8 +18,8 @@ from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
-from oraclepack.pack.pack_files import Directed, directed
-from oraclepack.run.open_run import IN_PLACE, Wish
+from oraclepack.pack.pack_files import RedirectedPack, directed
+from oraclepack.run.open_run import IN_PLACE, RunSelector
 from oraclepack.run.planning.plan import Refusal
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, Selection
@@ -28,11 +28,11 @@ from oraclepack.run.run_pack import RunRequest
 from oraclepack.run.run_session import RunOptions
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings.declaration import Setting, Source
+from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Settings
 from oraclepack.system import environment
 from oraclepack.system.files import HOME
-from oraclepack.system.path_jail import Allowed, jail
+from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.programs import named_program
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.flag_tables import table_of
@@ -84,7 +84,7 @@ class InvalidPackError(InputError):
     code = "INVALID_PACK"
 
 
-class Picked(msgspec.Struct, frozen=True):
+class RunFlags(msgspec.Struct, frozen=True):
     """What the flags of `run` say, beyond the settings."""
 
     rerun: str | None = None
@@ -101,7 +101,7 @@ class Picked(msgspec.Struct, frozen=True):
 def request_for(
     pack: Pack,
     settings: Settings,
-    asked: Picked,
+    asked: RunFlags,
     observers: Sequence[Observer] = (),
     ask: Ask | None = None,
 ) -> RunRequest:
@@ -114,7 +114,9 @@ def request_for(
             hint="leave it out, or add --engine rehearsal",
         )
     out_dir, where = settings[rs.OUT_DIR], settings.origin(rs.OUT_DIR).where
-    sent = directed(pack, root, out_dir, where) if out_dir else Directed(pack, "", is_used=False)
+    sent = (
+        directed(pack, root, out_dir, where) if out_dir else RedirectedPack(pack, "", is_used=False)
+    )
     _refuse_own_folder(root, out_dir, sent.out_dir, where)
     literal = "has no effect: the pack never says $out_dir, its paths are literal"
     pack = sent.pack
@@ -135,7 +137,7 @@ def request_for(
             _options(settings, pack, asked, ask), out_dir=sent.out_dir, makes_out_dir=sent.is_used
         ),
         notes=(f"{where} {out_dir} {literal}",) if out_dir and not sent.is_used else (),
-        wish=Wish(
+        wish=RunSelector(
             run_id=asked.run_id,
             new_run=asked.new_run,
             rehearsal=rehearsal,
@@ -158,7 +160,7 @@ def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None
     A pack's own `out_dir=` may lie there, as that of the ticket action pack does.
     """
     verdict = jail(root, f"{out_dir}/x") if out_dir else None
-    places = {out_dir, verdict.relative if isinstance(verdict, Allowed) else ""}
+    places = {out_dir, verdict.relative if isinstance(verdict, AllowedPath) else ""}
     if any(place.split("/")[0].casefold() == HOME for place in places):
         raise UsageError(
             f"{where} {named}: it lies in {HOME}, which is oraclepack's own and ignored by git",
@@ -166,7 +168,7 @@ def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None
         )
 
 
-def _options(settings: Settings, pack: Pack, asked: Picked, ask: Ask | None) -> RunOptions:
+def _options(settings: Settings, pack: Pack, asked: RunFlags, ask: Ask | None) -> RunOptions:
     policy = on_failure(
         keep_going=_given(settings, rs.KEEP_GOING),
         stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
@@ -216,7 +218,7 @@ def _accepted_share(settings: Settings) -> float:
 
     A config file states it for CI; it must not change what the same pack does at a terminal.
     """
-    is_flag = settings.origin(rs.MIN_COMPLETION).source is Source.FLAG
+    is_flag = settings.origin(rs.MIN_COMPLETION).source is ValueSource.FLAG
     return settings[rs.MIN_COMPLETION] if settings[rs.CI] or is_flag else 1.0
 
 

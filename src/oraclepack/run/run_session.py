@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.answers.verify_pack import Manner
+from oraclepack.answers.verify_pack import VerifyOptions
 from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.shell.attempt import Grace
@@ -70,9 +70,9 @@ class RunOptions(msgspec.Struct, frozen=True):
     grace: Grace = msgspec.field(default_factory=Grace)
 
 
-def manner_of(options: RunOptions) -> Manner:
+def manner_of(options: RunOptions) -> VerifyOptions:
     """How strictly outputs are judged."""
-    return Manner(
+    return VerifyOptions(
         options.chunks,
         options.contracts,
         options.require_headings,
@@ -81,7 +81,7 @@ def manner_of(options: RunOptions) -> Manner:
     )
 
 
-class Session(msgspec.Struct):
+class RunSession(msgspec.Struct):
     """One command at work on one run."""
 
     root: Path

@@ -14,9 +14,9 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
 from oraclepack.journal.statuses import INTERRUPTED, Status, Verification, Wait
 from oraclepack.pack.model import Step
-from oraclepack.pack.tree_policy import TreePolicy, Watched, policy_of
+from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, policy_of
 from oraclepack.run.planning.plan import PlannedStep
-from oraclepack.run.run_session import Session
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import (
     attached_hashes,
     backup_folder,
@@ -29,7 +29,15 @@ from oraclepack.run.step_outputs import (
     set_aside,
     verify_outputs,
 )
-from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, Started, StopLevel, Watch
+from oraclepack.shell.attempt import (
+    Attempt,
+    AttemptEnd,
+    AttemptOutcome,
+    ProcessIdentity,
+    StartedProcess,
+    StopLevel,
+    Watch,
+)
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines, skip_line
 from oraclepack.tools.oracle_failures import last_words
@@ -38,7 +46,7 @@ _GOES_ON = "a question it asked goes on without it; the run ends after the answe
 
 
 @contextmanager
-def intercepted(session: Session, attempt: Attempt) -> Iterator[Attempt]:
+def intercepted(session: RunSession, attempt: Attempt) -> Iterator[Attempt]:
     """The attempt with our stand-ins first on its PATH, for as long as it runs."""
     gateway = session.gateway
     if gateway is None:
@@ -53,13 +61,13 @@ def intercepted(session: Session, attempt: Attempt) -> Iterator[Attempt]:
     try:
         yield guarded
         if session.stop.level is StopLevel.NONE and not gateway.await_answers(guarded, 0):
-            warning = j.Warned(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
+            warning = j.WarningRecorded(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
             session.record.append(warning)
     finally:
         gateway.forget(guarded)
 
 
-def answers(session: Session, attempt: Attempt) -> Callable[[float], bool] | None:
+def answers(session: RunSession, attempt: Attempt) -> Callable[[float], bool] | None:
     """Waits that many seconds for what the attempt has asked; whether all is answered."""
     gateway = session.gateway
     return partial(gateway.await_answers, attempt) if gateway is not None else None
@@ -73,7 +81,7 @@ _UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
 """Codes of calls whose answer is not what the step promised."""
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class AttemptVerdict(msgspec.Struct, frozen=True):
     """What an attempt came to."""
 
     status: Status
@@ -82,7 +90,7 @@ class Judgement(msgspec.Struct, frozen=True):
     verification: Verification | None = None
 
 
-def run_step(session: Session, planned: PlannedStep) -> Status:
+def run_step(session: RunSession, planned: PlannedStep) -> Status:
     """Run a step once; everything about it is in the journal when this returns."""
     step = session.pack.step(planned.step_id)
     assert step is not None
@@ -127,28 +135,32 @@ def run_step(session: Session, planned: PlannedStep) -> Status:
     return judged.status
 
 
-def _watched(session: Session, step: Step, attempt: int) -> AbstractContextManager[Watched]:
+def _watched(
+    session: RunSession, step: Step, attempt: int
+) -> AbstractContextManager[TreePolicyResult]:
     policy = policy_of(step)
     if policy is TreePolicy.UNWATCHED:
-        return nullcontext(Watched(policy))
+        return nullcontext(TreePolicyResult(policy))
     from oraclepack.run.tree_guard import watched_tree  # noqa: PLC0415 - not for most steps
 
     return watched_tree(session, step, attempt, policy)
 
 
-def _with_tree(judged: Judgement, session: Session, watched: Watched) -> Judgement:
+def _with_tree(
+    judged: AttemptVerdict, session: RunSession, watched: TreePolicyResult
+) -> AttemptVerdict:
     """A step that touched what is not its own has failed, where its policy is strict."""
     strict = session.options.strict or watched.policy is TreePolicy.OWNED
     if judged.status in _UNFINISHED or not watched.strange or not strict:
         return judged
-    return Judgement(
+    return AttemptVerdict(
         Status.FAILED,
         StepError(code="TREE_CHANGED", message=watched.told),
         verification=judged.verification,
     )
 
 
-def _attempt(session: Session, step: Step) -> Attempt:
+def _attempt(session: RunSession, step: Step) -> Attempt:
     number = session.record.state.step(step.id).attempts + 1
     while attempt_name(step.id, number) in session.attempts_before:
         number += 1  # a crash may have kept a file and lost its event
@@ -170,13 +182,13 @@ def _attempt(session: Session, step: Step) -> Attempt:
     )
 
 
-def _watch(session: Session, attempt: Attempt) -> Watch:
-    def started(process: Started) -> None:
+def _watch(session: RunSession, attempt: Attempt) -> Watch:
+    def started(process: StartedProcess) -> None:
         session.record.append(
             j.StepSpawned(
                 step=attempt.step,
                 attempt=attempt.number,
-                process=Process(
+                process=ProcessIdentity(
                     pid=process.pid,
                     pgid=process.pgid,
                     start_time=process.start_time,
@@ -188,12 +200,14 @@ def _watch(session: Session, attempt: Attempt) -> Watch:
 
     def idle(seconds: float) -> None:
         message = f"no output for {seconds:.0f} s; it may be thinking"
-        session.record.append(j.Warned(step=attempt.step, code="idle", message=message))
+        session.record.append(j.WarningRecorded(step=attempt.step, code="idle", message=message))
 
     return Watch(on_started=started, on_idle=idle, is_answered=answers(session, attempt))
 
 
-def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> Judgement:
+def _judge(
+    session: RunSession, step: Step, attempt: Attempt, outcome: AttemptOutcome
+) -> AttemptVerdict:
     failure = _failure(session, attempt, outcome)
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
@@ -204,32 +218,32 @@ def _judge(session: Session, step: Step, attempt: Attempt, outcome: Outcome) -> 
         # Stopped, not failed: the next command runs it as one that is still to be done.
         stopped = failure.code == INTERRUPTED and session.stop.level is not StopLevel.NONE
         status = Status.PENDING if stopped else Status.FAILED
-        return Judgement(status, failure, verification=seen)
+        return AttemptVerdict(status, failure, verification=seen)
     if not _left_something(session, step, attempt.number):
         said = skip_line(attempt.stdout_log)
         if said is not None:
-            return Judgement(Status.SKIPPED, skip_reason=said)
+            return AttemptVerdict(Status.SKIPPED, skip_reason=said)
     if not session.options.verify:
-        return Judgement(Status.OK)
+        return AttemptVerdict(Status.OK)
     verification = verify_outputs(session, step, attempt.number)
     for doubt in verification.doubts:
         message = f"{doubt.path}:{doubt.line} is doubtful: {doubt.message}"
-        session.record.append(j.Warned(step=step.id, code="doubtful", message=message))
+        session.record.append(j.WarningRecorded(step=step.id, code="doubtful", message=message))
     if verification.passed:
-        return Judgement(Status.OK, verification=verification)
+        return AttemptVerdict(Status.OK, verification=verification)
     error = _unmet(session, verification, _failed_calls(session, attempt))
-    return Judgement(Status.FAILED, error, verification=verification)
+    return AttemptVerdict(Status.FAILED, error, verification=verification)
 
 
-def _failure(session: Session, attempt: Attempt, outcome: Outcome) -> StepError | None:
+def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
     match outcome.reason:
-        case Ending.STOPPED:
+        case AttemptEnd.STOPPED:
             return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
-        case Ending.TIMEOUT:
+        case AttemptEnd.TIMEOUT:
             limit = attempt.step_timeout or 0.0
             message = f"stopped after {limit:g} s, its --step-timeout"
             return StepError(code="STEP_TIMEOUT", message=message, transient=True)
-        case Ending.SPAWN_FAILED | Ending.INCOMPLETE:
+        case AttemptEnd.SPAWN_FAILED | AttemptEnd.INCOMPLETE:
             return StepError(code="SPAWN_FAILED", message=outcome.message)
     if outcome.exit_code == 0:
         return None
@@ -250,7 +264,7 @@ def _signal(code: int) -> str:
         return ""
 
 
-def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcome]:
+def _failed_calls(session: RunSession, attempt: Attempt) -> list[j.InvocationOutcome]:
     """The calls of the attempt that failed, the last one first: most likely the step's reason."""
     made = session.record.state.step(attempt.step).invocations
     told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
@@ -258,7 +272,7 @@ def _failed_calls(session: Session, attempt: Attempt) -> list[j.InvocationOutcom
     return sorted(failed, key=lambda outcome: -outcome.seq)
 
 
-def _left_something(session: Session, step: Step, attempt: int) -> bool:
+def _left_something(session: RunSession, step: Step, attempt: int) -> bool:
     """Some declared output is there, and it is not merely the older one."""
     if not step.outputs:
         return False
@@ -268,7 +282,7 @@ def _left_something(session: Session, step: Step, attempt: int) -> bool:
 
 
 def _unmet(
-    session: Session, verification: Verification, calls: list[j.InvocationOutcome]
+    session: RunSession, verification: Verification, calls: list[j.InvocationOutcome]
 ) -> StepError:
     gone = [failure for failure in verification.failures if failure.io_error]
     if gone:
@@ -292,10 +306,10 @@ def _lacks(verification: Verification) -> str:
     )
 
 
-def _tell_leftovers(session: Session, step: Step, outcome: Outcome) -> None:
+def _tell_leftovers(session: RunSession, step: Step, outcome: AttemptOutcome) -> None:
     for warning in outcome.warnings:
-        session.record.append(j.Warned(step=step.id, message=warning))
+        session.record.append(j.WarningRecorded(step=step.id, message=warning))
     if outcome.orphans:
         names = ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in outcome.orphans)
         message = f"processes outlived the step and were ended: {names}"
-        session.record.append(j.Warned(step=step.id, code="orphans", message=message))
+        session.record.append(j.WarningRecorded(step=step.id, code="orphans", message=message))

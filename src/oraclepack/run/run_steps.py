@@ -12,9 +12,16 @@ from oraclepack.run.call_service import standing_between
 from oraclepack.run.executor import drive
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure
-from oraclepack.run.run_session import Session
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import answers, intercepted, run_step
-from oraclepack.shell.attempt import Attempt, Ending, Outcome, Process, StopLevel, Watch
+from oraclepack.shell.attempt import (
+    Attempt,
+    AttemptEnd,
+    AttemptOutcome,
+    ProcessIdentity,
+    StopLevel,
+    Watch,
+)
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
@@ -29,7 +36,7 @@ def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
     return login_once or any(line and not line.startswith("#") for line in lines)
 
 
-def prepare(session: Session) -> StepError | None:
+def prepare(session: RunSession) -> StepError | None:
     """Run the prelude and keep its state for the steps; its failure, if it fails."""
     prelude = session.pack.prelude
     if not needs_running(prelude, login_once=session.options.login_once):
@@ -48,7 +55,7 @@ def prepare(session: Session) -> StepError | None:
             stdout_log=stdout,
             stderr_log=stderr,
             # Its number is not known yet; the mark is enough to find what a crash leaves of it.
-            process=Process(pid=0, token=attempt.token),
+            process=ProcessIdentity(pid=0, token=attempt.token),
         )
     )
     watch = Watch(on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt))
@@ -64,13 +71,13 @@ def prepare(session: Session) -> StepError | None:
         )
     )
     for warning in outcome.warnings:
-        session.record.append(j.Warned(code="prelude", message=warning))
+        session.record.append(j.WarningRecorded(code="prelude", message=warning))
     if error is None:
         session.snapshot = snapshot
     return error
 
 
-def tidy_up(session: Session) -> None:
+def tidy_up(session: RunSession) -> None:
     """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
     if session.snapshot is None:
         return
@@ -88,10 +95,12 @@ def tidy_up(session: Session) -> None:
         outcome = run_attempt(attempt, stop, Watch(), session.clock)
     if not outcome.ok:
         message = f"the prelude's EXIT trap ended with exit code {outcome.exit_code}"
-        session.record.append(j.Warned(code="prelude", message=message))
+        session.record.append(j.WarningRecorded(code="prelude", message=message))
 
 
-def _attempt(session: Session, name: str, number: int, code: str, capture: str | None) -> Attempt:
+def _attempt(
+    session: RunSession, name: str, number: int, code: str, capture: str | None
+) -> Attempt:
     stdout, stderr = (session.run.path / log for log in log_names(name, number))
     return Attempt(
         step=name,
@@ -110,10 +119,10 @@ def _attempt(session: Session, name: str, number: int, code: str, capture: str |
     )
 
 
-def _error(session: Session, outcome: Outcome, stderr: str) -> StepError | None:
+def _error(session: RunSession, outcome: AttemptOutcome, stderr: str) -> StepError | None:
     if outcome.ok:
         return None
-    if outcome.reason is Ending.STOPPED:
+    if outcome.reason is AttemptEnd.STOPPED:
         return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
     last = last_lines(session.run.path / stderr, 1)
     told = outcome.message or f"exit code {outcome.exit_code}"
@@ -122,7 +131,7 @@ def _error(session: Session, outcome: Outcome, stderr: str) -> StepError | None:
     return StepError(code="PRELUDE_FAILED", message=told)
 
 
-def carry_out(session: Session, planned: Plan) -> None:
+def carry_out(session: RunSession, planned: Plan) -> None:
     """Run what is to be run, as far as it goes; the journal tells how far that was."""
     policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
     session.attempts_before = session.run.attempts_seen()
@@ -142,22 +151,22 @@ def carry_out(session: Session, planned: Plan) -> None:
     _see_pack(session)
 
 
-def _work(session: Session, step: PlannedStep) -> Status:
+def _work(session: RunSession, step: PlannedStep) -> Status:
     status = run_step(session, step)
     _see_head(session, step.step_id)
     return status
 
 
-def _see_head(session: Session, step_id: str) -> None:
+def _see_head(session: RunSession, step_id: str) -> None:
     """A step that commits must not orphan its own run: its commit becomes one of the run's."""
     sha = git.peek(session.root)
     if sha is None and session.record.state.heads:
         sha = git.look(session.root, session.environment).sha
     if sha is not None and sha not in session.record.state.heads:
-        session.record.append(j.HeadSeen(sha=sha, step=step_id))
+        session.record.append(j.HeadRecorded(sha=sha, step=step_id))
 
 
-def _see_pack(session: Session) -> None:
+def _see_pack(session: RunSession) -> None:
     """Say it when the pack is no longer what ran: the next command would begin another run."""
     now = read_content(Path(session.pack.path))
     if (
@@ -167,4 +176,4 @@ def _see_pack(session: Session) -> None:
         return
     what = "was changed" if now.data is not None else f"is {now.trouble}"
     message = f"{session.pack.path} {what} since this command began; what ran is the older content"
-    session.record.append(j.Warned(code="pack", message=message))
+    session.record.append(j.WarningRecorded(code="pack", message=message))

@@ -17,10 +17,10 @@ from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
 from oraclepack.run.quarantine import put_aside
-from oraclepack.run.run_session import Session, manner_of
+from oraclepack.run.run_session import RunSession, manner_of
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import Refused, content_at, hashes_of, jail, read_content
+from oraclepack.system.path_jail import RefusedPath, content_at, hashes_of, jail, read_content
 from oraclepack.system.secrets import BLOT
 
 _TOGETHER = 8 << 20
@@ -32,7 +32,7 @@ def declared_paths(step: Step) -> tuple[str, ...]:
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
-def put_back(session: Session, step: Step, attempt: int) -> None:
+def put_back(session: RunSession, step: Step, attempt: int) -> None:
     """After a failed attempt: a file that stood where an answer should be stands there again.
 
     What calls moved away they bring back themselves, unless they were killed in between.
@@ -50,7 +50,7 @@ def put_back(session: Session, step: Step, attempt: int) -> None:
             _copy(kept / path, place)
 
 
-def produced_paths(session: Session, step: Step, attempt: int) -> tuple[str, ...]:
+def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, ...]:
     """The declared outputs, and those that only the running shell could name."""
     calls = session.record.state.step(step.id).invocations
     told = [
@@ -66,13 +66,13 @@ def produced_paths(session: Session, step: Step, attempt: int) -> tuple[str, ...
     return tuple(dict.fromkeys((*declared, *others)))
 
 
-def place_of(session: Session, path: str) -> str:
+def place_of(session: RunSession, path: str) -> str:
     """A path as calls tell it: relative to the project root, without detours."""
     verdict = jail(session.root, path)
-    return path if isinstance(verdict, Refused) else verdict.relative
+    return path if isinstance(verdict, RefusedPath) else verdict.relative
 
 
-def quarantine_earlier(session: Session, step: Step) -> None:
+def quarantine_earlier(session: RunSession, step: Step) -> None:
     """Move what a failed or interrupted attempt left out of the way of the next one.
 
     A file that still is what the attempt found there is not its output.
@@ -97,7 +97,7 @@ def quarantine_earlier(session: Session, step: Step) -> None:
         session.record.append(j.Quarantined(step=step.id, attempt=before.attempts, moves=moves))
 
 
-def _paid_for(session: Session, state: StepState) -> set[str]:
+def _paid_for(session: RunSession, state: StepState) -> set[str]:
     """Where whole answers lie that miss their contract, or that a person accepted.
 
     Nobody is asked for them again: the call takes them as they are now, corrected or not.
@@ -112,7 +112,7 @@ def _paid_for(session: Session, state: StepState) -> set[str]:
     return unmet | {place_of(session, one.declared_path) for one in state.accepted}
 
 
-def set_aside(session: Session, step: Step, attempt: int) -> None:
+def set_aside(session: RunSession, step: Step, attempt: int) -> None:
     """Keep a copy of every file the step may replace, so that a rollback can put it back.
 
     A command that was killed may have died while a file was moved away: its copy counts.
@@ -133,17 +133,17 @@ def set_aside(session: Session, step: Step, attempt: int) -> None:
             session.record.append(msgspec.structs.replace(kept, link=link))
 
 
-def backup_folder(session: Session, step_id: str, attempt: int) -> Path:
+def backup_folder(session: RunSession, step_id: str, attempt: int) -> Path:
     """Where an attempt keeps the files it may replace."""
     return session.run.backups / attempt_name(step_id, attempt)
 
 
-def _set_aside_by(session: Session, step: Step, attempt: int) -> dict[str, j.SetAside]:
+def _set_aside_by(session: RunSession, step: Step, attempt: int) -> dict[str, j.OutputBackedUp]:
     """What an attempt kept copies of, by path."""
     return {
         event.path: event
         for event in session.record.state.session_files
-        if isinstance(event, j.SetAside) and (event.step, event.attempt) == (step.id, attempt)
+        if isinstance(event, j.OutputBackedUp) and (event.step, event.attempt) == (step.id, attempt)
     }
 
 
@@ -168,7 +168,7 @@ def is_same(place: Path, backup: Path) -> bool:
     return now is not None and now == then
 
 
-def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: bool) -> None:
+def record_outputs(session: RunSession, step: Step, attempt: int, *, succeeded: bool) -> None:
     """Copy what the step produced into the run directory, and write down what it is.
 
     Of a failed step only what it changed: a file it never touched is not its output.
@@ -185,7 +185,7 @@ def record_outputs(session: Session, step: Step, attempt: int, *, succeeded: boo
     _keep(session, group)
 
 
-def _keep(session: Session, group: list[tuple[j.OutputRecorded, bytes]]) -> None:
+def _keep(session: RunSession, group: list[tuple[j.OutputRecorded, bytes]]) -> None:
     folder, mode = session.run.path, files.PRIVATE_FILE
     files.write_together([(folder / event.path, content, mode) for event, content in group])
     for event, _ in group:
@@ -193,7 +193,7 @@ def _keep(session: Session, group: list[tuple[j.OutputRecorded, bytes]]) -> None
 
 
 def _made(
-    session: Session, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
+    session: RunSession, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
 ) -> Iterator[tuple[j.OutputRecorded, bytes]]:
     """What there is at each path, and the event that tells of it."""
     known = {
@@ -235,7 +235,7 @@ def _made(
         yield event, content
 
 
-def verify_outputs(session: Session, step: Step, attempt: int = 0) -> Verification:
+def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verification:
     """The step's outputs against their contracts, by the code of `verify-outputs`."""
     options = session.options
     written = produced_paths(session, step, attempt)
@@ -248,18 +248,18 @@ def verify_outputs(session: Session, step: Step, attempt: int = 0) -> Verificati
     return verify_step(step, lambda path: content_at(session.root, path), manner, written, accepted)
 
 
-def attached_hashes(session: Session, step: Step) -> dict[str, str]:
+def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:
     """The attached files the text names, and what was in them when the step ran."""
     named = {attached.word.value for call in step.calls for attached in call.attachments}
     paths = sorted(path for path in named if path is not None)
     return hashes_of(session.root, paths)
 
 
-def _contracts(session: Session, step: Step) -> tuple[OutputContract, ...]:
+def _contracts(session: RunSession, step: Step) -> tuple[OutputContract, ...]:
     options = session.options
     return contracts_of(step, chunks=options.chunks, mode=options.contracts)
 
 
-def _judged(session: Session, path: str) -> Path | None:
+def _judged(session: RunSession, path: str) -> Path | None:
     verdict = jail(session.root, path)
-    return None if isinstance(verdict, Refused) else verdict.path
+    return None if isinstance(verdict, RefusedPath) else verdict.path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import OraclePackError, WorldError
+from oraclepack.errors import MachineError, OraclePackError
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.quarantine import FOLDER
 from oraclepack.system import file_moves, files, trust_key
@@ -21,7 +21,7 @@ from oraclepack.system.ownership import came_with_repository, linked
 from oraclepack.system.path_jail import judge_entry, plain_file, refuse_link_out
 
 
-class Carried(msgspec.Struct, frozen=True, kw_only=True):
+class TransactionReport(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a command that writes several files under names of its own for each."""
 
     completed_steps: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FileWrite:
     """One file of a command: the name of its step, the place and the content."""
 
     step: str
@@ -74,7 +74,7 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class _Change:
     path: Path
-    before: file_moves.Before | None
+    before: file_moves.PreviousFile | None
     folders: tuple[Path, ...]
     stays: bool
     content: bytes
@@ -135,7 +135,7 @@ class Transaction:
         files.sweep(path.parent)  # a command that was killed here may have left half a file
         files.write_atomic(path, content)
 
-    def carry_out(self, pieces: Sequence[Piece]) -> Carried:
+    def carry_out(self, pieces: Sequence[FileWrite]) -> TransactionReport:
         """Write all pieces; after a failure nothing more is written."""
         for piece in pieces:
             refuse_link_out(self._root, piece.path.parent)
@@ -149,12 +149,12 @@ class Transaction:
                     self.roll_back()
                 raise
         self._forget_copies()
-        return Carried(
+        return TransactionReport(
             completed_steps=tuple(piece.step for piece in pieces),
             finished_rollback=self._finished,
         )
 
-    def roll_back(self) -> Carried:
+    def roll_back(self) -> TransactionReport:
         """Bring the files back to how the command found them, the last change first.
 
         One that cannot be taken back does not keep the others from it.
@@ -174,10 +174,12 @@ class Transaction:
         self._changes = left
         if not left:
             self._forget_copies()
-            return Carried(rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved))
+            return TransactionReport(
+                rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved)
+            )
         paths = tuple(self._shown(change.path) for change in reversed(left))
         later = self._record_left(place, left)
-        return Carried(
+        return TransactionReport(
             rollback_status=RollbackStatus.FAILED,
             rollback_error=f"{'; '.join(causes)}; not taken back: {', '.join(paths)}{later}",
             not_taken_back=paths,
@@ -185,14 +187,14 @@ class Transaction:
         )
 
     def _failed(
-        self, pieces: Sequence[Piece], number: int, trouble: OraclePackError, *, undo: bool
-    ) -> Carried:
-        end = self.roll_back() if undo else Carried()
+        self, pieces: Sequence[FileWrite], number: int, trouble: OraclePackError, *, undo: bool
+    ) -> TransactionReport:
+        end = self.roll_back() if undo else TransactionReport()
         left = {change.path for change in self._changes}
         written = pieces[:number]
         gone = [piece for piece in written if undo and not piece.stays and piece.path not in left]
         first = next((piece for piece in written if piece in gone), pieces[number])
-        return Carried(
+        return TransactionReport(
             completed_steps=tuple(piece.step for piece in written),
             failed_step=pieces[number].step,
             skipped_steps=tuple(piece.step for piece in pieces[number + 1 :]),
@@ -292,7 +294,7 @@ class Transaction:
                 left.append(one.path)
                 causes[str(trouble)] = None
         if left:
-            raise WorldError(
+            raise MachineError(
                 f"the rollback of the last {self._command} cannot be finished; nothing was written",
                 hint="repair the cause and give the same command again, or give it without "
                 "--rollback-on-failure to go on with the files as they are",
@@ -376,7 +378,7 @@ def _remove_copies(place: Path) -> None:
     file_moves.remove_empty([folder, place, place.parent, place.parent.parent])
 
 
-def _same(now: file_moves.Before | None, before: file_moves.Before | None) -> bool:
+def _same(now: file_moves.PreviousFile | None, before: file_moves.PreviousFile | None) -> bool:
     """The old file still stands there; that it was read since then does not count."""
     if now is None or before is None:
         return False

@@ -14,12 +14,12 @@ from oraclepack.journal.run_dir import STEPS, RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
-from oraclepack.pack.tree_policy import TreePolicy, Watched, strangers
+from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, strangers
 from oraclepack.run.legacy_files import all_file_names
 from oraclepack.run.patch_undo import is_begun, remove_left_over
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.run_session import Session
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.run.worktree import Worktree, WorktreeError
 from oraclepack.system import environment, files, git
@@ -141,15 +141,15 @@ PATCH = "changes.patch"
 
 @contextmanager
 def watched_tree(
-    session: Session, step: Step, attempt: int, policy: TreePolicy
-) -> Iterator[Watched]:
+    session: RunSession, step: Step, attempt: int, policy: TreePolicy
+) -> Iterator[TreePolicyResult]:
     """Look at the work tree before and after a step, as its policy demands."""
-    watched = Watched(policy)
+    watched = TreePolicyResult(policy)
     tree = work_tree(session.root, session.run, step.id, session.record.state)
     if tree is None:
         if watched.policy is TreePolicy.MUTATES:
             message = "outside of git what it changes is not recorded, and cannot be taken back"
-            session.record.append(j.Warned(step=step.id, code="tree", message=message))
+            session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
         yield watched
     elif watched.policy is TreePolicy.MUTATES:
         with _recorded(session, step, attempt, tree):
@@ -193,14 +193,14 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
             change = recorded_change(run, tree, state.tree_before, step_id, state.attempts)
         except WorktreeError as trouble:
             message = f"what the killed attempt changed cannot be told: {trouble}"
-            record.append(j.Warned(step=step_id, code="tree", message=message))
+            record.append(j.WarningRecorded(step=step_id, code="tree", message=message))
             change = j.TreeChanged(step=step_id, attempt=state.attempts, files=())
         record.append(change)
         tree.forget()
 
 
 @contextmanager
-def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
+def _recorded(session: RunSession, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
     """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
     was = git.peek(session.root)
     try:
@@ -209,7 +209,7 @@ def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Ite
         _cannot_watch(session, step, trouble)
         yield
         return
-    session.record.append(j.TreeSeen(step=step.id, attempt=attempt, tree=before))
+    session.record.append(j.TreeRecorded(step=step.id, attempt=attempt, tree=before))
     try:
         yield
     finally:
@@ -224,17 +224,17 @@ def _recorded(session: Session, step: Step, attempt: int, tree: Worktree) -> Ite
         tree.forget()
 
 
-def _tell_repositories(session: Session, step: Step, tree: Worktree) -> None:
+def _tell_repositories(session: RunSession, step: Step, tree: Worktree) -> None:
     listed = tree.repositories()
     if listed:
         message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
-        session.record.append(j.Warned(step=step.id, code="tree", message=message))
+        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
 
 
 _Status = dict[str, tuple[str, int, int]]
 
 
-def _status(session: Session, step: Step, tree: Worktree) -> _Status | None:
+def _status(session: RunSession, step: Step, tree: Worktree) -> _Status | None:
     try:
         return tree.status()
     except WorktreeError as trouble:
@@ -247,20 +247,24 @@ def _differing(before: _Status, after: _Status) -> tuple[str, ...]:
     return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))
 
 
-def _cannot_watch(session: Session, step: Step, trouble: WorktreeError) -> None:
+def _cannot_watch(session: RunSession, step: Step, trouble: WorktreeError) -> None:
     message = f"the work tree cannot be watched: {trouble}"
-    session.record.append(j.Warned(step=step.id, code="tree", message=message))
+    session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
 
 
 def _look_for_strangers(
-    session: Session, step: Step, tree: Worktree, touched: tuple[str, ...], watched: Watched
+    session: RunSession,
+    step: Step,
+    tree: Worktree,
+    touched: tuple[str, ...],
+    watched: TreePolicyResult,
 ) -> None:
     watched.strange = strangers(_from_root(session, tree, touched), _allowed(session, step))
     if watched.strange:
-        session.record.append(j.Warned(step=step.id, code="tree", message=watched.told))
+        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.told))
 
 
-def _from_root(session: Session, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _from_root(session: RunSession, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Paths from the top of the work tree, as seen from the project root."""
     if session.root.resolve() == tree.top.resolve():
         return paths
@@ -268,7 +272,7 @@ def _from_root(session: Session, tree: Worktree, paths: tuple[str, ...]) -> tupl
     return tuple(path.removeprefix(below) for path in paths if path.startswith(below))
 
 
-def _allowed(session: Session, step: Step) -> tuple[str, ...]:
+def _allowed(session: RunSession, step: Step) -> tuple[str, ...]:
     """The declared outputs of all steps, since several may run at once, and what others write."""
     outputs = [o.path.value for s in session.pack.steps for o in s.outputs if o.path.value]
     recorded = [

@@ -20,7 +20,13 @@ from oraclepack.run.patch_undo import seal
 from oraclepack.run.tree_guard import recorded_patches
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock, rfc3339
-from oraclepack.system.ownership import Foreign, ForeignError, Trusted, folder_tracks, foreign_run
+from oraclepack.system.ownership import (
+    Foreign,
+    ForeignError,
+    TrustReport,
+    folder_tracks,
+    foreign_run,
+)
 from oraclepack.system.path_jail import CACHE, plain_file
 from oraclepack.system.secrets import Redactor
 
@@ -80,17 +86,17 @@ def find_cache_candidates(root: Path) -> CacheCandidates:
     )
 
 
-def trust_cache(found: CacheCandidates) -> Trusted:
+def trust_cache(found: CacheCandidates) -> TrustReport:
     """Sign answers and claims, each at once; a command that is killed leaves the others foreign."""
     refused = {key: found.cache.take_over(key) for key in found.keys}
-    return Trusted(
+    return TrustReport(
         answers=tuple(key for key, reason in refused.items() if reason is None),
         claims=sum(map(take_over, found.claims)),
         left=(*found.left, *(f"{key[:12]}: {why}" for key, why in refused.items() if why)),
     )
 
 
-def trust_run(candidate: Candidate) -> Trusted:
+def trust_run(candidate: Candidate) -> TrustReport:
     """Sign a run as it is now; what has changed since the user looked at it is not taken over."""
     run, clock = candidate.run, SystemClock()
     holder = locks.Holder(
@@ -117,7 +123,7 @@ def trust_run(candidate: Candidate) -> Trusted:
             if patch is not None and name.startswith(f"{STEPS}/"):
                 seal(patch)
         file.append(j.RunTrusted(reason=candidate.foreign.kind.value))
-    return Trusted(
+    return TrustReport(
         run_id=run.run_id,
         reason=candidate.foreign.reason,
         answers=tuple(key for key, why in refused.items() if why is None),

@@ -11,15 +11,15 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import Wish, find_run, opened
-from oraclepack.run.patch_undo import Reversal, is_begun, remove_left_over
+from oraclepack.run.open_run import RunSelector, find_run, opened
+from oraclepack.run.patch_undo import PatchUndo, is_begun, remove_left_over
 from oraclepack.run.tree_guard import leftover, patch_of, recorded_patches, work_tree
 from oraclepack.run.worktree import WorktreeError
 from oraclepack.settings.registry import CWD, Settings
 from oraclepack.system.clock import SystemClock
 
 
-class Undone(msgspec.Struct, frozen=True, kw_only=True):
+class UndoReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was taken back."""
 
     step_id: str
@@ -28,7 +28,9 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
-def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None = None) -> Undone:
+def undo_step(
+    pack_path: str, step: str, settings: Settings, run_id: str | None = None
+) -> UndoReport:
     """Apply the recorded patch of a step in reverse: all of it, or nothing."""
     pack = read_pack(Path(pack_path))
     root = Path(settings.root)
@@ -38,7 +40,7 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
         ids = ", ".join(one.id for one in pack.steps)
         raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     clock = SystemClock()
-    wish = Wish(run_id=run_id)
+    wish = RunSelector(run_id=run_id)
     found = find_run(root, pack, wish, clock)
     state = found.state.step(step_id)
     change = state.change
@@ -68,16 +70,16 @@ def undo_step(pack_path: str, step: str, settings: Settings, run_id: str | None 
                 hint="nothing was changed",
             )
         remove_left_over(found.run.path, recorded_patches(record.state))
-        reversal = Reversal(tree, patch)
+        reversal = PatchUndo(tree, patch)
         if not is_begun(reversal.patch):
             _begin(reversal, found.run, known, record.state.step(step_id))
         files = _finish(reversal, found.run)
         record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
         reversal.forget()
-    return Undone(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=files)
+    return UndoReport(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=files)
 
 
-def _begin(reversal: Reversal, run: RunDir, step: Step, state: StepState) -> None:
+def _begin(reversal: PatchUndo, run: RunDir, step: Step, state: StepState) -> None:
     left = leftover(reversal.tree, run, step, state)
     if left is None:
         raise InputError(
@@ -93,7 +95,7 @@ def _begin(reversal: Reversal, run: RunDir, step: Step, state: StepState) -> Non
         ) from None
 
 
-def _finish(reversal: Reversal, run: RunDir) -> tuple[str, ...]:
+def _finish(reversal: PatchUndo, run: RunDir) -> tuple[str, ...]:
     changed = reversal.changed_since()
     if changed:
         place = _shown(reversal.place, run)

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.answers.verification import Verified, VerifiedPacks
-from oraclepack.answers.verify_pack import Manner, Recorded, summed, verify_pack
+from oraclepack.answers.verification import VerifyPacksReport, VerifyReport
+from oraclepack.answers.verify_pack import RecordedOutputs, VerifyOptions, summed, verify_pack
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir as rundir
 from oraclepack.journal.run_dir import RunDir
@@ -33,7 +33,7 @@ from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
 
 def verify_outputs(
     paths: Sequence[str], settings: Settings, run_dir: str | None = None
-) -> Verified | VerifiedPacks:
+) -> VerifyReport | VerifyPacksReport:
     """Check the outputs of packs, or of one run, against their contracts."""
     if run_dir is not None and len(paths) > 1:
         raise UsageError("--run-dir is one run: name at most one pack with it")
@@ -44,11 +44,11 @@ def verify_outputs(
     packs = tuple(_of_pack(path, settings) for path in find_packs(paths))
     if len(packs) == 1:
         return packs[0]
-    return VerifiedPacks(packs=packs, totals=summed(pack.totals for pack in packs))
+    return VerifyPacksReport(packs=packs, totals=summed(pack.totals for pack in packs))
 
 
-def manner_of(settings: Settings) -> Manner:
-    return Manner(
+def manner_of(settings: Settings) -> VerifyOptions:
+    return VerifyOptions(
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
         mode=ContractMode(settings[rs.OUTPUT_CONTRACT]),
         require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
@@ -56,7 +56,7 @@ def manner_of(settings: Settings) -> Manner:
     )
 
 
-def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verified:
+def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> VerifyReport:
     """One run: its pack is the one it was made from, unless another is named."""
     data = files.read(directory / "run.json")
     if data is None:
@@ -96,7 +96,7 @@ def _project_of(run_dir: Path) -> Path:
     return root
 
 
-def _of_pack(path: Path, settings: Settings) -> Verified:
+def _of_pack(path: Path, settings: Settings) -> VerifyReport:
     pack = _read(path, path.as_posix())
     root = project_root(path.as_posix(), settings[CWD])
     return _checked(pack, root, _newest_run(root, pack.pack_hash), settings)
@@ -124,7 +124,7 @@ def _mark(fence: Fence) -> str:
     return f"marked `{fence.language}`" if fence.language else "not marked"
 
 
-def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> Verified:
+def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> VerifyReport:
     recorded, sent = _recorded(run) if run else (None, "")
     given = settings[rs.OUT_DIR]
     where = settings.origin(rs.OUT_DIR).where if given else "the out_dir of the last command"
@@ -157,7 +157,7 @@ def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
     return RunDir(root, whole[-1].run_id) if whole else None
 
 
-def _recorded(run: RunDir) -> tuple[Recorded, str]:
+def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
     """What a run knows of its outputs, and the --out-dir of its last command."""
     examined = rundir.examine(run)
     if examined.foreign is not None:
@@ -165,7 +165,7 @@ def _recorded(run: RunDir) -> tuple[Recorded, str]:
     state = fold(examined.reading.events)
     steps = state.steps
     said = state.sessions[-1].started.settings.get("out_dir") if state.sessions else None
-    recorded = Recorded(
+    recorded = RecordedOutputs(
         run.run_id,
         paths={
             step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)

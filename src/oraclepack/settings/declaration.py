@@ -6,14 +6,14 @@ from typing import Generic, TypeVar
 import msgspec
 
 from oraclepack.settings.project_rules import ProjectRule
-from oraclepack.settings.value_kinds import Kind
+from oraclepack.settings.value_kinds import ValueKind
 
 T = TypeVar("T")
 
 PREFIX = "ORACLEPACK_"
 
 
-class Source(IntEnum):
+class ValueSource(IntEnum):
     """Who may give a value. The higher one wins."""
 
     DEFAULT = 0
@@ -24,8 +24,8 @@ class Source(IntEnum):
     FLAG = 5
 
 
-EVERYWHERE = frozenset(Source)
-OWN = frozenset({Source.DEFAULT, Source.USER, Source.ENVIRONMENT, Source.FLAG})
+EVERYWHERE = frozenset(ValueSource)
+OWN = frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT, ValueSource.FLAG})
 """The sources that belong to the person who runs the command, not to the repository."""
 
 
@@ -44,12 +44,12 @@ class Setting(_Ruled, Generic[T], frozen=True):
 
     name: str
     """The TOML key; a dot stands for a table."""
-    kind: Kind[T]
+    kind: ValueKind[T]
     default: T
     help: str
     spelled: str = ""
     """The flag where it differs from the name."""
-    sources: frozenset[Source] = EVERYWHERE
+    sources: frozenset[ValueSource] = EVERYWHERE
     inverse: str = ""
     """The earlier key of a boolean, which meant the opposite; it is still understood."""
     negated: str = ""

@@ -7,15 +7,15 @@ from io import StringIO
 from pathlib import Path
 
 from oraclepack.errors import InputError
-from oraclepack.settings.declaration import PREFIX, Source
+from oraclepack.settings.declaration import PREFIX, ValueSource
 from oraclepack.settings.registry import (
     COLOR,
     CONFIG_VARIABLE,
     CWD,
     SECRET_NAMES,
-    Given,
     Layer,
     Settings,
+    SettingValue,
     flatten,
     from_variables,
     resolve,
@@ -151,14 +151,14 @@ def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
 
 
 def load_settings(
-    flags: Mapping[str, Given], pack_path: str | None = None, *, reads_config: bool = True
+    flags: Mapping[str, SettingValue], pack_path: str | None = None, *, reads_config: bool = True
 ) -> Settings:
     """The settings of one command: flags, variables and, as a rule, the config files."""
     variables = own_variables()
     given, warnings = from_variables(variables)
     if variables.get(NO_COLOR) and COLOR.name not in given:
-        given[COLOR.name] = Given("never", NO_COLOR)
-    own = [Layer(Source.FLAG, flags), Layer(Source.ENVIRONMENT, given)]
+        given[COLOR.name] = SettingValue("never", NO_COLOR)
+    own = [Layer(ValueSource.FLAG, flags), Layer(ValueSource.ENVIRONMENT, given)]
     resolved = resolve(own)
     if not reads_config:
         return Settings(resolved.values, resolved.origins, warnings)
@@ -185,13 +185,13 @@ def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:
     warnings: tuple[str, ...] = ()
     user = user_table(root)
     if user is not None:
-        layers.append(Layer(Source.USER, flatten(user[1], str(user[0]))))
+        layers.append(Layer(ValueSource.USER, flatten(user[1], str(user[0]))))
     tables = project_tables(root)
     if tables:
         path, table = tables[0]
-        layers.append(Layer(Source.PROJECT, flatten(table, path.name)))
+        layers.append(Layer(ValueSource.PROJECT, flatten(table, path.name)))
     if len(tables) > 1:
         warnings += (f"{tables[0][0].name} hides [tool.oraclepack] of {tables[1][0].name}",)
     given, unknown = from_variables(dotenv(root), ".env")
-    layers.append(Layer(Source.DOTENV, given))
+    layers.append(Layer(ValueSource.DOTENV, given))
     return layers, warnings + unknown

@@ -13,7 +13,7 @@ import msgspec
 from oraclepack.system.path_jail import guarded_place, inside
 
 
-class Scope(StrEnum):
+class SettingScope(StrEnum):
     """Who may set a setting."""
 
     FREE = "free"
@@ -41,7 +41,7 @@ Judge = Callable[[Any, Any], Verdict]
 class ProjectRule(msgspec.Struct, frozen=True):
     """What a project may do with a setting."""
 
-    scope: Scope
+    scope: SettingScope
     judge: Judge
     limit: str = ""
     """What holds for a project's value, in words: what is stricter, or what is accepted."""
@@ -64,7 +64,7 @@ def _tighten(limit: str, strictness: Callable[[Any], float]) -> ProjectRule:
         said = f"{_spelled(value)} is less strict than your {_spelled(own)} ({limit})"
         return Verdict(taken=False, reasons=(said,))
 
-    return ProjectRule(Scope.TIGHTEN_ONLY, judge, limit)
+    return ProjectRule(SettingScope.TIGHTEN_ONLY, judge, limit)
 
 
 def _spelled(value: object) -> str:
@@ -73,10 +73,10 @@ def _spelled(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-FREE = ProjectRule(Scope.FREE, _accept)
-USER_ONLY = ProjectRule(Scope.USER_ONLY, _refuse)
+FREE = ProjectRule(SettingScope.FREE, _accept)
+USER_ONLY = ProjectRule(SettingScope.USER_ONLY, _refuse)
 PROGRAM = ProjectRule(
-    Scope.USER_ONLY, _refuse, "unless you set allow_project_programs", unless_allowed=True
+    SettingScope.USER_ONLY, _refuse, "unless you set allow_project_programs", unless_allowed=True
 )
 LOWER = _tighten("lower is stricter", lambda value: -value)
 LOWER_OF_LIMITED = _tighten(
@@ -102,7 +102,7 @@ def _added_names(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
 
 
 ADDED_NAMES = ProjectRule(
-    Scope.TIGHTEN_ONLY, _added_names, "names are added to yours, patterns are not"
+    SettingScope.TIGHTEN_ONLY, _added_names, "names are added to yours, patterns are not"
 )
 
 
@@ -116,7 +116,7 @@ def _inside_project(value: str, _own: object) -> Verdict:
     return Verdict(value)
 
 
-INSIDE_PROJECT = ProjectRule(Scope.FREE, _inside_project, "only a path inside the project")
+INSIDE_PROJECT = ProjectRule(SettingScope.FREE, _inside_project, "only a path inside the project")
 
 
 def _listed_flags(*, per_step: bool) -> ProjectRule:
@@ -132,7 +132,9 @@ def _listed_flags(*, per_step: bool) -> ProjectRule:
         # The user's own flags stay: a project that adds one must not take a `--base-url` away.
         return Verdict((*own, *kept), taken=bool(kept), reasons=tuple(reasons))
 
-    return ProjectRule(Scope.FREE, judge, "only flags that name no host, program, key or file")
+    return ProjectRule(
+        SettingScope.FREE, judge, "only flags that name no host, program, key or file"
+    )
 
 
 LISTED_FLAGS = _listed_flags(per_step=False)

@@ -11,8 +11,23 @@ import msgspec
 
 from oraclepack.errors import UsageError, did_you_mean
 from oraclepack.settings.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
-from oraclepack.settings.declaration import EVERYWHERE, OWN, PREFIX, Setting, Source, T, variable_of
-from oraclepack.settings.project_rules import ADDED_NAMES, FREE, TRUE, USER_ONLY, Scope, Verdict
+from oraclepack.settings.declaration import (
+    EVERYWHERE,
+    OWN,
+    PREFIX,
+    Setting,
+    T,
+    ValueSource,
+    variable_of,
+)
+from oraclepack.settings.project_rules import (
+    ADDED_NAMES,
+    FREE,
+    TRUE,
+    USER_ONLY,
+    SettingScope,
+    Verdict,
+)
 from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
 from oraclepack.settings.value_kinds import Bool, Choice, Names, Path
 from oraclepack.system.environment import MARKER_VARIABLE, TRUST_KEY_VARIABLE
@@ -44,7 +59,7 @@ CWD = Setting(
     Path(),
     "",
     "The project root; by default the git top level of the pack, else the current directory.",
-    sources=frozenset({Source.DEFAULT, Source.ENVIRONMENT, Source.FLAG}),
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.ENVIRONMENT, ValueSource.FLAG}),
     project=USER_ONLY,
 )
 STRICT = Setting(
@@ -75,7 +90,7 @@ SECRET_NAMES: Setting[tuple[str, ...]] = Setting(
     Names(),
     (),
     "More variables whose values are kept out of records and output: names, or patterns as MY_*.",
-    sources=EVERYWHERE - {Source.FLAG},
+    sources=EVERYWHERE - {ValueSource.FLAG},
     project=ADDED_NAMES,
 )
 ALLOW_PROJECT_PROGRAMS = Setting(
@@ -83,7 +98,7 @@ ALLOW_PROJECT_PROGRAMS = Setting(
     Bool(),
     default=False,
     help="Let a repository's own config name programs and hosts, and its links what is sent.",
-    sources=frozenset({Source.DEFAULT, Source.USER}),
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER}),
     project=USER_ONLY,
 )
 
@@ -92,7 +107,7 @@ TRUST_KEY_FILE = Setting(
     Path(),
     "",
     "A file with a key that several machines share, in place of the one in the state directory.",
-    sources=frozenset({Source.DEFAULT, Source.USER}),
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER}),
     project=USER_ONLY,
 )
 
@@ -113,7 +128,7 @@ BY_INVERSE = {setting.inverse: setting for setting in SETTINGS if setting.invers
 """Settings by their earlier key, which meant the opposite."""
 
 
-class Given(msgspec.Struct, frozen=True):
+class SettingValue(msgspec.Struct, frozen=True):
     """A value as somebody wrote it, and where: a file and key, a variable or a flag."""
 
     value: object
@@ -123,14 +138,14 @@ class Given(msgspec.Struct, frozen=True):
 class Layer(msgspec.Struct, frozen=True):
     """Everything one source gives, by setting name."""
 
-    source: Source
-    values: Mapping[str, Given]
+    source: ValueSource
+    values: Mapping[str, SettingValue]
 
 
-class Origin(msgspec.Struct, frozen=True):
+class ValueOrigin(msgspec.Struct, frozen=True):
     """Where a resolved value came from."""
 
-    source: Source
+    source: ValueSource
     where: str
 
 
@@ -138,11 +153,11 @@ class Settings(msgspec.Struct, frozen=True):
     """Every setting's value for one command, frozen, each with its origin."""
 
     values: Mapping[str, object] = {}
-    origins: Mapping[str, Origin] = {}
+    origins: Mapping[str, ValueOrigin] = {}
     warnings: tuple[str, ...] = ()
     root: str = "."
     """The project root, as an absolute path."""
-    ignored: tuple["Ignored", ...] = ()
+    ignored: tuple["IgnoredSetting", ...] = ()
     """What the project set and may not set."""
 
     def __getitem__(self, setting: Setting[T]) -> T:
@@ -150,13 +165,13 @@ class Settings(msgspec.Struct, frozen=True):
 
     def is_given(self, setting: Setting[Any]) -> bool:
         """Somebody gave it: it is not merely the default."""
-        return self.origin(setting).source is not Source.DEFAULT
+        return self.origin(setting).source is not ValueSource.DEFAULT
 
-    def origin(self, setting: Setting[Any]) -> Origin:
-        return self.origins.get(setting.name, Origin(Source.DEFAULT, "default"))
+    def origin(self, setting: Setting[Any]) -> ValueOrigin:
+        return self.origins.get(setting.name, ValueOrigin(ValueSource.DEFAULT, "default"))
 
 
-class Ignored(msgspec.Struct, frozen=True):
+class IgnoredSetting(msgspec.Struct, frozen=True):
     """A project's value that was not taken, or not as a whole."""
 
     name: str
@@ -169,15 +184,15 @@ class Ignored(msgspec.Struct, frozen=True):
         return f"{self.where}: ignored: {self.reason}; {_places(BY_NAME[self.name])}"
 
 
-class Resolved(msgspec.Struct, frozen=True):
+class ResolvedSettings(msgspec.Struct, frozen=True):
     """What the layers come to."""
 
     values: dict[str, object]
-    origins: dict[str, Origin]
-    ignored: tuple[Ignored, ...] = ()
+    origins: dict[str, ValueOrigin]
+    ignored: tuple[IgnoredSetting, ...] = ()
 
 
-def resolve(layers: Iterable[Layer]) -> Resolved:
+def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
     """The value of each setting by precedence. A bad value is an error that names its source.
 
     Every layer is checked, also where a stronger one hides it: a mistake must not
@@ -188,8 +203,8 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
     must not be able to stop its user's commands.
     """
     values: dict[str, object] = {}
-    origins: dict[str, Origin] = {}
-    ignored: list[Ignored] = []
+    origins: dict[str, ValueOrigin] = {}
+    ignored: list[IgnoredSetting] = []
     own: Settings | None = None
     for layer in sorted(map(_with_current_names, layers), key=lambda layer: layer.source):
         if layer.source not in OWN and own is None:
@@ -204,54 +219,54 @@ def resolve(layers: Iterable[Layer]) -> Resolved:
                 ignored = [one for one in ignored if one.name != name]
             else:
                 verdict = _judge(setting, given, own)
-                ignored += [Ignored(name, given.where, reason) for reason in verdict.reasons]
+                ignored += [IgnoredSetting(name, given.where, reason) for reason in verdict.reasons]
                 if not verdict.taken:
                     continue
                 value = verdict.value
             values[name] = value
-            origins[name] = Origin(layer.source, given.where)
-    return Resolved(values, origins, tuple(ignored))
+            origins[name] = ValueOrigin(layer.source, given.where)
+    return ResolvedSettings(values, origins, tuple(ignored))
 
 
-def _judge(setting: Setting[Any], given: Given, own: "Settings") -> Verdict:
+def _judge(setting: Setting[Any], given: SettingValue, own: "Settings") -> Verdict:
     rule = setting.project
     if rule.unless_allowed and own[ALLOW_PROJECT_PROGRAMS]:
         return Verdict(_read(setting, given))
-    if rule.scope is Scope.USER_ONLY:
+    if rule.scope is SettingScope.USER_ONLY:
         return rule.judge(given.value, own[setting])
     return rule.judge(_read(setting, given), own[setting])
 
 
-def flatten(table: Mapping[str, object], where: str, above: str = "") -> dict[str, Given]:
+def flatten(table: Mapping[str, object], where: str, above: str = "") -> dict[str, SettingValue]:
     """A TOML table as dotted names. Only the tables that hold settings are looked into."""
     tables = {
         ".".join(parts[:count])
         for parts in (name.split(".") for name in BY_NAME)
         for count in range(1, len(parts))
     }
-    flat: dict[str, Given] = {}
+    flat: dict[str, SettingValue] = {}
     for key, value in table.items():
         name = f"{above}{key}"
         if name in tables and isinstance(value, dict):
             flat |= flatten(value, where, f"{name}.")
         else:
-            flat[name] = Given(value, f"{where}: {name}")
+            flat[name] = SettingValue(value, f"{where}: {name}")
     return flat
 
 
 def from_variables(
     variables: Mapping[str, str], where: str = ""
-) -> tuple[dict[str, Given], tuple[str, ...]]:
+) -> tuple[dict[str, SettingValue], tuple[str, ...]]:
     """The settings among `ORACLEPACK_*` variables, and a warning for each one we do not know."""
     known = {setting.variable: setting.name for setting in SETTINGS}
     known |= {variable_of(name): name for name in BY_INVERSE}
-    given: dict[str, Given] = {}
+    given: dict[str, SettingValue] = {}
     warnings: list[str] = []
     unknown = 0
     for name in sorted(variables):
         if name in known:
             place = f"{where}: {name}" if where else name
-            given[known[name]] = Given(variables[name], place)
+            given[known[name]] = SettingValue(variables[name], place)
         elif name == TRUST_KEY_VARIABLE and where:
             warnings.append(f"{where}: {name} is not read from here, only from the environment")
         elif name.startswith(PREFIX) and name not in _NOT_SETTINGS:
@@ -276,11 +291,11 @@ def _with_current_names(layer: Layer) -> Layer:
                 f"{given.where}: contradicts or repeats {values[setting.name].where}",
                 hint=f"keep {setting.name}; {name} is its earlier name and means the opposite",
             )
-        values[setting.name] = Given(not _read(setting, given), given.where)
+        values[setting.name] = SettingValue(not _read(setting, given), given.where)
     return Layer(layer.source, values)
 
 
-def _known(name: str, given: Given) -> Setting[Any]:
+def _known(name: str, given: SettingValue) -> Setting[Any]:
     setting = BY_NAME.get(name)
     if setting is None:
         hint = did_you_mean(name, BY_NAME) or "`oraclepack config show` lists every setting"
@@ -288,28 +303,28 @@ def _known(name: str, given: Given) -> Setting[Any]:
     return setting
 
 
-def _refuse_wrong_place(setting: Setting[Any], source: Source, given: Given) -> None:
+def _refuse_wrong_place(setting: Setting[Any], source: ValueSource, given: SettingValue) -> None:
     if source not in setting.sources:
         raise UsageError(f"{given.where}: {setting.name} cannot be set here", hint=_places(setting))
 
 
 def _places(setting: Setting[Any]) -> str:
     spelled = {
-        Source.FLAG: setting.flag,
-        Source.ENVIRONMENT: setting.variable,
-        Source.USER: "your own config file",
+        ValueSource.FLAG: setting.flag,
+        ValueSource.ENVIRONMENT: setting.variable,
+        ValueSource.USER: "your own config file",
     }
     return "use " + " or ".join(spelled[s] for s in spelled if s in setting.sources)
 
 
-def _read(setting: Setting[T], given: Given) -> T:
+def _read(setting: Setting[T], given: SettingValue) -> T:
     try:
         return setting.kind.read(given.value)
     except ValueError as reason:
         raise UsageError(f"{given.where}: {reason}, not {given.value!r}") from None
 
 
-class SettingShown(msgspec.Struct, frozen=True):
+class SettingReport(msgspec.Struct, frozen=True):
     """A setting as `config show` tells it."""
 
     name: str
@@ -321,34 +336,34 @@ class SettingShown(msgspec.Struct, frozen=True):
     flag: str | None
     variable: str | None
     help: str
-    scope: str = Scope.FREE
+    scope: str = SettingScope.FREE
     """What a project may do with it: free, tighten-only or user-only."""
     limit: str = ""
     """What holds for a project's value: what is stricter, or what is accepted."""
 
 
-class ConfigShown(msgspec.Struct, frozen=True):
+class ConfigReport(msgspec.Struct, frozen=True):
     """Every setting, its value, and where that came from."""
 
     root: str
-    settings: tuple[SettingShown, ...]
-    ignored: tuple[Ignored, ...] = ()
+    settings: tuple[SettingReport, ...]
+    ignored: tuple[IgnoredSetting, ...] = ()
     """What the project set and may not set."""
 
 
-def shown(settings: Settings) -> ConfigShown:
+def shown(settings: Settings) -> ConfigReport:
     rows = tuple(
-        SettingShown(
+        SettingReport(
             name=setting.name,
             value=settings[setting],
             source=settings.origin(setting).source.name.lower(),
             where=settings.origin(setting).where,
-            flag=setting.flag if Source.FLAG in setting.sources else None,
-            variable=setting.variable if Source.ENVIRONMENT in setting.sources else None,
+            flag=setting.flag if ValueSource.FLAG in setting.sources else None,
+            variable=setting.variable if ValueSource.ENVIRONMENT in setting.sources else None,
             help=setting.help,
             scope=setting.project.scope,
             limit=setting.project.limit,
         )
         for setting in SETTINGS
     )
-    return ConfigShown(settings.root, rows, settings.ignored)
+    return ConfigReport(settings.root, rows, settings.ignored)

@@ -26,7 +26,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
-class Kind(Protocol[T_co]):
+class ValueKind(Protocol[T_co]):
     """How a setting's value is read; `read` raises ValueError with the reason."""
 
     @property

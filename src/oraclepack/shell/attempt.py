@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
+class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """A process in such words that it cannot be mistaken for a later one with its number."""
 
     pid: int
@@ -60,7 +60,7 @@ class Attempt(msgspec.Struct, frozen=True):
     grace: Grace = msgspec.field(default_factory=Grace)
 
 
-class Ending(StrEnum):
+class AttemptEnd(StrEnum):
     """Why an attempt is over."""
 
     EXITED = "exited"
@@ -71,7 +71,7 @@ class Ending(StrEnum):
     """Only the prelude: it left its shell before its last line, so its state is not known."""
 
 
-class Started(msgspec.Struct, frozen=True):
+class StartedProcess(msgspec.Struct, frozen=True):
     """Who runs an attempt, exact enough to recognise it after a crash of ours.
 
     A process id alone is reused by the kernel; together with the start time it is unique
@@ -95,10 +95,10 @@ class Orphan(msgspec.Struct, frozen=True):
     """The signal that did it: INT, TERM or KILL; empty when it survived even that."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class AttemptOutcome(msgspec.Struct, frozen=True):
     """How an attempt ended. A failed step is a value like any other."""
 
-    reason: Ending
+    reason: AttemptEnd
     exit_code: int | None
     """As a shell reports it: 128 + n when signal n ended bash; None when nothing was started."""
     signal: int | None
@@ -113,7 +113,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        return self.reason is Ending.EXITED and self.exit_code == 0
+        return self.reason is AttemptEnd.EXITED and self.exit_code == 0
 
 
 class StopLevel(IntEnum):
@@ -138,7 +138,7 @@ class StopSwitch(Protocol):
 class Watch(msgspec.Struct, frozen=True):
     """Who is told what while an attempt runs. Called in the thread that runs the attempt."""
 
-    on_started: Callable[[Started], None] | None = None
+    on_started: Callable[[StartedProcess], None] | None = None
     """Bash runs; the time to write it into the journal."""
     on_idle: Callable[[float], None] | None = None
     """No output for that many seconds (once per silence)."""

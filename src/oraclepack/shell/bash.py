@@ -18,8 +18,16 @@ import msgspec
 
 from oraclepack.errors import SIGNALLED
 from oraclepack.shell import launch, orphans, processes
-from oraclepack.shell.attempt import Attempt, Ending, Orphan, Outcome, Started, StopLevel, Watch
-from oraclepack.shell.log_files import Nameless
+from oraclepack.shell.attempt import (
+    Attempt,
+    AttemptEnd,
+    AttemptOutcome,
+    Orphan,
+    StartedProcess,
+    StopLevel,
+    Watch,
+)
+from oraclepack.shell.log_files import AnonymousFile
 from oraclepack.shell.stop import Stop
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
@@ -47,7 +55,7 @@ def _exit_pipe(process: subprocess.Popen[bytes]) -> int:
     return readable
 
 
-class Silence:
+class IdleWatch:
     """Watches the sizes of log files, without ever reading them."""
 
     def __init__(self, logs: Iterable[str], limit: float | None, clock: Clock) -> None:
@@ -102,13 +110,18 @@ class _Running(msgspec.Struct, frozen=True):
     """A shell at work, and the descriptor that becomes readable at its end."""
 
     process: subprocess.Popen[bytes]
-    started: Started
+    started: StartedProcess
     exit_fd: int
 
 
 def run_attempt(
-    attempt: Attempt, stop: Stop, watch: Watch, clock: Clock, *, records: Nameless | None = None
-) -> Outcome:
+    attempt: Attempt,
+    stop: Stop,
+    watch: Watch,
+    clock: Clock,
+    *,
+    records: AnonymousFile | None = None,
+) -> AttemptOutcome:
     """Run a body once. Whatever happens to it is in the outcome; safe in several threads.
 
     `records` is for the prelude: where its shell tells what it holds.
@@ -116,26 +129,28 @@ def run_attempt(
     started_at, begun = clock.now(), clock.monotonic_ns()
     if stop.level is not StopLevel.NONE:
         message = "stopped before it started"
-        return _outcome(Ending.STOPPED, None, (started_at, begun), clock, message=message)
+        return _outcome(AttemptEnd.STOPPED, None, (started_at, begun), clock, message=message)
     with ExitStack() as stack:
         try:
             running = _start(attempt, stack, records)
         except OSError as trouble:
             message = f"cannot start bash for {attempt.step}: {_reason(trouble)}"
-            return _outcome(Ending.SPAWN_FAILED, None, (started_at, begun), clock, message=message)
+            return _outcome(
+                AttemptEnd.SPAWN_FAILED, None, (started_at, begun), clock, message=message
+            )
         if watch.on_started:
             watch.on_started(running.started)
         limits = _Limits(attempt, stop, watch, clock)
         ending = _wait(running, limits, stop)
-        message = "" if ending is Ending.EXITED else _end_shell(running, attempt, stop)
-        if ending is Ending.EXITED and watch.is_answered:
+        message = "" if ending is AttemptEnd.EXITED else _end_shell(running, attempt, stop)
+        if ending is AttemptEnd.EXITED and watch.is_answered:
             ending = _await_answers(watch.is_answered, limits)
         left = _end_leftovers(running, attempt, stop, watch, ending)
         code = _exit_code(running.process)
     return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)
 
 
-def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Running:
+def _start(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None) -> _Running:
     launch.ask_profile(attempt, records)  # first, so that no other step waits for a slow profile
     # One after the other: steps that got ready together would all start as late as the last.
     with (
@@ -161,15 +176,15 @@ def _start(attempt: Attempt, stack: ExitStack, records: Nameless | None) -> _Run
         orphans.await_child(process.pid)
     stack.callback(orphans.forget_child, process.pid)
     begun = processes.start_time(process.pid)
-    started = Started(process.pid, process.pid, begun, attempt.token)
+    started = StartedProcess(process.pid, process.pid, begun, attempt.token)
     stack.callback(_abandon, process, started)
     return _Running(process, started, exit_fd(process, stack))
 
 
-def _abandon(process: subprocess.Popen[bytes], started: Started) -> None:
+def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
     """Nothing to do after a regular end. After an error of ours: no shell without a keeper."""
     if process.returncode is None:
-        orphans.end_leftovers(started, orphans.Patience(hurry=lambda: True))
+        orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))
         _exit_code(process)
 
 
@@ -190,42 +205,42 @@ class _Limits:
         logs = (attempt.stdout_log, attempt.stderr_log)
         self._stop = stop
         self._deadline = _Deadline(clock, attempt.step_timeout)
-        self._silence = Silence(logs, attempt.idle_timeout, clock)
+        self._silence = IdleWatch(logs, attempt.idle_timeout, clock)
         self._on_idle = watch.on_idle
 
     def rest(self) -> float | None:
         """Milliseconds until it is worth looking again, None for ever."""
         return _soonest(self._deadline.rest(), self._silence.rest())
 
-    def reached(self) -> Ending | None:
+    def reached(self) -> AttemptEnd | None:
         """Why the attempt has to end now, if it has to. Silence is told and goes on."""
         if self._stop.level is not StopLevel.NONE:
-            return Ending.STOPPED
+            return AttemptEnd.STOPPED
         if self._deadline.rest() == 0:
-            return Ending.TIMEOUT
+            return AttemptEnd.TIMEOUT
         lasted = self._silence.notice()
         if lasted and self._on_idle:
             self._on_idle(lasted)
         return None
 
 
-def _wait(running: _Running, limits: _Limits, stop: Stop) -> Ending:
+def _wait(running: _Running, limits: _Limits, stop: Stop) -> AttemptEnd:
     """Wait until the shell ends or has to."""
     poll = _poll(running.exit_fd, stop.polite_fd)
     while True:
         ready = {fd for fd, _ in poll.poll(limits.rest())}
         if running.exit_fd in ready:
-            return Ending.EXITED
+            return AttemptEnd.EXITED
         if (ending := limits.reached()) is not None:
             return ending
 
 
-def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> Ending:
+def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> AttemptEnd:
     """The shell has ended, its questions have not: the limits hold for them as well."""
     while not is_answered(_LOOK_AGAIN):
         if (ending := limits.reached()) is not None:
             return ending
-    return Ending.EXITED
+    return AttemptEnd.EXITED
 
 
 def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
@@ -257,12 +272,12 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def _end_leftovers(
-    running: _Running, attempt: Attempt, stop: Stop, watch: Watch, ending: Ending
+    running: _Running, attempt: Attempt, stop: Stop, watch: Watch, ending: AttemptEnd
 ) -> tuple[Orphan, ...]:
     if not orphans.may_have_left(running.started):
         return ()
-    patience = orphans.Patience(
-        linger=attempt.grace.linger if ending is Ending.EXITED else 0.0,
+    patience = orphans.OrphanTimeouts(
+        linger=attempt.grace.linger if ending is AttemptEnd.EXITED else 0.0,
         obey=attempt.grace.orphan,
         hurry=lambda: stop.level is StopLevel.AT_ONCE,
     )
@@ -278,16 +293,16 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _outcome(
-    ending: Ending,
+    ending: AttemptEnd,
     code: int | None,
     begun: tuple[datetime, int],
     clock: Clock,
     *,
     orphans: tuple[Orphan, ...] = (),
     message: str = "",
-) -> Outcome:
+) -> AttemptOutcome:
     by_signal = -code if code is not None and code < 0 else None
-    return Outcome(
+    return AttemptOutcome(
         reason=ending,
         exit_code=SIGNALLED + by_signal if by_signal else code,
         signal=by_signal,

@@ -17,7 +17,7 @@ MOST_BYTES = 8_000_000
 """What is kept of a program's words; a checker that says more has lost its way."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class CheckerOutput(msgspec.Struct, frozen=True):
     """What a program said and how it ended."""
 
     exit_code: int | None
@@ -42,17 +42,17 @@ class Checker:
             except OSError as trouble:
                 self._trouble = f"it cannot be started: {trouble.strerror or trouble}"
 
-    def finish(self, patience: float) -> Said:
+    def finish(self, patience: float) -> CheckerOutput:
         """Wait for its end; when that takes too long, end it and all it started."""
         if self._process is None:
-            return Said(None, trouble=self._trouble)
+            return CheckerOutput(None, trouble=self._trouble)
         with self._process as process:
             try:
                 out, err = process.communicate(timeout=patience)
             except subprocess.TimeoutExpired:
                 self.stop()
-                return Said(None, trouble=f"it did not end within {patience:g} s")
-        return Said(process.returncode, _words(out), _words(err))
+                return CheckerOutput(None, trouble=f"it did not end within {patience:g} s")
+        return CheckerOutput(process.returncode, _words(out), _words(err))
 
     def stop(self) -> None:
         """End it now; nobody wants to hear the rest."""
@@ -125,13 +125,13 @@ def complaints(words: str) -> Iterator[Complaint]:
             yield Complaint(line, message)
 
 
-def read_text(text: str, *, extended: bool) -> Said | None:
+def read_text(text: str, *, extended: bool) -> CheckerOutput | None:
     bash = find_program("bash")
     return None if bash is None else _read_once(bash, text, extended=extended)
 
 
 @functools.lru_cache(maxsize=128)
-def _read_once(bash: str, text: str, *, extended: bool) -> Said:
+def _read_once(bash: str, text: str, *, extended: bool) -> CheckerOutput:
     return start_bash(bash, text, extended=extended).finish(PATIENCE)
 
 

@@ -20,7 +20,7 @@ from shlex import quote as _quote
 import msgspec
 
 from oraclepack.shell.attempt import Attempt
-from oraclepack.shell.log_files import Nameless, make_nameless
+from oraclepack.shell.log_files import AnonymousFile, make_nameless
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.programs import find_bash
 
@@ -122,7 +122,7 @@ class ShellCall(msgspec.Struct, frozen=True):
     """The descriptors to hand down."""
 
 
-def ask_profile(attempt: Attempt, records: Nameless | None = None) -> None:
+def ask_profile(attempt: Attempt, records: AnonymousFile | None = None) -> None:
     """Have the login profile asked what `prepare` wants to know of it: that may take a minute."""
     enters = records or attempt.restore or attempt.first_on_path or _is_long(_code(attempt))
     if attempt.login and enters:
@@ -130,7 +130,7 @@ def ask_profile(attempt: Attempt, records: Nameless | None = None) -> None:
             keeps_bash_env(attempt.env, attempt.cwd)
 
 
-def prepare(attempt: Attempt, stack: ExitStack, records: Nameless | None = None) -> ShellCall:
+def prepare(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None = None) -> ShellCall:
     """Decide how bash is called; the stack closes what that needs. Raises OSError.
 
     With a file for records, the shell says there what it holds before and after the body.
@@ -179,12 +179,12 @@ def _eval_string(tail: bytes) -> bytes:
     return os.fsencode(f"eval \"$BASH_EXECUTION_STRING\"$'{on_one_line}'")
 
 
-def _loading(body: Nameless) -> bytes:
+def _loading(body: AnonymousFile) -> bytes:
     line = f"IFS= read -rd '' BASH_EXECUTION_STRING <{_quote(body.path)} || :\n"
     return os.fsencode(f"{line}exec {body.fd}<&-\n")
 
 
-def _inside(attempt: Attempt, records: Nameless | None, loading: bytes) -> bytes:
+def _inside(attempt: Attempt, records: AnonymousFile | None, loading: bytes) -> bytes:
     """The entrance without its door; nothing when bash needs none. What shows at work is last."""
     state, last = _restored(attempt.restore)
     return b"".join(
@@ -198,7 +198,7 @@ def _inside(attempt: Attempt, records: Nameless | None, loading: bytes) -> bytes
     )
 
 
-def _header(attempt: Attempt, entrance: Nameless) -> str:
+def _header(attempt: Attempt, entrance: AnonymousFile) -> str:
     """Undo our use of BASH_ENV, do what it was there for, and let other shells go.
 
     The login profile may start shells of its own while BASH_ENV still points here; only the
@@ -236,7 +236,7 @@ def _path_fix(directory: str | None) -> str:
     return f'case "${{PATH-}}" in {first} | {first}:*) ;; *) PATH={first}:"${{PATH-}}" ;; esac\n'
 
 
-def _before(attempt: Attempt, records: Nameless) -> str:
+def _before(attempt: Attempt, records: AnonymousFile) -> str:
     """Say what the prelude finds; with `login` off, the profile is part of the prelude."""
     return f"""\
 __oraclepack_records={_quote(str(_HERE / "records.sh"))}
@@ -247,7 +247,7 @@ __oraclepack_records={_quote(str(_HERE / "records.sh"))}
 {"" if attempt.login else SOURCE_PROFILE}"""
 
 
-def _after(attempt: Attempt, records: Nameless) -> bytes:
+def _after(attempt: Attempt, records: AnonymousFile) -> bytes:
     """The lines behind the prelude's last one: say what it leaves, and leave."""
     capture, log = _quote(str(_HERE / "capture.sh")), _quote(attempt.stdout_log)
     # Stderr is silent, because the prelude may have switched on xtrace. A DEBUG trap is looked up

@@ -17,7 +17,7 @@ _LOWEST_FD = 200
 """Scripts use the small numbers for themselves, bash 255."""
 
 
-class Nameless(msgspec.Struct, frozen=True):
+class AnonymousFile(msgspec.Struct, frozen=True):
     """A descriptor to hand down to a child, and the path by which the child can open it afresh."""
 
     fd: int
@@ -34,7 +34,7 @@ class Nameless(msgspec.Struct, frozen=True):
             return content.read()
 
 
-def make_nameless(stack: ExitStack, data: bytes = b"") -> Nameless:
+def make_nameless(stack: ExitStack, data: bytes = b"") -> AnonymousFile:
     """A new one, closed with the stack. Raises OSError."""
     low, path = _open()
     try:
@@ -44,7 +44,7 @@ def make_nameless(stack: ExitStack, data: bytes = b"") -> Nameless:
     stack.callback(os.close, descriptor)
     if path:
         stack.callback(Path(path).unlink, missing_ok=True)
-    made = Nameless(descriptor, path or f"/proc/self/fd/{descriptor}")
+    made = AnonymousFile(descriptor, path or f"/proc/self/fd/{descriptor}")
     made.write(data)
     return made
 

@@ -19,8 +19,8 @@ from threading import Lock
 import msgspec
 
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Orphan, Started
-from oraclepack.shell.processes import Process
+from oraclepack.shell.attempt import Orphan, StartedProcess
+from oraclepack.shell.processes import ProcessInfo
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ORDER = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL, signal.SIGKILL)
@@ -37,7 +37,7 @@ _strangers: set[int] = set()
 """Dead children that cannot be told to be anyone's; seen once, they cost no second look."""
 
 
-class Patience(msgspec.Struct, frozen=True):
+class OrphanTimeouts(msgspec.Struct, frozen=True):
     """How long leftovers may take."""
 
     linger: float = 0.0
@@ -79,7 +79,7 @@ def become_subreaper() -> bool:
         return False  # a C library without prctl
 
 
-def may_have_left(started: Started) -> bool:
+def may_have_left(started: StartedProcess) -> bool:
     """Whether a closer look is worth its milliseconds. The shell has ended and is not yet reaped.
 
     Orphans become our children, so a list of children that holds only those that are waited
@@ -92,7 +92,7 @@ def may_have_left(started: Started) -> bool:
         return children is None or bool(children - _awaited - _strangers - {started.pid})
 
 
-def find_leftovers(started: Started, spared: Iterable[int] = ()) -> tuple[Process, ...]:
+def find_leftovers(started: StartedProcess, spared: Iterable[int] = ()) -> tuple[ProcessInfo, ...]:
     """The living processes of an attempt, its shell included, by process id."""
     everyone = tuple(processes.all_processes())
     mine = processes.family(_marked(started, everyone), everyone)
@@ -102,8 +102,8 @@ def find_leftovers(started: Started, spared: Iterable[int] = ()) -> tuple[Proces
 
 
 def end_leftovers(
-    started: Started,
-    patience: Patience | None = None,
+    started: StartedProcess,
+    patience: OrphanTimeouts | None = None,
     spared: Callable[[], frozenset[int]] = frozenset,
 ) -> tuple[Orphan, ...]:
     """End what is left of an attempt: of ours, or of a runner that was killed.
@@ -111,13 +111,13 @@ def end_leftovers(
     INT, TERM, KILL; a signal that everyone ignores is not waited for (bash lets its background
     jobs ignore INT). What ends by itself while it may linger is not mentioned.
     """
-    patience = patience or Patience()
+    patience = patience or OrphanTimeouts()
     if not processes.has_proc():
         # Of a process that is not ours, a recorded number alone proves nothing.
         return _end_group(started.pgid, patience) if started.pid in _awaited else ()
     if patience.linger:
         _await_end(find_leftovers(started, spared()), patience.linger, patience.hurry)
-    seen: dict[int, Process] = {}
+    seen: dict[int, ProcessInfo] = {}
     ended_by: dict[int, signal.Signals] = {}
     for number in _ORDER:
         left = find_leftovers(started, spared())
@@ -134,9 +134,9 @@ def end_leftovers(
 
 
 def _signal_all(
-    left: tuple[Process, ...],
+    left: tuple[ProcessInfo, ...],
     number: signal.Signals,
-    patience: Patience,
+    patience: OrphanTimeouts,
     ended_by: dict[int, signal.Signals],
 ) -> None:
     is_last = number == signal.SIGKILL
@@ -154,7 +154,7 @@ def _signal_all(
         _await_end(hearing, patience.obey, patience.hurry)
 
 
-def _marked(started: Started, everyone: Iterable[Process]) -> set[int]:
+def _marked(started: StartedProcess, everyone: Iterable[ProcessInfo]) -> set[int]:
     everyone = tuple(everyone)
     # The number of a session is safe to go by only as long as its leader holds on to it.
     holds = any(
@@ -169,7 +169,7 @@ def _marked(started: Started, everyone: Iterable[Process]) -> set[int]:
     }
 
 
-def _await_end(left: Iterable[Process], seconds: float, hurry: Callable[[], bool]) -> None:
+def _await_end(left: Iterable[ProcessInfo], seconds: float, hurry: Callable[[], bool]) -> None:
     """Wait until all have ended, or the time is over."""
     deadline = time.monotonic() + seconds
     for process in left:
@@ -194,7 +194,7 @@ def _doze(pid: int, seconds: float) -> None:
         os.close(descriptor)
 
 
-def _reap(started: Started, seen: Iterable[int]) -> None:
+def _reap(started: StartedProcess, seen: Iterable[int]) -> None:
     """Collect the dead among them that became our children."""
     dead = {
         process.pid: process.session
@@ -215,7 +215,7 @@ def _name(number: signal.Signals | None) -> str:
     return number.name.removeprefix("SIG") if number else ""
 
 
-def _end_group(group: int, patience: Patience) -> tuple[Orphan, ...]:
+def _end_group(group: int, patience: OrphanTimeouts) -> tuple[Orphan, ...]:
     """The same for a system that does not list its processes: all we can reach is the group."""
     _await_group(group, patience.linger, patience.hurry)
     used: signal.Signals | None = None

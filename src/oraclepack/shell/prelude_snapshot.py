@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.shell.attempt import Attempt, Ending, Outcome, Watch
+from oraclepack.shell.attempt import Attempt, AttemptEnd, AttemptOutcome, Watch
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import make_nameless
 from oraclepack.shell.stop import Stop
@@ -40,7 +40,7 @@ _TRAPS_LAST = (b"tERR", b"tRETURN", b"tDEBUG")
 Records = Mapping[bytes, bytes]
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class PreludeSnapshot(msgspec.Struct, frozen=True):
     """What a step's shell needs to look as if the prelude had run in it."""
 
     text: bytes
@@ -49,7 +49,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def take_snapshot(stream: bytes) -> Snapshot | None:
+def take_snapshot(stream: bytes) -> PreludeSnapshot | None:
     """The difference between a shell's two records; None when the second one was cut short."""
     before, _, after = stream.partition(BETWEEN)
     was, now = _records(before), _records(after)
@@ -73,7 +73,7 @@ def take_snapshot(stream: bytes) -> Snapshot | None:
         b"} 2>/dev/null\n",
     )
     warnings = _warnings(was, now)
-    return Snapshot(b"".join((*state, LAST_PART, *last)), now.get(b"tEXIT", b""), warnings)
+    return PreludeSnapshot(b"".join((*state, LAST_PART, *last)), now.get(b"tEXIT", b""), warnings)
 
 
 _UNUSUAL_TRAPS = frozenset((*_TRAPS_LAST, b"tEXIT"))
@@ -129,13 +129,13 @@ def _warnings(was: Records, now: Records) -> tuple[str, ...]:
     return tuple(found)
 
 
-def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Outcome:
+def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> AttemptOutcome:
     """Run an attempt that has a `capture`, and leave the snapshot there if it succeeds.
 
     A prelude has succeeded when it reached its end; the status of its last command means
     nothing, as in the middle of any script. One that left by `exit 0` or `exec` has not: the
     steps would run without what they need, or although the author wanted nothing to run.
-    Raises WorldError when the snapshot cannot be written.
+    Raises MachineError when the snapshot cannot be written.
     """
     with ExitStack() as stack:
         # Without a name, because they hold the whole environment, secrets too.
@@ -146,7 +146,7 @@ def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Out
         snapshot = take_snapshot(records.read_all())
     if snapshot is None:
         message = "the prelude left its shell (exit or exec) before its last line"
-        return replace(outcome, reason=Ending.INCOMPLETE, message=message)
+        return replace(outcome, reason=AttemptEnd.INCOMPLETE, message=message)
     if attempt.capture:
         _keep(snapshot, Path(attempt.capture))
     return replace(outcome, warnings=(*outcome.warnings, *snapshot.warnings))
@@ -162,7 +162,7 @@ def exit_trap(snapshot: Path) -> Path | None:
     return kept if kept.exists() else None
 
 
-def _keep(snapshot: Snapshot, place: Path) -> None:
+def _keep(snapshot: PreludeSnapshot, place: Path) -> None:
     try:
         _write_private(place, snapshot.text)
         if snapshot.exit_trap:

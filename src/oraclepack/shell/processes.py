@@ -14,7 +14,7 @@ from oraclepack.system.environment import MARKER_VARIABLE
 _PROC = Path("/proc")
 
 
-class Process(msgspec.Struct, frozen=True):
+class ProcessInfo(msgspec.Struct, frozen=True):
     """One process at one moment."""
 
     pid: int
@@ -36,7 +36,7 @@ def has_proc() -> bool:
     return (_PROC / "self/stat").exists()
 
 
-def look_at(pid: int) -> Process | None:
+def look_at(pid: int) -> ProcessInfo | None:
     """The process of this id, None when there is none."""
     try:
         # Twice per step, so without the detour through Path: four times faster.
@@ -50,7 +50,9 @@ def look_at(pid: int) -> Process | None:
     # The name stands in brackets and may hold brackets and spaces itself.
     name, _, rest = text.partition("(")[2].rpartition(")")
     fields = rest.split()
-    return Process(pid, name, fields[0], int(fields[1]), int(fields[2]), int(fields[3]), fields[19])
+    return ProcessInfo(
+        pid, name, fields[0], int(fields[1]), int(fields[2]), int(fields[3]), fields[19]
+    )
 
 
 def exists(pid: int) -> bool:
@@ -69,7 +71,7 @@ def start_time(pid: int) -> str:
     return found.start_time if found else ""
 
 
-def all_processes() -> Iterator[Process]:
+def all_processes() -> Iterator[ProcessInfo]:
     try:
         with os.scandir(_PROC) as entries:
             names = [entry.name for entry in entries]
@@ -120,7 +122,7 @@ def ignores(pid: int, number: signal.Signals) -> bool:
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 
-def family(roots: Iterable[int], everyone: Iterable[Process]) -> frozenset[int]:
+def family(roots: Iterable[int], everyone: Iterable[ProcessInfo]) -> frozenset[int]:
     """The given processes and all their descendants."""
     children: dict[int, list[int]] = {}
     for process in everyone:
@@ -135,7 +137,7 @@ def family(roots: Iterable[int], everyone: Iterable[Process]) -> frozenset[int]:
     return frozenset(found)
 
 
-def send(process: Process, number: signal.Signals) -> bool:
+def send(process: ProcessInfo, number: signal.Signals) -> bool:
     """Signal exactly this process, not a later one of the same id; whether it was there."""
     descriptor = open_pidfd(process.pid)
     if descriptor is None:
@@ -164,7 +166,7 @@ def open_pidfd(pid: int) -> int | None:
         return None
 
 
-def _send_by_id(process: Process, number: signal.Signals) -> bool:
+def _send_by_id(process: ProcessInfo, number: signal.Signals) -> bool:
     if start_time(process.pid) != process.start_time:
         return False
     try:

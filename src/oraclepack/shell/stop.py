@@ -62,7 +62,7 @@ class Stop:
         self.close()
 
 
-class Caught:
+class CaughtSignal:
     """Which signal asked us to stop, if one did."""
 
     def __init__(self) -> None:
@@ -70,9 +70,9 @@ class Caught:
 
 
 @contextmanager
-def stopping_on_signals(stop: Stop) -> Iterator[Caught]:
+def stopping_on_signals(stop: Stop) -> Iterator[CaughtSignal]:
     """The first signal stops politely, the second one at once. Only the main thread can listen."""
-    caught = Caught()
+    caught = CaughtSignal()
     if threading.current_thread() is not threading.main_thread():
         yield caught
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import platformdirs
 
-from oraclepack.errors import UsageError, WorldError
+from oraclepack.errors import MachineError, UsageError
 from oraclepack.system.path_jail import REHEARSALS, RUNS, refuse_link_out
 
 _NAME = "oraclepack"
@@ -155,7 +155,7 @@ def _make(name: str) -> Path:
             trouble = refused
         else:
             return path
-    raise WorldError(
+    raise MachineError(
         f"no directory for temporary files can be made: {trouble}",
         hint="point TMPDIR to a directory you may write to",
     )

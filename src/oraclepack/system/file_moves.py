@@ -12,7 +12,7 @@ from oraclepack.system import disk, files
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PreviousFile:
     """A file as it stood."""
 
     content: bytes
@@ -21,7 +21,7 @@ class Before:
     modified_ns: int
 
 
-def look(path: Path) -> Before | None:
+def look(path: Path) -> PreviousFile | None:
     """The file at a path, or None. Anything but a plain file is refused."""
     try:
         found = path.lstat()
@@ -36,10 +36,10 @@ def look(path: Path) -> Before | None:
     content = files.read(path)
     if content is None:
         return None
-    return Before(content, stat.S_IMODE(found.st_mode), found.st_atime_ns, found.st_mtime_ns)
+    return PreviousFile(content, stat.S_IMODE(found.st_mode), found.st_atime_ns, found.st_mtime_ns)
 
 
-def put_back(path: Path, before: Before) -> None:
+def put_back(path: Path, before: PreviousFile) -> None:
     """The old file again, byte for byte, with its mode and times."""
     files.write_atomic(path, before.content, mode=before.mode)
     try:

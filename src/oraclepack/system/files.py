@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.system import disk
 
 
@@ -69,10 +69,10 @@ TRANSIENT = frozenset(
 """Something has run out or is in use: the same change may succeed later."""
 
 
-def cannot(doing: str, path: Path | str, trouble: OSError) -> WorldError:
+def cannot(doing: str, path: Path | str, trouble: OSError) -> MachineError:
     """The error for an operation that the machine refused."""
     reason = trouble.strerror or str(trouble)
-    return WorldError(
+    return MachineError(
         f"cannot {doing} {path}: {reason}",
         hint=HINTS.get(trouble.errno or 0, ""),
         detail=errno.errorcode.get(trouble.errno or 0, ""),
@@ -383,13 +383,13 @@ _HINTS = {
 } | {code: HINTS[code] for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)}
 
 
-def exhausted(trouble: OSError) -> WorldError | None:
+def exhausted(trouble: OSError) -> MachineError | None:
     """The error for a machine that cannot go on; None where it may be a fault of ours."""
     hint = _HINTS.get(trouble.errno or 0)
     if hint is None:
         return None
     where = f" ({trouble.filename})" if trouble.filename else ""
-    return WorldError(
+    return MachineError(
         f"this machine cannot go on: {trouble.strerror}{where}",
         hint=hint,
         detail=errno.errorcode[trouble.errno or 0],

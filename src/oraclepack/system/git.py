@@ -355,7 +355,7 @@ def _complaint(stderr: bytes) -> str:
     return text.splitlines()[0] if text else "git failed without a word"
 
 
-class WorkTree(msgspec.Struct, frozen=True):
+class WorkTreeState(msgspec.Struct, frozen=True):
     """Where a work tree stands. What is not known is None, and `reason` says why."""
 
     sha: str | None = None
@@ -367,7 +367,7 @@ class WorkTree(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> WorkTree:
+def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> WorkTreeState:
     """The commit and the cleanness of the work tree around a directory."""
     git = Git(root, environment, timeout)
     try:
@@ -377,13 +377,13 @@ def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -
         )
     except GitError as trouble:
         # The commit alone needs no look at the tree, and without it the run has no name.
-        return WorkTree(_head(git) if trouble.slow else None, None, trouble.reason)
+        return WorkTreeState(_head(git) if trouble.slow else None, None, trouble.reason)
     lines = told.decode("utf-8", "surrogateescape").splitlines()
     oid = next((line.removeprefix(_OID) for line in lines if line.startswith(_OID)), "")
     dirty = any(not line.startswith("#") for line in lines)
     if not oid or oid == "(initial)":
-        return WorkTree(None, dirty, NO_COMMIT)
-    return WorkTree(oid, dirty)
+        return WorkTreeState(None, dirty, NO_COMMIT)
+    return WorkTreeState(oid, dirty)
 
 
 def _head(git: Git) -> str | None:
@@ -393,9 +393,9 @@ def _head(git: Git) -> str | None:
         return None
 
 
-def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTree]:
+def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTreeState]:
     """The same while something else is done; what is given waits for git, then tells."""
-    seen: list[WorkTree | Exception] = []
+    seen: list[WorkTreeState | Exception] = []
 
     def see() -> None:
         try:
@@ -407,7 +407,7 @@ def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTree
     git = threading.Thread(target=see, name="git", daemon=True)
     git.start()
 
-    def told() -> WorkTree:
+    def told() -> WorkTreeState:
         git.join()
         if isinstance(seen[0], Exception):
             raise seen[0]

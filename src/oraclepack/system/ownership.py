@@ -17,7 +17,7 @@ from oraclepack.system import environment, files, git
 from oraclepack.system.git import git_folder
 
 
-class Kind(StrEnum):
+class ForeignReason(StrEnum):
     """How a record shows that it may have come from somebody else."""
 
     UNSIGNED = "unsigned"
@@ -31,8 +31,8 @@ class Kind(StrEnum):
 
 
 _TELLING = {
-    Kind.UNSIGNED: "it is not signed (oraclepack 0.1.0 signed nothing)",
-    Kind.OTHER_KEY: "it is not signed with your key",
+    ForeignReason.UNSIGNED: "it is not signed (oraclepack 0.1.0 signed nothing)",
+    ForeignReason.OTHER_KEY: "it is not signed with your key",
 }
 _ADOPTABLE = frozenset(_TELLING)
 
@@ -40,15 +40,15 @@ _ADOPTABLE = frozenset(_TELLING)
 class Foreign(msgspec.Struct, frozen=True):
     """Why a record is not taken for ours."""
 
-    kind: Kind
+    kind: ForeignReason
     path: str = ""
     """What git tracks, or the link; relative to the project root."""
 
     @property
     def reason(self) -> str:
-        if self.kind is Kind.TRACKED:
+        if self.kind is ForeignReason.TRACKED:
             return f"git tracks {self.path}"
-        if self.kind is Kind.LINKED:
+        if self.kind is ForeignReason.LINKED:
             return f"{self.path} is a symbolic link"
         return _TELLING[self.kind]
 
@@ -60,12 +60,12 @@ class Foreign(msgspec.Struct, frozen=True):
     @property
     def way_out(self) -> str:
         """What to do where a link or git stands in the way."""
-        if self.kind is Kind.TRACKED:
+        if self.kind is ForeignReason.TRACKED:
             return f"if it is yours: `git rm -r --cached {self.path}`, and ignore .oraclepack/"
         return f"put a real directory in the place of {self.path}"
 
 
-class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+class TrustReport(msgspec.Struct, frozen=True, kw_only=True):
     """What `trust` took over."""
 
     run_id: str | None = None
@@ -120,7 +120,7 @@ def linked(root: Path, relative: str) -> Foreign | None:
         except OSError:
             return None  # nothing is there: what we make will be no link
         if stat.S_ISLNK(kind):
-            return Foreign(Kind.LINKED, path)
+            return Foreign(ForeignReason.LINKED, path)
     return None
 
 
@@ -130,7 +130,7 @@ def tracked(root: Path, relative: str) -> Foreign | None:
     for path in _tracked_below(root):
         found = path.casefold()
         if found == wanted or found.startswith(f"{wanted}/") or wanted.startswith(f"{found}/"):
-            return Foreign(Kind.TRACKED, path if len(path) < len(relative) else relative)
+            return Foreign(ForeignReason.TRACKED, path if len(path) < len(relative) else relative)
     return None
 
 
@@ -166,7 +166,7 @@ def _tracked_above(root: Path, relative: str) -> Foreign | None:
     """A link or a repository within the repository, which git tracks in place of a folder."""
     wanted = f"{relative}/".casefold()
     above = (path for path in _tracked_below(root) if wanted.startswith(f"{path}/".casefold()))
-    return next((Foreign(Kind.TRACKED, path) for path in above), None)
+    return next((Foreign(ForeignReason.TRACKED, path) for path in above), None)
 
 
 def _tracked_below(root: Path) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from oraclepack.errors import UsageError, WorldError
+from oraclepack.errors import MachineError, UsageError
 from oraclepack.system import disk, file_moves, files
 from oraclepack.system.environment import TRUST_KEY_VARIABLE, state_directory
 from oraclepack.system.ownership import is_tracked
@@ -35,7 +35,7 @@ def key_file() -> Path:
     path = state_directory() / NAME
     if not path.is_absolute():
         # With an odd HOME it would lie in the project, and could come from the repository.
-        raise WorldError(
+        raise MachineError(
             f"there is no place for the trust key: {path} is not an absolute path",
             hint=f"set HOME to an absolute path, or give a key in {TRUST_KEY_VARIABLE}",
         )
@@ -54,7 +54,7 @@ def find_key() -> bytes | None:
             raise UsageError(f"trust_key_file: {path} is not an absolute path")
         told = _read(path)
         if told is None:
-            raise WorldError(f"trust_key_file: {path} is gone", hint="write the shared key there")
+            raise MachineError(f"trust_key_file: {path} is gone", hint="write the shared key there")
         return _digest(told, str(path))
     told = _read(key_file())
     return None if told is None else _digest(told, str(key_file()))
@@ -70,12 +70,12 @@ def make_key() -> bytes:
     try:
         files.make_private(path.parent)
         _write(path)
-    except WorldError as trouble:
+    except MachineError as trouble:
         hint = f"{trouble.hint}; or give a key of your own in {TRUST_KEY_VARIABLE}".lstrip("; ")
-        raise WorldError(trouble.message, hint=hint, detail=trouble.detail) from trouble
+        raise MachineError(trouble.message, hint=hint, detail=trouble.detail) from trouble
     made = find_key()
     if made is None:
-        raise WorldError(f"{path} is gone right after it was made", hint="try again")
+        raise MachineError(f"{path} is gone right after it was made", hint="try again")
     return made
 
 
@@ -98,7 +98,7 @@ def _write(path: Path) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    """The content of a key file; raises WorldError where others could have written or read it."""
+    """The content of a key file; raises MachineError where others could have written or read it."""
     try:
         # Without waiting: a pipe in its place would never open.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -129,9 +129,9 @@ def _check(path: Path, found: os.stat_result) -> None:
         raise _unsafe(path, "git tracks it, so others know it")
 
 
-def _unsafe(path: Path, reason: str, first: str = "") -> WorldError:
+def _unsafe(path: Path, reason: str, first: str = "") -> MachineError:
     hint = f"{first}if you do not know it, move it away: a new one is made"
-    return WorldError(f"the trust key {path} is not used: {reason}", hint=hint)
+    return MachineError(f"the trust key {path} is not used: {reason}", hint=hint)
 
 
 def _digest(told: bytes, where: str) -> bytes:

@@ -11,10 +11,10 @@ from oraclepack.tickets.ticket import (
     Action,
     ActionKind,
     Actions,
-    Judged,
+    CriteriaAnswer,
     NextWork,
-    Selected,
     TicketIndex,
+    TicketSelection,
 )
 
 T = TypeVar("T")
@@ -27,44 +27,44 @@ _MOST_BRACES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class UnusableAnswer:
     """An answer that cannot be used, and why."""
 
     reason: str
 
 
-def text_of(raw: str) -> str | Unusable:
+def text_of(raw: str) -> str | UnusableAnswer:
     """The words of an answer: of gemini's JSON the `response`, else the text itself."""
     text = raw.strip()
     if not text:
-        return Unusable("the answer is empty")
+        return UnusableAnswer("the answer is empty")
     envelope = _as_object(text)
     if envelope is not None and isinstance(envelope.get("error"), dict):
         message = envelope["error"].get("message") or "no message"
-        return Unusable(f"the tool answered with an error: {message}")
+        return UnusableAnswer(f"the tool answered with an error: {message}")
     if envelope is not None and "response" in envelope:
         response = envelope["response"]
         if not isinstance(response, str) or not response.strip():
-            return Unusable("the response in the tool's JSON is empty")
+            return UnusableAnswer("the response in the tool's JSON is empty")
         return response.strip()
     return text
 
 
-def selection(raw: str, index: TicketIndex, actions: Actions) -> NextWork | Unusable:
+def selection(raw: str, index: TicketIndex, actions: Actions) -> NextWork | UnusableAnswer:
     """The next piece of work, if the answer names one that is really open."""
-    found = _decoded(raw, Selected)
-    if isinstance(found, Unusable):
+    found = _decoded(raw, TicketSelection)
+    if isinstance(found, UnusableAnswer):
         return found
     ticket = next((t for t in index.tickets if t.ticket_id == found.ticket_id), None)
     if ticket is None:
-        return Unusable(f"there is no ticket {found.ticket_id!r} in the index")
+        return UnusableAnswer(f"there is no ticket {found.ticket_id!r} in the index")
     known = {action.action_id: action for action in actions.actions}
     for one in found.action_ids:
         action = known.get(one)
         if action is None or action.ticket_id != ticket.ticket_id:
-            return Unusable(f"ticket {ticket.ticket_id!r} has no action {one!r}")
+            return UnusableAnswer(f"ticket {ticket.ticket_id!r} has no action {one!r}")
         if action.done:
-            return Unusable(f"action {one!r} is already done")
+            return UnusableAnswer(f"action {one!r} is already done")
     return NextWork(
         ticket_id=ticket.ticket_id,
         ticket_path=ticket.path,
@@ -82,39 +82,39 @@ def criteria_of(work: NextWork, actions: Actions) -> tuple[Action, ...]:
     return tuple(found[:MOST_CRITERIA])
 
 
-def judgement(raw: str, work: NextWork, actions: Actions) -> Acceptance | Unusable:
+def judgement(raw: str, work: NextWork, actions: Actions) -> Acceptance | UnusableAnswer:
     """The verdicts, if the answer has exactly one on each criterion."""
-    found = _decoded(raw, Judged)
-    if isinstance(found, Unusable):
+    found = _decoded(raw, CriteriaAnswer)
+    if isinstance(found, UnusableAnswer):
         return found
     asked = [action.action_id for action in criteria_of(work, actions)]
     said = {criterion.action_id: criterion for criterion in found.criteria}
     if len(said) != len(found.criteria):
-        return Unusable("the answer judges a criterion twice")
+        return UnusableAnswer("the answer judges a criterion twice")
     lacking = [one for one in asked if one not in said]
     if lacking:
-        return Unusable(f"the answer says nothing about {', '.join(lacking)}")
+        return UnusableAnswer(f"the answer says nothing about {', '.join(lacking)}")
     surplus = sorted(set(said) - set(asked))
     if surplus:
-        return Unusable(f"the answer judges what was not asked: {', '.join(surplus)}")
+        return UnusableAnswer(f"the answer judges what was not asked: {', '.join(surplus)}")
     return Acceptance(ticket_id=work.ticket_id, criteria=tuple(said[one] for one in asked))
 
 
-def _decoded(raw: str, shape: type[T]) -> T | Unusable:
+def _decoded(raw: str, shape: type[T]) -> T | UnusableAnswer:
     """The one JSON object in an answer, also when a fence or some words stand around it."""
     text = text_of(raw)
-    if isinstance(text, Unusable):
+    if isinstance(text, UnusableAnswer):
         return text
     objects = list(_objects(text))
     if not objects:
-        return Unusable("the answer holds no JSON object")
+        return UnusableAnswer("the answer holds no JSON object")
     reasons: list[str] = []
     for value in objects:
         try:
             return msgspec.convert(value, shape)
         except msgspec.ValidationError as trouble:
             reasons.append(str(trouble))
-    return Unusable(f"the JSON of the answer does not fit: {reasons[0]}")
+    return UnusableAnswer(f"the JSON of the answer does not fit: {reasons[0]}")
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

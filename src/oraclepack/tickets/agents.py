@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from oraclepack.tickets import ticket as names
-from oraclepack.tickets.ticket import Mode
+from oraclepack.tickets.ticket import TicketMode
 
 CODEX, GEMINI = "codex", "gemini"
 
@@ -14,21 +14,21 @@ CODEX, GEMINI = "codex", "gemini"
 class Agents:
     """Who does what: one agent changes files, another judges and decides, if there are two."""
 
-    mode: Mode
+    mode: TicketMode
     out_dir: str
 
     @property
     def worker(self) -> str:
         """The agent that changes files."""
-        return GEMINI if self.mode is Mode.GEMINI else CODEX
+        return GEMINI if self.mode is TicketMode.GEMINI else CODEX
 
     @property
     def thinkers(self) -> tuple[str, ...]:
         """The agents that only read and answer; the first that is there is asked."""
         match self.mode:
-            case Mode.CODEX:
+            case TicketMode.CODEX:
                 return (CODEX,)
-            case Mode.GEMINI:
+            case TicketMode.GEMINI:
                 return (GEMINI,)
             case _:
                 return (GEMINI, CODEX)

@@ -16,9 +16,9 @@ from oraclepack.tickets.ticket import (
     FileState,
     IndexedTicket,
     KnownTicket,
-    Mode,
     TicketIndex,
     TicketManifest,
+    TicketMode,
     TicketOptions,
     action_id,
 )
@@ -70,7 +70,7 @@ def _state(path: str, data: bytes, there: bytes | None, old: TicketManifest | No
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class TicketBuild:
     """What a set of tickets comes to, by path relative to the project root."""
 
     index: TicketIndex
@@ -79,7 +79,7 @@ class Built:
     """The manifest stands last."""
 
 
-def build(tickets: Sequence[KnownTicket], options: TicketOptions) -> Built:
+def build(tickets: Sequence[KnownTicket], options: TicketOptions) -> TicketBuild:
     """Every file of a set of chosen tickets, given in the order of their paths."""
     index = index_of(tickets, options)
     actions = actions_of(tickets, options)
@@ -89,9 +89,9 @@ def build(tickets: Sequence[KnownTicket], options: TicketOptions) -> Built:
         names.ACTIONS_PAGE: actions_page(tickets, actions).encode(),
         names.PACK: pack_text(options).encode(),
     }
-    if options.mode is Mode.PIPELINES:
+    if options.mode is TicketMode.PIPELINES:
         texts[names.PIPELINES] = pipelines_page(tickets, actions, options).encode()
-    if options.mode is Mode.AUTOPILOT:
+    if options.mode is TicketMode.AUTOPILOT:
         texts[names.AUTOPILOT] = autopilot_page(tickets, actions, options).encode()
     files = {f"{options.out_dir}/{name}": data for name, data in texts.items()}
     files[options.prd_path] = prd_page(tickets, actions).encode()
@@ -101,7 +101,7 @@ def build(tickets: Sequence[KnownTicket], options: TicketOptions) -> Built:
         outputs={path: sha256_bytes(data) for path, data in sorted(files.items())},
     )
     files[f"{options.out_dir}/{names.MANIFEST}"] = canonical_file(manifest)
-    return Built(index, actions, files)
+    return TicketBuild(index, actions, files)
 
 
 def index_of(tickets: Sequence[KnownTicket], options: TicketOptions) -> TicketIndex:

@@ -10,18 +10,18 @@ from oraclepack.system.markdown_text import code_span
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.pages import shown
 from oraclepack.tickets.prompts import ready_tickets
-from oraclepack.tickets.tasks import Malformed, problems, read_complexity, read_tasks
+from oraclepack.tickets.tasks import MalformedTasks, problems, read_complexity, read_tasks
 from oraclepack.tickets.ticket import (
     OWNED,
     Acceptance,
     Actions,
     Audit,
     AuditedFile,
-    Met,
+    CriterionStatus,
     NextWork,
     Owner,
     Review,
-    TasksTold,
+    TasksReport,
     TicketCheck,
     TicketIndex,
     TicketManifest,
@@ -33,10 +33,10 @@ _SHAPES: dict[str, type] = {
     names.MANIFEST: TicketManifest,
     names.CHECK: TicketCheck,
     names.DETERMINISM: TicketCheck,
-    names.TM_TASKS: TasksTold,
-    names.TM_EXPANDED: TasksTold,
-    names.TM_CHECK: TasksTold,
-    names.TM_SYNC: TasksTold,
+    names.TM_TASKS: TasksReport,
+    names.TM_EXPANDED: TasksReport,
+    names.TM_CHECK: TasksReport,
+    names.TM_SYNC: TasksReport,
     names.NEXT: NextWork,
     names.REVIEW: Review,
     names.ACCEPTANCE: Acceptance,
@@ -45,7 +45,7 @@ _NEEDED = frozenset({names.INDEX, names.ACTIONS, names.ACTIONS_PAGE, names.MANIF
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedFile:
     """A file that differs from the last commit: git's two letters and its path."""
 
     state: str
@@ -98,7 +98,7 @@ def _problem(name: str, data: bytes) -> str | None:
     }
     if name in readers:
         read = readers[name](data)
-        return read.reason if isinstance(read, Malformed) else None
+        return read.reason if isinstance(read, MalformedTasks) else None
     if name in _SHAPES:
         try:
             msgspec.json.decode(data, type=_SHAPES[name])
@@ -112,7 +112,7 @@ def _problem(name: str, data: bytes) -> str | None:
     return None
 
 
-def changes_page(changes: Sequence[Change] | None, work: NextWork | None) -> str:
+def changes_page(changes: Sequence[ChangedFile] | None, work: NextWork | None) -> str:
     """`changes.md`: what differs from the last commit, and which work it belongs to."""
     lines = ["# Changes", ""]
     if work is not None:
@@ -131,7 +131,7 @@ def changes_page(changes: Sequence[Change] | None, work: NextWork | None) -> str
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnSummary:
     """What is known at the end of a turn; None for what was not made."""
 
     index: TicketIndex
@@ -142,7 +142,7 @@ class Turn:
     tasks: bytes | None
 
 
-def close_out_page(turn: Turn, out_dir: str) -> str:
+def close_out_page(turn: TurnSummary, out_dir: str) -> str:
     """`close-out.md`: what was worked on, how it was judged, what is left."""
     lines = ["# Close-out", "", *_worked(turn), *_judged(turn), *_tasks(turn), *_files(turn)]
     left = [action for action in turn.actions.actions if not action.done]
@@ -164,7 +164,7 @@ def close_out_page(turn: Turn, out_dir: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def _worked(turn: Turn) -> list[str]:
+def _worked(turn: TurnSummary) -> list[str]:
     if turn.work is None:
         return ["## Work", "", "Nothing was selected.", ""]
     work = turn.work
@@ -174,11 +174,11 @@ def _worked(turn: Turn) -> list[str]:
     return ["## Work", "", head, "", f"Reason: {shown(work.reason)}", "", *listed, ""]
 
 
-def _judged(turn: Turn) -> list[str]:
+def _judged(turn: TurnSummary) -> list[str]:
     if turn.acceptance is None or turn.work is None:
         return ["## Acceptance", "", "Nobody judged the acceptance criteria.", ""]
     criteria = turn.acceptance.criteria
-    met = sum(criterion.met is Met.YES for criterion in criteria)
+    met = sum(criterion.met is CriterionStatus.YES for criterion in criteria)
     lines = ["## Acceptance", "", f"{met} of {len(criteria)} criteria are met.", ""]
     lines += [
         f"- {code_span(c.action_id)}: {c.met}. {shown(c.evidence)}".rstrip() for c in criteria
@@ -186,9 +186,9 @@ def _judged(turn: Turn) -> list[str]:
     return [*lines, ""]
 
 
-def _tasks(turn: Turn) -> list[str]:
+def _tasks(turn: TurnSummary) -> list[str]:
     read = read_tasks(turn.tasks)
-    if isinstance(read, Malformed):
+    if isinstance(read, MalformedTasks):
         return ["## Task Master", "", f"`{names.TASKS}` cannot be read: {shown(read.reason)}", ""]
     if not read:
         return ["## Task Master", "", "There are no tasks.", ""]
@@ -197,7 +197,7 @@ def _tasks(turn: Turn) -> list[str]:
     return ["## Task Master", "", told, ""]
 
 
-def _files(turn: Turn) -> list[str]:
+def _files(turn: TurnSummary) -> list[str]:
     if turn.audit is None:
         return []
     wrong = [file for file in turn.audit.files if file.problem is not None]

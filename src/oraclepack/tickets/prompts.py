@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.agent_answers import criteria_of, open_actions
-from oraclepack.tickets.ticket import Action, Actions, IndexedTicket, NextWork, Stage, TicketIndex
+from oraclepack.tickets.ticket import (
+    Action,
+    Actions,
+    AgentStage,
+    IndexedTicket,
+    NextWork,
+    TicketIndex,
+)
 
 MOST_LISTED = 120
 LONGEST_TEXT = 160
@@ -15,35 +22,35 @@ _CAUTION = (
     "networks or files outside this repository."
 )
 _TASKS = {
-    Stage.IMPLEMENT: (
+    AgentStage.IMPLEMENT: (
         "Implement the actions below in this repository. Change only what they need. Do not "
         "commit, do not touch `.oraclepack/` or `.taskmaster/`. Run the project's own tests. "
         "Answer with a report: what was changed and why, file by file; which commands were run "
         "and how they ended; what is left open."
     ),
-    Stage.VERIFY: (
+    AgentStage.VERIFY: (
         "Verify the implementation of the actions below. Read the uncommitted changes "
         "(`git diff HEAD`, untracked files too) and the report of the implementer. Change nothing. "
         "Answer with: what is right; every fault with file and line; what no test covers; "
         "and one last line, `Verdict: pass` or `Verdict: fail`."
     ),
-    Stage.DOCS: (
+    AgentStage.DOCS: (
         "Bring the documentation up to date with the uncommitted changes that implement the "
         "actions below: reference pages, examples, changelog, comments that are no longer true. "
         "Change no behaviour and do not commit. Answer with the list of files changed and why."
     ),
-    Stage.REGRESSIONS: (
+    AgentStage.REGRESSIONS: (
         "Guard the uncommitted changes that implement the actions below against regressions: add "
         "the tests that would fail without them, and run the whole test suite. Change no other "
         "behaviour and do not commit. Answer with each test added, the command that runs it, and "
         "how the suite ended."
     ),
-    Stage.PR: (
+    AgentStage.PR: (
         "Write the description of a pull request for the uncommitted changes that implement the "
         "actions below, in Markdown: a title line `# …`, why, what changed, how it was tested, "
         "risks, and which actions it closes. Change nothing. Answer with the description alone."
     ),
-    Stage.ACCEPT: (
+    AgentStage.ACCEPT: (
         "Judge whether the uncommitted changes meet each criterion below. Change nothing. A "
         "criterion is met only if a file, a test or a command shows it. Answer with one JSON "
         'object and nothing else: {"criteria": [{"action_id": "…", "met": "yes" | "no" | '
@@ -97,7 +104,7 @@ def ready_tickets(index: TicketIndex, actions: Actions) -> tuple[IndexedTicket, 
     return tuple(free or todo)
 
 
-def work_prompt(stage: Stage, work: NextWork, actions: Actions, reports: Sequence[str]) -> str:
+def work_prompt(stage: AgentStage, work: NextWork, actions: Actions, reports: Sequence[str]) -> str:
     """Ask for one stage of the selected work. `reports` are files of the stages before."""
     chosen = [action for action in actions.actions if action.action_id in work.action_ids]
     criteria = criteria_of(work, actions)
@@ -111,7 +118,7 @@ def work_prompt(stage: Stage, work: NextWork, actions: Actions, reports: Sequenc
         "Actions:",
         *map(_line, chosen[:MOST_LISTED]),
     ]
-    judged = [action for action in criteria if action not in chosen or stage is Stage.ACCEPT]
+    judged = [action for action in criteria if action not in chosen or stage is AgentStage.ACCEPT]
     if judged:
         lines += ["", "Criteria:", *map(_line, judged)]
     if reports:

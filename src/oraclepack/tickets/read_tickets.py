@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from oraclepack.pack.parse.markdown import FrontMatter, block_parser, read_front_matter
-from oraclepack.tickets.ticket import ActionKind, Item, Mention, Ticket
+from oraclepack.tickets.ticket import ActionKind, Mention, Ticket, TicketItem
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -88,7 +88,7 @@ def _summary(tokens: Sequence["Token"]) -> str:
     return text[: LONGEST_SUMMARY - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
-def _items(tokens: Sequence["Token"], offset: int) -> Iterator[Item]:
+def _items(tokens: Sequence["Token"], offset: int) -> Iterator[TicketItem]:
     """Task-list items wherever they stand, and every list item among the acceptance criteria."""
     section: int | None = None
     """The level of the heading "Acceptance Criteria" that we are below."""
@@ -118,7 +118,7 @@ def _holds_ticket(info: str) -> bool:
     return [word.casefold() for word in info.split()[:1]] == ["ticket"]
 
 
-def _fenced_items(lines: Sequence[str], first: int) -> Iterator[Item]:
+def _fenced_items(lines: Sequence[str], first: int) -> Iterator[TicketItem]:
     """The items of a ticket in a fence, line by line.
 
     Its sections are fields such as `Acceptance Criteria:` without blank lines around them, which
@@ -140,14 +140,14 @@ def _fenced_items(lines: Sequence[str], first: int) -> Iterator[Item]:
             accepted = _ACCEPTANCE.match(line) is not None
 
 
-def _item(tokens: Sequence["Token"], at: int, offset: int, *, accepted: bool) -> Item | None:
+def _item(tokens: Sequence["Token"], at: int, offset: int, *, accepted: bool) -> TicketItem | None:
     token, following = tokens[at], tokens[at + 1]
     if following.type != "paragraph_open" or token.map is None:
         return None
     return _asked(tokens[at + 2].content, token.map[0] + offset, accepted=accepted)
 
 
-def _asked(content: str, line: int, *, accepted: bool) -> Item | None:
+def _asked(content: str, line: int, *, accepted: bool) -> TicketItem | None:
     """What a list item asks for, if it does."""
     text = _plain(content)
     box = _CHECKBOX.match(text)
@@ -158,7 +158,7 @@ def _asked(content: str, line: int, *, accepted: bool) -> Item | None:
         return None
     kind = ActionKind.ACCEPTANCE if accepted else ActionKind.TASK
     done = box is not None and box["mark"] in "xX"
-    return Item(kind, words, done, line)
+    return TicketItem(kind, words, done, line)
 
 
 def _claimed(front: FrontMatter) -> Iterator[Mention]:

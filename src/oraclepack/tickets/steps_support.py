@@ -11,37 +11,37 @@ from oraclepack.system import files
 from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.system.environment import environment
 from oraclepack.system.git import changed_files
-from oraclepack.system.path_jail import Refused, jail, refuse_link_out
+from oraclepack.system.path_jail import RefusedPath, jail, refuse_link_out
 from oraclepack.tickets import tasks as tm
 from oraclepack.tickets import ticket as names
-from oraclepack.tickets.agent_answers import Unusable, judgement, selection, text_of
+from oraclepack.tickets.agent_answers import UnusableAnswer, judgement, selection, text_of
 from oraclepack.tickets.build import changed_tickets, compared, read_manifest
-from oraclepack.tickets.closing import Change, Turn, audit, changes_page, close_out_page
+from oraclepack.tickets.closing import ChangedFile, TurnSummary, audit, changes_page, close_out_page
 from oraclepack.tickets.prompts import select_prompt, work_prompt
 from oraclepack.tickets.read_tickets import list_files
 from oraclepack.tickets.ticket import (
     Acceptance,
     Actions,
+    AgentStage,
     Audit,
     FileState,
     NextWork,
     Review,
-    Stage,
-    TasksTold,
+    TasksReport,
     TicketCheck,
     TicketIndex,
     TicketManifest,
 )
-from oraclepack.tickets.ticketify import TicketsTold, Wish, manifest_of, read_tickets
+from oraclepack.tickets.ticketify import TicketifyRequest, TicketsReply, manifest_of, read_tickets
 
 T = TypeVar("T")
 
 _MADE_AGAIN = "run `oraclepack ticketify` first"
 _TEXT_FILES = {
-    Stage.IMPLEMENT: "{}-implement.md",
-    Stage.DOCS: "{}-docs.md",
-    Stage.REGRESSIONS: "{}-regressions.md",
-    Stage.PR: names.PR,
+    AgentStage.IMPLEMENT: "{}-implement.md",
+    AgentStage.DOCS: "{}-docs.md",
+    AgentStage.REGRESSIONS: "{}-regressions.md",
+    AgentStage.PR: names.PR,
 }
 _REPORTS = ("codex-implement.md", "gemini-implement.md", "codex-verify.md", names.REVIEW)
 _FIGURES = {
@@ -54,16 +54,16 @@ _FIGURES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class TicketOutDir:
     """The out dir of a project, and what lies in it."""
 
     root: Path
     out_dir: str
 
     @classmethod
-    def at(cls, root: Path, out_dir: str) -> "Desk":
+    def at(cls, root: Path, out_dir: str) -> "TicketOutDir":
         verdict = jail(root, f"{out_dir}/x")
-        if isinstance(verdict, Refused):
+        if isinstance(verdict, RefusedPath):
             raise UsageError(f"--out-dir {out_dir}: {verdict.reason}")
         return cls(root, verdict.relative.removesuffix("/x"))
 
@@ -102,7 +102,7 @@ class Desk:
         """Where the manifest says the PRD is. It may have come with the repository."""
         path = manifest.options.prd_path
         verdict = jail(self.root, path)
-        if isinstance(verdict, Refused):
+        if isinstance(verdict, RefusedPath):
             raise InputError(
                 f"{self.path(names.MANIFEST)} names {path}: {verdict.reason}", hint=_MADE_AGAIN
             )
@@ -115,7 +115,7 @@ class Desk:
 
     def tasks(self) -> tuple[tm.Task, ...]:
         found = tm.read_tasks(self.tasks_data())
-        if isinstance(found, tm.Malformed):
+        if isinstance(found, tm.MalformedTasks):
             raise InputError(
                 f"{names.TASKS}: {found.reason}",
                 hint="mend it, or `oraclepack ticketify --regenerate` sets it aside",
@@ -123,52 +123,52 @@ class Desk:
         return found
 
 
-def prompt(desk: Desk, stage: Stage) -> TicketsTold:
+def prompt(desk: TicketOutDir, stage: AgentStage) -> TicketsReply:
     """What an agent is to be asked, or a line that begins with SKIP and says why nothing is."""
     actions = desk.needed(names.ACTIONS, Actions)
-    if stage is Stage.SELECT:
+    if stage is AgentStage.SELECT:
         index = desk.needed(names.INDEX, TicketIndex)
         asked = select_prompt(index, actions, has_tasks=bool(desk.tasks()))
-        return TicketsTold(text=asked or "SKIP: no ticket has an open action")
+        return TicketsReply(text=asked or "SKIP: no ticket has an open action")
     work = desk.shape(names.NEXT, NextWork)
     if work is None:
-        return TicketsTold(text=f"SKIP: {desk.path(names.NEXT)} is missing, nothing was selected")
+        return TicketsReply(text=f"SKIP: {desk.path(names.NEXT)} is missing, nothing was selected")
     states = {action.action_id: action.done for action in actions.actions}
-    if stage is Stage.IMPLEMENT and all(states.get(one, True) for one in work.action_ids):
-        return TicketsTold(text="SKIP: everything that was selected is done")
+    if stage is AgentStage.IMPLEMENT and all(states.get(one, True) for one in work.action_ids):
+        return TicketsReply(text="SKIP: everything that was selected is done")
     known = [name for name in _REPORTS if desk.content(name)]
-    reports = [] if stage is Stage.IMPLEMENT else [desk.path(name) for name in known]
-    return TicketsTold(text=work_prompt(stage, work, actions, reports))
+    reports = [] if stage is AgentStage.IMPLEMENT else [desk.path(name) for name in known]
+    return TicketsReply(text=work_prompt(stage, work, actions, reports))
 
 
-def take(desk: Desk, stage: Stage, raw: str, agent: str) -> TicketsTold:
+def take(desk: TicketOutDir, stage: AgentStage, raw: str, agent: str) -> TicketsReply:
     """Check an agent's answer and write it down, whole or not at all."""
     name, value = _taken(desk, stage, raw, agent)
-    if isinstance(value, Unusable):
+    if isinstance(value, UnusableAnswer):
         raise InputError(f"the answer cannot be used: {value.reason}", hint="ask again")
     data = f"{value}\n".encode() if isinstance(value, str) else canonical_file(value)
     path = desk.write(name, data)
-    return TicketsTold(text=f"wrote {path}", written=path)
+    return TicketsReply(text=f"wrote {path}", written=path)
 
 
 def _taken(
-    desk: Desk, stage: Stage, raw: str, agent: str
-) -> tuple[str, NextWork | Acceptance | Review | str | Unusable]:
+    desk: TicketOutDir, stage: AgentStage, raw: str, agent: str
+) -> tuple[str, NextWork | Acceptance | Review | str | UnusableAnswer]:
     """The file an answer goes to, and what goes into it."""
     match stage:
-        case Stage.SELECT:
+        case AgentStage.SELECT:
             return names.NEXT, _selected(desk, raw)
-        case Stage.ACCEPT:
+        case AgentStage.ACCEPT:
             work = desk.needed(names.NEXT, NextWork)
             return names.ACCEPTANCE, judgement(raw, work, desk.needed(names.ACTIONS, Actions))
-        case Stage.VERIFY:
+        case AgentStage.VERIFY:
             said = text_of(raw)
-            return names.REVIEW, said if isinstance(said, Unusable) else _review(agent, said)
+            return names.REVIEW, said if isinstance(said, UnusableAnswer) else _review(agent, said)
         case _:
             return _TEXT_FILES[stage].format(agent), text_of(raw)
 
 
-def note_missing(desk: Desk, tool: str) -> TicketsTold:
+def note_missing(desk: TicketOutDir, tool: str) -> TicketsReply:
     """Write down that a reviewer was not there, so that nobody looks for its answer."""
     said = f"{tool} was not found; it reviewed nothing."
     if tool == "codex":
@@ -176,13 +176,13 @@ def note_missing(desk: Desk, tool: str) -> TicketsTold:
     else:
         missing = Review(tool=tool, status="missing", answer=said)
         path = desk.write(names.REVIEW, canonical_file(missing))
-    return TicketsTold(text=f"wrote {path}", written=path)
+    return TicketsReply(text=f"wrote {path}", written=path)
 
 
-def _selected(desk: Desk, raw: str) -> NextWork | Unusable:
+def _selected(desk: TicketOutDir, raw: str) -> NextWork | UnusableAnswer:
     index, actions = desk.needed(names.INDEX, TicketIndex), desk.needed(names.ACTIONS, Actions)
     found = selection(raw, index, actions)
-    if isinstance(found, Unusable):
+    if isinstance(found, UnusableAnswer):
         return found
     task = tm.task_of(found.ticket_id, desk.tasks())
     return msgspec.structs.replace(found, task_id=task.id if task else None)
@@ -192,29 +192,29 @@ def _review(agent: str, said: str) -> Review:
     return Review(tool=agent, status="answered", answer=said)
 
 
-def tasks(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
+def tasks(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]]:
     """Answer about Task Master's results; some questions also leave their figures in a file."""
     match asked:
         case "found":
-            return TicketsTold(text="some" if desk.tasks() else "none"), ()
+            return TicketsReply(text="some" if desk.tasks() else "none"), ()
         case "wanted":
-            return TicketsTold(text=str(desk.needed(names.INDEX, TicketIndex).selected_count)), ()
+            return TicketsReply(text=str(desk.needed(names.INDEX, TicketIndex).selected_count)), ()
         case "complexity":
-            return TicketsTold(text="none" if _weighed(desk) is None else "some"), ()
+            return TicketsReply(text="none" if _weighed(desk) is None else "some"), ()
         case "weighed":
             count = _weighed(desk)
             if count is None:
                 raise InputError(f"{desk.path(names.TM_COMPLEXITY)} was not written")
-            return TicketsTold(text=f"{count} tasks weighed"), ()
+            return TicketsReply(text=f"{count} tasks weighed"), ()
         case "selected":
             task = _current(desk)
-            return TicketsTold(text=task.id if task and tm.is_movable(task) else ""), ()
+            return TicketsReply(text=task.id if task and tm.is_movable(task) else ""), ()
     return _figures(desk, asked)
 
 
-def _weighed(desk: Desk) -> int | None:
+def _weighed(desk: TicketOutDir) -> int | None:
     found = tm.read_complexity(desk.content(names.TM_COMPLEXITY))
-    if isinstance(found, tm.Malformed):
+    if isinstance(found, tm.MalformedTasks):
         raise InputError(
             f"{desk.path(names.TM_COMPLEXITY)}: {found.reason}",
             hint="`oraclepack ticketify --regenerate` sets it aside",
@@ -222,12 +222,12 @@ def _weighed(desk: Desk) -> int | None:
     return found
 
 
-def _current(desk: Desk) -> tm.Task | None:
+def _current(desk: TicketOutDir) -> tm.Task | None:
     work = desk.shape(names.NEXT, NextWork)
     return tm.task_of(work.ticket_id, desk.tasks()) if work else None
 
 
-def _figures(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
+def _figures(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]]:
     found = desk.tasks()
     if not found:
         raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
@@ -236,7 +236,7 @@ def _figures(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
             f"Task Master broke down nothing of task {', '.join(whole)}",
             hint="its own messages above tell why; run the step again, what has subtasks stays",
         )
-    before = desk.shape(names.TM_TASKS, TasksTold)
+    before = desk.shape(names.TM_TASKS, TasksReport)
     prd = _prd_hash(desk)
     made_of = prd if asked == "made" else before.prd_sha256 if before else None
     task = _current(desk) if asked == "sync" else None
@@ -253,11 +253,11 @@ def _figures(desk: Desk, asked: str) -> tuple[TicketsTold, tuple[str, ...]]:
     text = f"{figures.tasks} tasks, {figures.subtasks} subtasks"
     if asked == "check" and figures.problems:
         lines = [f"task {one.task_id}: {one.problem}" for one in figures.problems]
-        return TicketsTold(text="\n".join([text, *lines]), written=path, ok=False), warnings
-    return TicketsTold(text=f"{text}: wrote {path}", written=path), warnings
+        return TicketsReply(text="\n".join([text, *lines]), written=path, ok=False), warnings
+    return TicketsReply(text=f"{text}: wrote {path}", written=path), warnings
 
 
-def _prd_hash(desk: Desk) -> str | None:
+def _prd_hash(desk: TicketOutDir) -> str | None:
     manifest = read_manifest(desk.content(names.MANIFEST))
     data = files.read(desk.root / desk.prd_path(manifest)) if manifest else None
     return None if data is None else sha256_bytes(data)
@@ -267,7 +267,7 @@ _NOT_WORK = (".oraclepack/", ".taskmaster/", "ticket-action-pack.")
 """Ours and Task Master's, and the state of the run: no part of what was worked on."""
 
 
-def report(desk: Desk, about: str) -> TicketsTold:
+def report(desk: TicketOutDir, about: str) -> TicketsReply:
     """Write one of the reports at the end of a turn."""
     match about:
         case "changes":
@@ -278,20 +278,20 @@ def report(desk: Desk, about: str) -> TicketsTold:
             return _close_out(desk)
 
 
-def _changes(desk: Desk) -> TicketsTold:
+def _changes(desk: TicketOutDir) -> TicketsReply:
     desk.needed(names.INDEX, TicketIndex)
     found = changed_files(desk.root, environment())
     kept = None
     if found is not None:
         own = (*_NOT_WORK, f"{desk.out_dir}/")
-        kept = [Change(state, path) for state, path in found if not path.startswith(own)]
+        kept = [ChangedFile(state, path) for state, path in found if not path.startswith(own)]
     page = changes_page(kept, desk.shape(names.NEXT, NextWork))
     path = desk.write(names.CHANGES, page.encode())
     count = "no repository" if kept is None else f"{len(kept)} files"
-    return TicketsTold(text=f"{count}: wrote {path}", written=path)
+    return TicketsReply(text=f"{count}: wrote {path}", written=path)
 
 
-def _audit(desk: Desk) -> TicketsTold:
+def _audit(desk: TicketOutDir) -> TicketsReply:
     manifest = desk.needed(names.MANIFEST, TicketManifest)
     prd = desk.prd_path(manifest)
     inside = [desk.path(name) for name in list_files(desk.root, desk.out_dir)]
@@ -302,11 +302,11 @@ def _audit(desk: Desk) -> TicketsTold:
     wrong = [f"{file.path}: {file.problem}" for file in result.files if file.problem]
     there = sum(file.present for file in result.files)
     text = "\n".join([f"{there} files: wrote {path}", *wrong])
-    return TicketsTold(text=text, written=path, ok=result.ok)
+    return TicketsReply(text=text, written=path, ok=result.ok)
 
 
-def _close_out(desk: Desk) -> TicketsTold:
-    turn = Turn(
+def _close_out(desk: TicketOutDir) -> TicketsReply:
+    turn = TurnSummary(
         index=desk.needed(names.INDEX, TicketIndex),
         actions=desk.needed(names.ACTIONS, Actions),
         work=desk.shape(names.NEXT, NextWork),
@@ -315,7 +315,7 @@ def _close_out(desk: Desk) -> TicketsTold:
         tasks=desk.tasks_data(),
     )
     path = desk.write(names.CLOSE_OUT, close_out_page(turn, desk.out_dir).encode())
-    return TicketsTold(text=f"wrote {path}", written=path)
+    return TicketsReply(text=f"wrote {path}", written=path)
 
 
 def _content(path: Path) -> bytes | None:
@@ -328,7 +328,9 @@ def _content(path: Path) -> bytes | None:
 REPORTS = {"check": names.CHECK, "determinism": names.DETERMINISM}
 
 
-def check_tickets(wish: Wish, report: str | None) -> tuple[TicketCheck, tuple[str, ...]]:
+def check_tickets(
+    wish: TicketifyRequest, report: str | None
+) -> tuple[TicketCheck, tuple[str, ...]]:
     """Make everything again in memory, twice, and compare it with the files.
 
     The report `determinism` is about the files of steps 01 to 03 alone, and tickets that were

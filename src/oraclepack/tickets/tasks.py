@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.tickets.ticket import TaskProblem, TasksTold
+from oraclepack.tickets.ticket import TaskProblem, TasksReport
 
 STATUSES = ("pending", "in-progress", "done", "deferred", "cancelled", "blocked", "review")
 PRIORITIES = ("low", "medium", "high", "critical")
@@ -31,25 +31,25 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedTasks:
     """A file that is not what Task Master writes, and in what."""
 
     reason: str
 
 
-def read_tasks(data: bytes | None) -> tuple[Task, ...] | Malformed:
+def read_tasks(data: bytes | None) -> tuple[Task, ...] | MalformedTasks:
     """The tasks of `tasks.json`, empty when there is none: of `master`, else of the first tag."""
     if data is None or not data.strip():
         return ()
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
-        return Malformed(f"not JSON: {trouble}")
+        return MalformedTasks(f"not JSON: {trouble}")
     found = _list_of(value)
     if not isinstance(found, list):
-        return Malformed("no list of tasks in it")
+        return MalformedTasks("no list of tasks in it")
     if not all(isinstance(one, dict) for one in found):
-        return Malformed("a task that is no object")
+        return MalformedTasks("a task that is no object")
     return tuple(_task(one) for one in found)
 
 
@@ -79,18 +79,18 @@ def _task(value: Mapping[str, Any]) -> Task:
     )
 
 
-def read_complexity(data: bytes | None) -> int | Malformed | None:
+def read_complexity(data: bytes | None) -> int | MalformedTasks | None:
     """How many tasks the complexity report weighs; None when there is no report."""
     if data is None or not data.strip():
         return None
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
-        return Malformed(f"not JSON: {trouble}")
+        return MalformedTasks(f"not JSON: {trouble}")
     match value:
         case {"complexityAnalysis": list(entries)} if entries:
             return len(entries)
-    return Malformed("no complexityAnalysis in it")
+    return MalformedTasks("no complexityAnalysis in it")
 
 
 def left_whole(tasks: Iterable[Task], complexity: bytes | None) -> tuple[str, ...]:
@@ -180,9 +180,9 @@ def _all(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
 
 def told(
     tasks: Sequence[Task], *, prd_sha256: str | None = None, task_id: str | None = None
-) -> TasksTold:
+) -> TasksReport:
     """The tasks in figures."""
-    return TasksTold(
+    return TasksReport(
         tasks=len(tasks),
         subtasks=sum(len(task.subtasks) for task in tasks),
         statuses=dict(sorted(Counter(task.status for task in tasks).items())),

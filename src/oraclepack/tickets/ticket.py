@@ -47,7 +47,7 @@ class Owner(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class OwnedFile:
     """A file of the ticket road: what nobody but oraclepack and its steps writes."""
 
     name: str
@@ -57,34 +57,34 @@ class Owned:
 
 
 OWNED = (
-    Owned(INDEX, Owner.TICKETIFY, "01"),
-    Owned(ACTIONS, Owner.TICKETIFY, "02"),
-    Owned(ACTIONS_PAGE, Owner.TICKETIFY, "02"),
-    Owned(MANIFEST, Owner.TICKETIFY),
-    Owned(PACK, Owner.TICKETIFY),
-    Owned(PIPELINES, Owner.TICKETIFY),
-    Owned(AUTOPILOT, Owner.TICKETIFY),
-    Owned(CHECK, Owner.STEP, "04"),
-    Owned(TM_TASKS, Owner.TASK_MASTER, "05"),
-    Owned(TM_COMPLEXITY, Owner.TASK_MASTER, "06"),
-    Owned(TM_EXPANDED, Owner.TASK_MASTER, "07"),
-    Owned(TM_CHECK, Owner.STEP, "08"),
-    Owned(NEXT, Owner.STEP, "09"),
-    Owned("codex-implement.md", Owner.STEP, "10"),
-    Owned("gemini-implement.md", Owner.STEP, "10"),
-    Owned("codex-verify.md", Owner.STEP, "11"),
-    Owned(REVIEW, Owner.STEP, "11"),
-    Owned("codex-docs.md", Owner.STEP, "12"),
-    Owned("gemini-docs.md", Owner.STEP, "12"),
-    Owned("codex-regressions.md", Owner.STEP, "13"),
-    Owned("gemini-regressions.md", Owner.STEP, "13"),
-    Owned(TM_SYNC, Owner.STEP, "14"),
-    Owned(DETERMINISM, Owner.STEP, "15"),
-    Owned(PR, Owner.STEP, "16"),
-    Owned(ACCEPTANCE, Owner.STEP, "17"),
-    Owned(CHANGES, Owner.STEP, "18"),
-    Owned(AUDIT, Owner.STEP, "19"),
-    Owned(CLOSE_OUT, Owner.STEP, "20"),
+    OwnedFile(INDEX, Owner.TICKETIFY, "01"),
+    OwnedFile(ACTIONS, Owner.TICKETIFY, "02"),
+    OwnedFile(ACTIONS_PAGE, Owner.TICKETIFY, "02"),
+    OwnedFile(MANIFEST, Owner.TICKETIFY),
+    OwnedFile(PACK, Owner.TICKETIFY),
+    OwnedFile(PIPELINES, Owner.TICKETIFY),
+    OwnedFile(AUTOPILOT, Owner.TICKETIFY),
+    OwnedFile(CHECK, Owner.STEP, "04"),
+    OwnedFile(TM_TASKS, Owner.TASK_MASTER, "05"),
+    OwnedFile(TM_COMPLEXITY, Owner.TASK_MASTER, "06"),
+    OwnedFile(TM_EXPANDED, Owner.TASK_MASTER, "07"),
+    OwnedFile(TM_CHECK, Owner.STEP, "08"),
+    OwnedFile(NEXT, Owner.STEP, "09"),
+    OwnedFile("codex-implement.md", Owner.STEP, "10"),
+    OwnedFile("gemini-implement.md", Owner.STEP, "10"),
+    OwnedFile("codex-verify.md", Owner.STEP, "11"),
+    OwnedFile(REVIEW, Owner.STEP, "11"),
+    OwnedFile("codex-docs.md", Owner.STEP, "12"),
+    OwnedFile("gemini-docs.md", Owner.STEP, "12"),
+    OwnedFile("codex-regressions.md", Owner.STEP, "13"),
+    OwnedFile("gemini-regressions.md", Owner.STEP, "13"),
+    OwnedFile(TM_SYNC, Owner.STEP, "14"),
+    OwnedFile(DETERMINISM, Owner.STEP, "15"),
+    OwnedFile(PR, Owner.STEP, "16"),
+    OwnedFile(ACCEPTANCE, Owner.STEP, "17"),
+    OwnedFile(CHANGES, Owner.STEP, "18"),
+    OwnedFile(AUDIT, Owner.STEP, "19"),
+    OwnedFile(CLOSE_OUT, Owner.STEP, "20"),
 )
 """Everything in the out dir that is ours, in the order of the steps. The PRD lies elsewhere."""
 
@@ -104,7 +104,7 @@ class ActionKind(StrEnum):
     ACCEPTANCE = "acceptance"
 
 
-class Mode(StrEnum):
+class TicketMode(StrEnum):
     """What a set of tickets is turned into, beyond index, actions, PRD and pack."""
 
     BACKLOG = "backlog"
@@ -119,7 +119,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TicketItem:
     """One line of a ticket that asks for something."""
 
     kind: ActionKind
@@ -154,7 +154,7 @@ class Ticket:
     summary: str
     body: str
     """The Markdown below the front matter."""
-    items: tuple[Item, ...]
+    items: tuple[TicketItem, ...]
     mentions: tuple[Mention, ...]
     sha256: str
     """Of the file as it lies on disk."""
@@ -184,7 +184,7 @@ class TicketOptions(msgspec.Struct, frozen=True, kw_only=True):
     top_n: Annotated[int, msgspec.Meta(ge=1, le=MOST_TICKETS)] = 25
     out_dir: str = ".oraclepack/ticketify"
     prd_path: str = ".taskmaster/docs/tickets_prd.md"
-    mode: Mode = Mode.BACKLOG
+    mode: TicketMode = TicketMode.BACKLOG
 
 
 class IndexedTicket(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,7 +254,7 @@ def action_id(ticket_id: str, number: int) -> str:
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class Stage(StrEnum):
+class AgentStage(StrEnum):
     """What an agent is asked for."""
 
     SELECT = "select"
@@ -266,7 +266,7 @@ class Stage(StrEnum):
     ACCEPT = "accept"
 
 
-class Selected(msgspec.Struct, frozen=True, kw_only=True):
+class TicketSelection(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent answers when it is asked what comes next."""
 
     ticket_id: NonEmpty
@@ -287,7 +287,7 @@ class NextWork(msgspec.Struct, frozen=True, kw_only=True):
     """The task of Task Master that stands for the ticket, if there is one."""
 
 
-class Met(StrEnum):
+class CriterionStatus(StrEnum):
     """What a reviewer says of a criterion."""
 
     YES = "yes"
@@ -299,11 +299,11 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
     """A criterion, the verdict on it, and what the verdict stands on."""
 
     action_id: NonEmpty
-    met: Met
+    met: CriterionStatus
     evidence: str = ""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class CriteriaAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent answers when it is asked about the acceptance criteria."""
 
     criteria: tuple[Criterion, ...]
@@ -334,7 +334,7 @@ class TaskProblem(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-class TasksTold(msgspec.Struct, frozen=True, kw_only=True):
+class TasksReport(msgspec.Struct, frozen=True, kw_only=True):
     """`tm-tasks.json`, `tm-expanded.json`, `tm-check.json`, `tm-sync.json`: tasks in figures."""
 
     version: int = VERSION

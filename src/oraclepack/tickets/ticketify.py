@@ -6,19 +6,19 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, UsageError, WorldError
+from oraclepack.errors import InputError, MachineError, UsageError
 from oraclepack.run.quarantine import FOLDER, put_aside
-from oraclepack.run.transaction import Carried, Piece, Transaction
+from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import file_moves, files
-from oraclepack.system.path_jail import Refused, jail
+from oraclepack.system.path_jail import RefusedPath, jail
 from oraclepack.tickets import ticket as names
-from oraclepack.tickets.build import Built, build, is_ours, read_manifest
+from oraclepack.tickets.build import TicketBuild, build, is_ours, read_manifest
 from oraclepack.tickets.identify import SameId, chosen_paths, circles, identify
 from oraclepack.tickets.read_tickets import find_tickets_dir, list_files, parse_ticket, read_ticket
-from oraclepack.tickets.ticket import KnownTicket, Mode, TicketManifest, TicketOptions
+from oraclepack.tickets.ticket import KnownTicket, TicketManifest, TicketMode, TicketOptions
 
 
-class Ticketified(Carried, frozen=True, kw_only=True):
+class TicketifyReport(TransactionReport, frozen=True, kw_only=True):
     """What became of a set of tickets."""
 
     tickets_dir: str
@@ -38,7 +38,7 @@ class Ticketified(Carried, frozen=True, kw_only=True):
     """The chosen tickets that ask for nothing, by path."""
 
 
-class TicketsTold(msgspec.Struct, frozen=True, kw_only=True):
+class TicketsReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a sub-command of `tickets` answers."""
 
     text: str
@@ -54,7 +54,7 @@ _MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TicketifyRequest:
     """What the user asked for; empty means the default."""
 
     root: Path
@@ -65,7 +65,7 @@ class Wish:
     top_n: int = 25
     out_dir: str = ".oraclepack/ticketify"
     prd_path: str = ".taskmaster/docs/tickets_prd.md"
-    mode: str = Mode.BACKLOG.value
+    mode: str = TicketMode.BACKLOG.value
     only: str | None = None
     force: bool = False
     regenerate: bool = False
@@ -73,26 +73,26 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LoadedTickets:
     """The tickets as they are now, and everything made of them."""
 
     options: TicketOptions
     matched: int
-    built: Built
+    built: TicketBuild
     warnings: tuple[str, ...]
     without_actions: tuple[str, ...] = ()
     """The tickets that ask for nothing, by path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TicketifyResult:
     """What became of it, with what the user should hear besides."""
 
-    data: Ticketified
+    data: TicketifyReport
     warnings: tuple[str, ...] = ()
 
 
-def read_tickets(wish: Wish, *, backwards: bool = False) -> Read:
+def read_tickets(wish: TicketifyRequest, *, backwards: bool = False) -> LoadedTickets:
     """Read the chosen tickets and make everything of them, in memory.
 
     `backwards` reads them in the opposite order, which must change nothing.
@@ -138,14 +138,14 @@ def read_tickets(wish: Wish, *, backwards: bool = False) -> Read:
     if idle:
         listed = ", ".join(idle[:_MOST_NAMED]) + (", …" if len(idle) > _MOST_NAMED else "")
         warnings.append(f"{len(idle)} of {len(known)} tickets name no action: {listed}")
-    return Read(options, len(paths), build(known, options), tuple(warnings), idle)
+    return LoadedTickets(options, len(paths), build(known, options), tuple(warnings), idle)
 
 
 def _without_actions(tickets: Sequence[KnownTicket]) -> tuple[str, ...]:
     return tuple(one.path for one in tickets if not one.ticket.items)
 
 
-def ticketify(wish: Wish) -> Outcome:
+def ticketify(wish: TicketifyRequest) -> TicketifyResult:
     """Write what the tickets come to. Files that would not change are not touched."""
     transaction = Transaction(wish.root, "ticketify", undo=wish.rollback_on_failure)
     read = read_tickets(wish)
@@ -158,14 +158,14 @@ def ticketify(wish: Wish) -> Outcome:
     _refuse_foreign_prd(wish, options, differing)
     copied = _kept_prd(wish, options) if wish.force and options.prd_path in differing else ()
     pieces = [
-        Piece(_step(path), places[path], built.files[path], stays=path == options.prd_path)
+        FileWrite(_step(path), places[path], built.files[path], stays=path == options.prd_path)
         for path in differing
     ]
     carried = transaction.carry_out(_ordered(wish, options, pieces))
     moved = _regenerated(wish, options) if wish.regenerate and carried.ok else ()
     done = set(carried.completed_steps) if carried.ok else set()
     actions = built.actions.actions
-    data = Ticketified(
+    data = TicketifyReport(
         tickets_dir=options.tickets_dir,
         matched=read.matched,
         selected=built.index.selected_count,
@@ -178,7 +178,7 @@ def ticketify(wish: Wish) -> Outcome:
         without_actions=read.without_actions,
         **{name: getattr(carried, name) for name in carried.__struct_fields__},
     )
-    return Outcome(data, read.warnings)
+    return TicketifyResult(data, read.warnings)
 
 
 def manifest_of(root: Path, out_dir: str) -> TicketManifest | None:
@@ -186,7 +186,7 @@ def manifest_of(root: Path, out_dir: str) -> TicketManifest | None:
     return read_manifest(files.read(root / out_dir / names.MANIFEST))
 
 
-def _options(wish: Wish) -> TicketOptions:
+def _options(wish: TicketifyRequest) -> TicketOptions:
     tickets_dir = find_tickets_dir(wish.root, wish.tickets_dir)
     words = (tickets_dir, wish.glob, *wish.include, *wish.exclude)
     if any(char < " " for word in words for char in word) or not all(words):
@@ -199,7 +199,7 @@ def _options(wish: Wish) -> TicketOptions:
         top_n=wish.top_n,
         out_dir=_folder(wish.root, wish.out_dir),
         prd_path=_plain(wish.root, wish.prd_path, f"--prd-path {wish.prd_path}"),
-        mode=Mode(wish.mode),
+        mode=TicketMode(wish.mode),
     )
 
 
@@ -215,7 +215,7 @@ def _folder(root: Path, path: str) -> str:
 def _plain(root: Path, path: str, said: str) -> str:
     """The path as the project sees it: POSIX, relative to its root."""
     verdict = jail(root, path)
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedPath):
         raise UsageError(f"{said}: {verdict.reason}")
     # A list of outputs has commas between its paths; a path is no option.
     if "," in verdict.relative or verdict.relative.startswith("-"):
@@ -228,7 +228,7 @@ def _patterns(options: TicketOptions) -> str:
     return " ".join([*parts, *(f"--exclude {one}" for one in options.exclude)])
 
 
-def _wanted(read: Read, only: str | None) -> list[str]:
+def _wanted(read: LoadedTickets, only: str | None) -> list[str]:
     """The files to write, the PRD last: it is the one that a rollback never touches."""
     out, prd = read.options.out_dir, read.options.prd_path
     parts = {
@@ -245,7 +245,7 @@ def _wanted(read: Read, only: str | None) -> list[str]:
 
 def _place(root: Path, path: str) -> Path:
     verdict = jail(root, path)
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, RefusedPath):
         raise UsageError(f"{path}: {verdict.reason}")
     return verdict.path
 
@@ -254,7 +254,9 @@ def _step(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _refuse_foreign_prd(wish: Wish, options: TicketOptions, differing: Sequence[str]) -> None:
+def _refuse_foreign_prd(
+    wish: TicketifyRequest, options: TicketOptions, differing: Sequence[str]
+) -> None:
     prd = options.prd_path
     if prd not in differing or wish.force:
         return
@@ -267,7 +269,7 @@ def _refuse_foreign_prd(wish: Wish, options: TicketOptions, differing: Sequence[
         )
 
 
-def _regenerated(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
+def _regenerated(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
     """Move Task Master's results out of the way of new ones; nothing is deleted."""
     out = options.out_dir
     moves = [
@@ -282,7 +284,7 @@ def _regenerated(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
     return tuple(move.target for group in moves for move in group)
 
 
-def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
+def _kept_prd(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
     """A copy of the PRD that `--force` is about to replace; it never goes away before that."""
     prd = options.prd_path
     there = files.read(wish.root / prd)
@@ -298,14 +300,16 @@ def _kept_prd(wish: Wish, options: TicketOptions) -> tuple[str, ...]:
         file_moves.copy(wish.root / prd, target)
     except OSError as trouble:
         reason = trouble.strerror or type(trouble).__name__
-        raise WorldError(
+        raise MachineError(
             f"{prd} cannot be copied to {target.relative_to(wish.root)}: {reason}",
             hint="nothing was changed; --force replaces the PRD only once it is kept",
         ) from None
     return (target.relative_to(wish.root).as_posix(),)
 
 
-def _ordered(wish: Wish, options: TicketOptions, pieces: Sequence[Piece]) -> list[Piece]:
+def _ordered(
+    wish: TicketifyRequest, options: TicketOptions, pieces: Sequence[FileWrite]
+) -> list[FileWrite]:
     """All of them: the PRD late, and the manifest, which tells what it should be, last.
 
     Killed in between, the PRD is what is wanted anyway; the other way round it would look edited.

@@ -8,17 +8,17 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.errors import nearest
-from oraclepack.tools.flag_tables import Command, Effect, FlagSpec, FlagTable, Role, table_of
+from oraclepack.tools.flag_tables import Effect, FlagSpec, FlagTable, Role, ToolCommand, table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 
 
-class Begun(msgspec.Struct, frozen=True):
+class PartialWord(msgspec.Struct, frozen=True):
     """A word of which only the beginning is known: `--file=$x` begins with `--file=`."""
 
     text: str
 
 
-ArgvWord = str | Begun | None
+ArgvWord = str | PartialWord | None
 """A word of an argument list. None: only the running shell knows it."""
 
 
@@ -83,7 +83,7 @@ _NUMERIC = frozenset("0123456789.")
 _LONGEST_SUGGESTED = 60
 
 
-class Rules(msgspec.Struct, frozen=True):
+class ParserRules(msgspec.Struct, frozen=True):
     """Where the parsers differ."""
 
     any_value: bool = False
@@ -98,13 +98,13 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 RULES = {
-    "commander": Rules(any_value=True, short_equals=False, late_commands=True),
-    "clap": Rules(numbers_are_values=False),
-    "yargs": Rules(plain_booleans=True),
+    "commander": ParserRules(any_value=True, short_equals=False, late_commands=True),
+    "clap": ParserRules(numbers_are_values=False),
+    "yargs": ParserRules(plain_booleans=True),
 }
 
 
-def nearest_flag(command: Command, spelled: str) -> str | None:
+def nearest_flag(command: ToolCommand, spelled: str) -> str | None:
     """The known long flag that looks most like an unknown one."""
     wanted = spelled.partition("=")[0]
     if not wanted.startswith("--") or len(wanted) > _LONGEST_SUGGESTED:
@@ -125,7 +125,7 @@ class Token(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, at: int, word: ArgvWord) -> "Token":
-        if isinstance(word, Begun):
+        if isinstance(word, PartialWord):
             return cls(at, word.text if word.text not in {"", "-"} else None, begun=True)
         return cls(at, word)
 
@@ -147,8 +147,8 @@ class Token(msgspec.Struct, frozen=True):
 class Scan(msgspec.Struct):
     """One pass over the words for one command; a sub-command gets a pass of its own."""
 
-    command: Command
-    rules: Rules
+    command: ToolCommand
+    rules: ParserRules
     loose: frozenset[int]
     uses: list[FlagUse] = msgspec.field(default_factory=list)
     operands: list[Token] = msgspec.field(default_factory=list)
@@ -207,7 +207,7 @@ class Scan(msgspec.Struct):
                 found.append(ArgvProblem(FlagFault.UNKNOWN, spelled, token.at, (), near))
         return found
 
-    def _descend(self, below: Command, words: Sequence[Token]) -> None:
+    def _descend(self, below: ToolCommand, words: Sequence[Token]) -> None:
         """Let a sub-command read what is left, and take over what it found."""
         inner = Scan(below, self.rules, self.loose, doubt=self.doubt)
         inner.operands.extend(self.operands)
@@ -344,7 +344,6 @@ class Scan(msgspec.Struct):
 __all__ = [
     "ArgvProblem",
     "ArgvWord",
-    "Begun",
     "Effect",
     "FlagSpec",
     "FlagTable",
@@ -352,6 +351,7 @@ __all__ = [
     "Loss",
     "LostValue",
     "ParsedArgv",
+    "PartialWord",
     "Role",
     "lost_values",
     "nearest_flag",
@@ -366,9 +366,9 @@ def parse_argv(
 ) -> ParsedArgv:
     """Read an argument list as the tool would; total on every list.
 
-    None stands for a word that only the running shell knows, `Begun` for one that is known in part.
-    `splits` names those of them that may become no word or several (arrays, unquoted expansions);
-    without it, each of them may.
+    None stands for a word that only the running shell knows, `PartialWord` for one that is known in
+    part. `splits` names those of them that may become no word or several (arrays, unquoted
+    expansions); without it, each of them may.
     """
     loose = frozenset(range(len(argv)) if splits is None else splits)
     scan = Scan(table.root, RULES[table.grammar], loose)

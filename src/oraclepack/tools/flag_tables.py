@@ -76,7 +76,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     root: _Command
 
 
-class Command(msgspec.Struct, frozen=True):
+class ToolCommand(msgspec.Struct, frozen=True):
     """A tool or one of its sub-commands: the flags it takes, by every spelling."""
 
     name: str
@@ -84,11 +84,11 @@ class Command(msgspec.Struct, frozen=True):
     """Every flag is listed, so one that is not listed is an error."""
     flags: tuple[FlagSpec, ...]
     by_spelling: Mapping[str, FlagSpec]
-    commands: Mapping[str, "Command"]
+    commands: Mapping[str, "ToolCommand"]
     """Sub-commands, by name and alias."""
     max_operands: int | None = None
 
-    def walk(self) -> Iterator["Command"]:
+    def walk(self) -> Iterator["ToolCommand"]:
         """The command and everything below it, each once."""
         yield self
         for name, command in self.commands.items():
@@ -103,13 +103,15 @@ class FlagTable(msgspec.Struct, frozen=True):
     package: str
     version: str
     grammar: Literal["commander", "clap", "yargs"]
-    root: Command
+    root: ToolCommand
 
 
-def _command(raw: _Command) -> Command:
+def _command(raw: _Command) -> ToolCommand:
     by_spelling = {spelling: spec for spec in raw.flags for spelling in spec.spellings}
     below = [(name, _command(sub)) for sub in raw.commands for name in (sub.name, *sub.aliases)]
-    return Command(raw.name, raw.complete, raw.flags, by_spelling, dict(below), raw.max_operands)
+    return ToolCommand(
+        raw.name, raw.complete, raw.flags, by_spelling, dict(below), raw.max_operands
+    )
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 
 
-class Kind(StrEnum):
+class FileArgumentKind(StrEnum):
     """What a name given to `--file` stands for."""
 
     FILE = "file"
@@ -21,7 +21,7 @@ class Kind(StrEnum):
     MISSING = "missing"
 
 
-class Listing(msgspec.Struct, frozen=True):
+class FileListing(msgspec.Struct, frozen=True):
     """The files a call could attach."""
 
     files: Sequence[str]
@@ -46,12 +46,12 @@ _NEVER_ATTACHED = frozenset((".git", "node_modules"))
 """Not walked through unless a pattern begins below them; they hold most of many trees."""
 
 
-def kind_of(cwd: str, value: str) -> Kind:
+def kind_of(cwd: str, value: str) -> FileArgumentKind:
     """What a plain name stands for."""
     path = Path(cwd, value)
     if path.is_dir():
-        return Kind.DIRECTORY
-    return Kind.FILE if path.is_file() else Kind.MISSING
+        return FileArgumentKind.DIRECTORY
+    return FileArgumentKind.FILE if path.is_file() else FileArgumentKind.MISSING
 
 
 def read_attached(cwd: str, paths: Iterable[str]) -> tuple[AttachedFile, ...]:
@@ -69,15 +69,17 @@ def _read(cwd: str, path: str) -> AttachedFile:
     return AttachedFile(Path(shown).as_posix(), data, sha256_bytes(data))
 
 
-def list_files(cwd: str, values: Sequence[str], bases: Iterable[str]) -> Listing:
+def list_files(cwd: str, values: Sequence[str], bases: Iterable[str]) -> FileListing:
     """The files below the given directories, and the ignore files below the working directory."""
-    directories = frozenset(value for value in values if kind_of(cwd, value) is Kind.DIRECTORY)
-    named = [value.rstrip("/") for value in values if kind_of(cwd, value) is Kind.FILE]
+    directories = frozenset(
+        value for value in values if kind_of(cwd, value) is FileArgumentKind.DIRECTORY
+    )
+    named = [value.rstrip("/") for value in values if kind_of(cwd, value) is FileArgumentKind.FILE]
     below = sorted({*bases, *directories})
     walked = [path for base in below for path in _walk(cwd, base)]
     plain = [path for path in map(os.path.normpath, named) if not Path(cwd, path).is_symlink()]
     found = tuple(sorted({*walked, *plain}))
-    return Listing(found, directories, _ignores(cwd))
+    return FileListing(found, directories, _ignores(cwd))
 
 
 def _walk(cwd: str, base: str) -> Iterator[str]:

@@ -105,7 +105,7 @@ KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """With one of these set the tool chooses the API by itself, else the browser."""
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class OracleContext(msgspec.Struct, frozen=True):
     """What stands around a call and takes part in its answer."""
 
     variables: Mapping[str, str] = {}
@@ -119,10 +119,10 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 def surroundings(
     env: Mapping[str, str], dotenv: Mapping[str, str], configs: Sequence[str]
-) -> Surroundings:
+) -> OracleContext:
     """From an environment, the `.env` beside the call (which is weaker), and config files."""
     merged = {**dotenv, **env}
-    return Surroundings(
+    return OracleContext(
         variables={name: merged[name] for name in VARIABLES if merged.get(name)},
         has_key=any(merged.get(name) for name in KEYS),
         configs=tuple(configs),
@@ -160,7 +160,7 @@ def oracle_home(env: Mapping[str, str]) -> Path:
     return Path(named) if named else _user_home(env) / ".oracle"
 
 
-def around_call(cwd: str, env: Mapping[str, str]) -> Surroundings:
+def around_call(cwd: str, env: Mapping[str, str]) -> OracleContext:
     """What takes part in the answer to a call made here. Raises InputError."""
     places = (oracle_home(env) / _CONFIG, *_project_configs(Path(cwd), env))
     texts = [

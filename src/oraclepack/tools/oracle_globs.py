@@ -9,7 +9,7 @@ from posixpath import basename, normpath
 
 import msgspec
 
-from oraclepack.tools.oracle_attachments import Listing, is_plain
+from oraclepack.tools.oracle_attachments import FileListing, is_plain
 
 IGNORED_DIRECTORIES = frozenset(
     ("node_modules", "dist", "coverage", ".git", ".turbo", ".next", "build", "tmp")
@@ -17,7 +17,7 @@ IGNORED_DIRECTORIES = frozenset(
 _SIGNS = frozenset("*?[]{}()!+@\\|")
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class MatchedFiles(msgspec.Struct, frozen=True):
     """The files that are attached, and what is said about those that are not."""
 
     files: tuple[str, ...]
@@ -31,7 +31,7 @@ def base_of(pattern: str) -> str:
     return "/".join(names[:fixed]) or ("/" if pattern.startswith("/") and fixed else ".")
 
 
-def choose(values: Sequence[str], listing: Listing) -> Chosen:
+def choose(values: Sequence[str], listing: FileListing) -> MatchedFiles:
     """What the values of `--file` come to, once one of them is no plain file."""
     wanted = [_pattern(value, listing) for value in values if not value.startswith("!")]
     refused = [glob(_pattern(value[1:], listing)) for value in values if value.startswith("!")]
@@ -52,10 +52,10 @@ def choose(values: Sequence[str], listing: Listing) -> Chosen:
             files.append(path)
         else:
             notes.append(f"Skipping default-ignored path: {path} (matches {skipped})")
-    return Chosen(tuple(files), tuple(notes))
+    return MatchedFiles(tuple(files), tuple(notes))
 
 
-def _pattern(value: str, listing: Listing) -> str:
+def _pattern(value: str, listing: FileListing) -> str:
     path = normpath(value) if is_plain(value) else value.removeprefix("./")
     if value not in listing.directories:
         return path
@@ -66,7 +66,7 @@ def _names_hidden(pattern: str) -> bool:
     return any(name.startswith(".") and name not in {".", ".."} for name in pattern.split("/"))
 
 
-def _is_ignored(path: str, listing: Listing) -> bool:
+def _is_ignored(path: str, listing: FileListing) -> bool:
     """By the `.gitignore` files, read as crudely as the tool reads them."""
     for folder, lines in listing.ignores.items():
         inner = path.removeprefix(f"{folder}/") if folder else path
@@ -87,7 +87,7 @@ def _ignores(line: str, path: str) -> bool:
     return re.fullmatch("".join(spelled.get(p) or re.escape(p) for p in pieces), path) is not None
 
 
-def _default_ignored(path: str, named: frozenset[str], listing: Listing) -> str | None:
+def _default_ignored(path: str, named: frozenset[str], listing: FileListing) -> str | None:
     parents = path.split("/")[:-1]
     above = ["/".join(parents[: at + 1]) for at in range(len(parents))]
     if path in named or any(

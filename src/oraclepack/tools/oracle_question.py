@@ -15,7 +15,7 @@ _OWN_PARTS = frozenset(("--prompt", "--file", "--model", "--models", "--engine",
 _PAID_COMMANDS = frozenset(("restart",))
 
 
-class Question(msgspec.Struct, frozen=True):
+class OracleQuestion(msgspec.Struct, frozen=True):
     """A call of oracle, read as oracle reads it."""
 
     prompt: str
@@ -51,12 +51,12 @@ def reads_stdin(parsed: ParsedArgv, argv: Sequence[str]) -> bool:
     return _raw_prompt(parsed, argv) == STDIN
 
 
-def read_question(parsed: ParsedArgv, argv: Sequence[str], stdin: str = "") -> Question:
+def read_question(parsed: ParsedArgv, argv: Sequence[str], stdin: str = "") -> OracleQuestion:
     """The question of a call; `stdin` is what `-p -` would read."""
     raw = _raw_prompt(parsed, argv)
     models = _models(parsed)
     single = models[0] if len(models) == 1 else _value(parsed, "--model")
-    return Question(
+    return OracleQuestion(
         prompt=(stdin if raw == STDIN else raw).strip(),
         files=_files(parsed),
         output=_value(parsed, "--write-output"),

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Process
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
 from oraclepack.tools.usage import Usage
 
@@ -172,7 +172,7 @@ def _read(folder: Path) -> SessionRecord | None:
     return replace(record, output_path=os.path.realpath(record.output_path))
 
 
-def is_alive(process: Process) -> bool | None:
+def is_alive(process: ProcessIdentity) -> bool | None:
     """Whether exactly this process still runs; None where nobody can tell."""
     if not processes.has_proc():
         return None if processes.exists(process.pid) else False

@@ -7,8 +7,8 @@ import msgspec
 
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.printable import readable
-from oraclepack.tools.oracle_config import Surroundings
-from oraclepack.tools.oracle_question import Question
+from oraclepack.tools.oracle_config import OracleContext
+from oraclepack.tools.oracle_question import OracleQuestion
 
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """Who stands behind the other tools, where there is only one."""
@@ -24,7 +24,7 @@ _FAMILIES = (
 )
 
 
-def engine_of(question: Question, around: Surroundings) -> str:
+def engine_of(question: OracleQuestion, around: OracleContext) -> str:
     """`api` or `browser`, as the tool itself would choose."""
     if question.engine:
         return question.engine
@@ -39,7 +39,7 @@ def engine_of(question: Question, around: Surroundings) -> str:
     return "api" if around.has_key else "browser"
 
 
-def model_of(question: Question, around: Surroundings) -> str | None:
+def model_of(question: OracleQuestion, around: OracleContext) -> str | None:
     """The model that is asked; None when the tool chooses."""
     if question.models:
         return readable(",".join(question.models))
@@ -48,7 +48,7 @@ def model_of(question: Question, around: Surroundings) -> str | None:
     return readable(given) if given else None
 
 
-def provider_of(question: Question, around: Surroundings) -> str:
+def provider_of(question: OracleQuestion, around: OracleContext) -> str:
     """Whose limits a call falls under."""
     if engine_of(question, around) == "browser":
         return "browser"
@@ -60,7 +60,7 @@ def provider_of(question: Question, around: Surroundings) -> str:
     return family or ("openai" if base else "openrouter")
 
 
-def limit_name(question: Question, provider: str) -> str:
+def limit_name(question: OracleQuestion, provider: str) -> str:
     """What shares a limit: a provider, or one browser profile."""
     if provider != "browser":
         return provider
@@ -69,14 +69,14 @@ def limit_name(question: Question, provider: str) -> str:
     return f"browser-{sha256_text(profile)[:8]}" if profile else "browser"
 
 
-def config_part(around: Surroundings) -> str | None:
+def config_part(around: OracleContext) -> str | None:
     """What the config files bring into a key: a hash, since they may hold secrets."""
     texts = [_stripped(text) for text in around.configs]
     told = [text for text in texts if text not in {"", "{}"}]
     return sha256_text("\0".join(told)) if told else None
 
 
-def _config(around: Surroundings) -> dict[str, Any]:
+def _config(around: OracleContext) -> dict[str, Any]:
     """The top of the merged config, as far as it can be read as JSON."""
     merged: dict[str, Any] = {}
     for text in around.configs:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.tools.argv import ArgvWord, Begun
+from oraclepack.tools.argv import ArgvWord, PartialWord
 from oraclepack.tools.tool_names import SPELLINGS
 
 
-class Unwrapped(msgspec.Struct, frozen=True):
+class UnwrappedCommand(msgspec.Struct, frozen=True):
     """What a simple command really calls: a tool, or a script text for another shell."""
 
     tool: str | None = None
@@ -99,13 +99,13 @@ def runs_a_package(words: Sequence[str]) -> bool:
     return name in _RUNNERS or first in _RUN_WORDS.get(name, ())
 
 
-def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
+def unwrap(command: Sequence[ArgvWord]) -> UnwrappedCommand | None:
     """The tool or script text that a simple command runs, or None if it is neither.
 
     None among the words is one that only the running shell knows. Total on every list.
     """
     words = [_known(word) for word in command]
-    at, found, names = 0, Unwrapped(), list[str]()
+    at, found, names = 0, UnwrappedCommand(), list[str]()
     while at < len(words) and (name := words[at]) is not None:
         base = name.rpartition("/")[2]
         if base in _WRAPPERS:
@@ -123,12 +123,12 @@ def unwrap(command: Sequence[ArgvWord]) -> Unwrapped | None:
 
 def _known(word: ArgvWord) -> str | None:
     """Of a half known word, `PATH=/opt:$PATH`, the name is all we need."""
-    if isinstance(word, Begun):
+    if isinstance(word, PartialWord):
         return word.text if "=" in word.text else None
     return word
 
 
-def _looked_through(base: str, own: "_OwnWords", found: Unwrapped) -> Unwrapped:
+def _looked_through(base: str, own: "_OwnWords", found: UnwrappedCommand) -> UnwrappedCommand:
     wrapper = _WRAPPERS[base]
     return replace(
         found,
@@ -138,7 +138,9 @@ def _looked_through(base: str, own: "_OwnWords", found: Unwrapped) -> Unwrapped:
     )
 
 
-def _arrived(words: Sequence[str | None], at: int, name: str, found: Unwrapped) -> Unwrapped | None:
+def _arrived(
+    words: Sequence[str | None], at: int, name: str, found: UnwrappedCommand
+) -> UnwrappedCommand | None:
     """A word that is no wrapper: a tool, a shell, a package runner, or nothing of ours."""
     base = name.rpartition("/")[2]
     following = words[at + 1] if at + 1 < len(words) else None
@@ -153,7 +155,7 @@ def _arrived(words: Sequence[str | None], at: int, name: str, found: Unwrapped) 
     return None
 
 
-def _called_by(name: str, found: Unwrapped) -> Unwrapped:
+def _called_by(name: str, found: UnwrappedCommand) -> UnwrappedCommand:
     """A program named with a slash is not looked for on PATH."""
     if "/" in name and found.escapes is None:
         return replace(found, escapes=f"{name} is a path, so PATH is not asked")
@@ -231,7 +233,9 @@ def _is_assignment(word: str) -> bool:
     return bool(equals) and name.isidentifier()
 
 
-def _shell(words: Sequence[str | None], at: int, base: str, found: Unwrapped) -> Unwrapped | None:
+def _shell(
+    words: Sequence[str | None], at: int, base: str, found: UnwrappedCommand
+) -> UnwrappedCommand | None:
     """`bash -lc TEXT`: the text is a script of its own. A shell that runs a file tells nothing."""
     own = _own_words(words, at + 1, _SHELL)
     if own is None or not own.has("-c") or own.end >= len(words):
@@ -248,8 +252,8 @@ def _shell(words: Sequence[str | None], at: int, base: str, found: Unwrapped) ->
 
 
 def _package(
-    words: Sequence[str | None], at: int, runner: str, found: Unwrapped
-) -> Unwrapped | None:
+    words: Sequence[str | None], at: int, runner: str, found: UnwrappedCommand
+) -> UnwrappedCommand | None:
     """`npx -y @steipete/oracle@1 …`: the tool by its package, or by its name out of one."""
     own = _own_words(words, at, _RUNNER)
     assert own is not None, "package runners answer no questions"

@@ -9,28 +9,28 @@ import msgspec
 
 from oraclepack.errors import LockedError, UsageError
 from oraclepack.pack.answer_sections import refuse_export
-from oraclepack.run.transaction import Carried, Piece, Transaction
+from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import refuse_link_out
 from oraclepack.work.backlog import (
-    Actionized,
+    ActionizeReport,
     Artifact,
     Export,
     PackAnswers,
     WorkStatus,
     WrittenArtifact,
 )
-from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, Work, actionize
-from oraclepack.work.load_answers import Loaded, from_directory, from_run, refuse_foreign
+from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, WorkItems, actionize
+from oraclepack.work.load_answers import LoadedAnswers, from_directory, from_run, refuse_foreign
 
 FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"
 """A person's text comes back as it was, whatever its encoding."""
 
 
-class Request(msgspec.Struct, frozen=True):
+class ActionizeRequest(msgspec.Struct, frozen=True):
     """What to actionize, and where to put it."""
 
     run_dir: str = ""
@@ -43,15 +43,15 @@ class Request(msgspec.Struct, frozen=True):
     """Export even what a rehearsal answered."""
 
 
-class Done(msgspec.Struct, frozen=True):
+class ActionizeResult(msgspec.Struct, frozen=True):
     """What an actionize came to."""
 
-    told: Actionized
-    work: Work
+    told: ActionizeReport
+    work: WorkItems
     warnings: tuple[str, ...] = ()
 
 
-def actionize_request(request: Request, root: Path) -> Done:
+def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
     """Answer a request of the command line. `root` is the project the answers speak of."""
     if bool(request.run_dir) == bool(request.answers):
         raise UsageError("give --run-dir DIR, or --answers DIR with --pack PACK")
@@ -69,7 +69,7 @@ def actionize_request(request: Request, root: Path) -> Done:
         return _done(from_run(source, root), _writer(request, root, source), request.exports)
 
 
-def _writer(request: Request, root: Path, source: Path) -> "Writer":
+def _writer(request: ActionizeRequest, root: Path, source: Path) -> "Writer":
     return Writer(
         root,
         _place(request, source),
@@ -78,16 +78,18 @@ def _writer(request: Request, root: Path, source: Path) -> "Writer":
     )
 
 
-def actionize_run(run_dir: Path, writer: "Writer", exports: Sequence[Export] = ()) -> Done:
+def actionize_run(
+    run_dir: Path, writer: "Writer", exports: Sequence[Export] = ()
+) -> ActionizeResult:
     """Actionize a run whose lock the caller holds."""
     return _done(from_run(run_dir, writer.root), writer, exports)
 
 
-def _place(request: Request, source: Path) -> Path:
+def _place(request: ActionizeRequest, source: Path) -> Path:
     return Path(request.out_dir) if request.out_dir else source / FOLDER
 
 
-def _done(loaded: Loaded, writer: "Writer", exports: Iterable[Export]) -> Done:
+def _done(loaded: LoadedAnswers, writer: "Writer", exports: Iterable[Export]) -> ActionizeResult:
     place = writer.place
     # An export that was made before would otherwise go stale beside a new backlog.
     wanted = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
@@ -95,7 +97,9 @@ def _done(loaded: Loaded, writer: "Writer", exports: Iterable[Export]) -> Done:
         refuse_export(allowed=writer.allow_rehearsal)
     work = actionize(loaded.answers, wanted, earlier_backlog(place))
     carried, written = writer.write(work.artifacts)
-    return Done(told(loaded.answers, work, place, carried, written), work, loaded.warnings)
+    return ActionizeResult(
+        told(loaded.answers, work, place, carried, written), work, loaded.warnings
+    )
 
 
 def earlier_backlog(place: Path) -> str:
@@ -116,7 +120,9 @@ class Writer:
         self.allow_rehearsal = allow_rehearsal
         self._transaction = Transaction(root, "actionize", undo=undo)
 
-    def write(self, artifacts: Iterable[Artifact]) -> tuple[Carried, tuple[WrittenArtifact, ...]]:
+    def write(
+        self, artifacts: Iterable[Artifact]
+    ) -> tuple[TransactionReport, tuple[WrittenArtifact, ...]]:
         """Write what differs from what is there; a second time writes nothing."""
         files.sweep(self.place)
         written = [self._compared(artifact) for artifact in artifacts]
@@ -126,33 +132,33 @@ class Writer:
         there.update(carried.standing)
         return carried, tuple(one for _, one in written if one.path in there)
 
-    def take_back(self) -> Carried:
+    def take_back(self) -> TransactionReport:
         """Bring the place back to how it was found, though nothing here has failed."""
         return self._transaction.roll_back()
 
-    def _compared(self, artifact: Artifact) -> tuple[Piece, WrittenArtifact]:
+    def _compared(self, artifact: Artifact) -> tuple[FileWrite, WrittenArtifact]:
         data = artifact.text.encode("utf-8", _ANY_BYTES)
         path = self.place.resolve() / artifact.path
         changed = files.read(path) != data
         facts = WrittenArtifact(
             path=artifact.path, sha256=sha256_bytes(data), bytes=len(data), changed=changed
         )
-        return Piece(artifact.path, path, data), facts
+        return FileWrite(artifact.path, path, data), facts
 
 
 def told(
     answers: PackAnswers,
-    work: Work,
+    work: WorkItems,
     place: Path,
-    carried: Carried,
+    carried: TransactionReport,
     written: tuple[WrittenArtifact, ...],
-) -> Actionized:
+) -> ActionizeReport:
     """The figures of an actionize."""
     counted = Counter(record.status for record in work.records)
     tasks = {status: counted[status] for status in WorkStatus}
     answered = sum(step.is_answered for step in answers.steps)
     share = tasks[WorkStatus.ACTIONABLE] / answered if answered else 0.0
-    return Actionized(
+    return ActionizeReport(
         **msgspec.structs.asdict(carried),
         pack_id=answers.pack_id,
         pack_hash=answers.pack_hash,

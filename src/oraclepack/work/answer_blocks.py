@@ -31,7 +31,7 @@ _CHECKBOX = re.compile(r"\[(?P<mark>[ xX])\]\s+")
 _SPACE = re.compile(r"\s+")
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """What a block is."""
 
     HEADING = "heading"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 class Block(msgspec.Struct, frozen=True):
     """One piece of an answer, in the order of the text."""
 
-    kind: Kind
+    kind: BlockKind
     text: str
     """In plain words; code keeps its backticks, a code block and a paragraph their lines."""
     depth: int = 0
@@ -104,7 +104,7 @@ class _Walk:
                 case "html_block":
                     words = _squeezed(_without_tags(token.content))
                     if words:
-                        yield Block(Kind.PARAGRAPH, words, len(self._lists))
+                        yield Block(BlockKind.PARAGRAPH, words, len(self._lists))
                 case "tr_close":
                     yield from self._end_row()
                 case _:
@@ -116,7 +116,7 @@ class _Walk:
             self._row.append(flat.text)
             self._links += flat.links
         elif self._heading:
-            yield replace(flat, kind=Kind.HEADING, depth=self._heading)
+            yield replace(flat, kind=BlockKind.HEADING, depth=self._heading)
         else:
             yield self._text(flat)
 
@@ -146,13 +146,13 @@ class _Walk:
         mark = _CHECKBOX.match(block.text)
         done = None if mark is None else mark["mark"] in "xX"
         text = block.text if mark is None else block.text[mark.end() :]
-        return replace(block, kind=Kind.ITEM, text=text, number=self._number, done=done)
+        return replace(block, kind=BlockKind.ITEM, text=text, number=self._number, done=done)
 
     def _code(self, token: "Token") -> Block:
         self._fresh = False
         info = token.info.split()
         language = info[0].lower() if info else ""
-        return Block(Kind.CODE, token.content, len(self._lists), language=language)
+        return Block(BlockKind.CODE, token.content, len(self._lists), language=language)
 
     def _end_row(self) -> Iterator[Block]:
         cells, self._row = self._row or [], None
@@ -163,7 +163,9 @@ class _Walk:
         pairs = tuple(zip(heads, cells, strict=True))
         text = "; ".join(cell for cell in cells if cell)
         if text:
-            yield Block(Kind.ROW, text, len(self._lists), links=tuple(self._links), cells=pairs)
+            yield Block(
+                BlockKind.ROW, text, len(self._lists), links=tuple(self._links), cells=pairs
+            )
 
 
 def _flat(token: "Token") -> Block:
@@ -190,7 +192,7 @@ def _flat(token: "Token") -> Block:
                 words.append(child.content)
     lines = (_squeezed(line) for line in "".join(words).split("\n"))
     text = "\n".join(line for line in lines if line)
-    return Block(Kind.PARAGRAPH, text, links=tuple(links))
+    return Block(BlockKind.PARAGRAPH, text, links=tuple(links))
 
 
 def _tag(html: str) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from oraclepack.pack.answer_sections import Section, begins_section, mentions, normalise, opening_of
 from oraclepack.system.markdown_text import in_backquotes
-from oraclepack.work.answer_blocks import Block, Kind
+from oraclepack.work.answer_blocks import Block, BlockKind
 from oraclepack.work.evidence import commands_in
 
 _NUMBER = re.compile(r"\s*\(?(?P<number>\d{1,2})\s*[.):、]\s*")
@@ -19,7 +19,7 @@ _ECHO = re.compile(
 )
 
 
-class Item(msgspec.Struct):
+class AnswerItem(msgspec.Struct):
     """One point of a section, with the points below it. Built up while an answer is read."""
 
     text: str
@@ -28,10 +28,10 @@ class Item(msgspec.Struct):
     commands: tuple[str, ...] = ()
     depth: int = 0
     done: bool | None = None
-    children: list["Item"] = msgspec.field(default_factory=list)
+    children: list["AnswerItem"] = msgspec.field(default_factory=list)
 
 
-Sections = dict[Section, list[Item]]
+Sections = dict[Section, list[AnswerItem]]
 
 
 def read_sections(blocks: Sequence[Block], default: Section | None = None) -> Sections:
@@ -47,7 +47,7 @@ def read_sections(blocks: Sequence[Block], default: Section | None = None) -> Se
 
 def _numbered(blocks: Iterable[Block]) -> bool:
     """No heading names a section, but there are exactly four, numbered 1 to 4."""
-    heads = [block.text for block in blocks if block.kind is Kind.HEADING]
+    heads = [block.text for block in blocks if block.kind is BlockKind.HEADING]
     if any(_named(text) for text in heads):
         return False
     numbers = [match["number"] for text in heads if (match := _NUMBER.match(text))]
@@ -76,16 +76,16 @@ class _Reader:
         self._now = default
         self._level = 0
         self._by_number = by_number
-        self._open: list[Item] = []
+        self._open: list[AnswerItem] = []
         """The items that may still get children, outermost first."""
 
     def take(self, block: Block) -> None:
         match block.kind:
-            case Kind.HEADING:
+            case BlockKind.HEADING:
                 self._heading(block)
-            case Kind.CODE:
+            case BlockKind.CODE:
                 self._code(block)
-            case Kind.ROW:
+            case BlockKind.ROW:
                 self._item(block)
             case _:
                 self._text(block)
@@ -104,7 +104,7 @@ class _Reader:
                 continue
             self._say(replace(block, kind=kind), said)
             self._enter(opened[0], 0)
-            said, kind = [opened[1]] if opened[1] else [], Kind.PARAGRAPH
+            said, kind = [opened[1]] if opened[1] else [], BlockKind.PARAGRAPH
         self._say(replace(block, kind=kind), said)
 
     def _say(self, block: Block, lines: list[str]) -> None:
@@ -120,7 +120,7 @@ class _Reader:
             self._enter(section, block.depth)
             opened = _opening(block.text)
             if opened is not None and opened[1]:
-                self._item(Block(Kind.PARAGRAPH, opened[1]))
+                self._item(Block(BlockKind.PARAGRAPH, opened[1]))
         elif block.depth <= self._level:
             self._enter(self._default, 0)
         else:
@@ -130,8 +130,8 @@ class _Reader:
         self._now, self._level, self._open = section, level, []
 
     def _item(self, block: Block) -> None:
-        is_more = block.kind is Kind.PARAGRAPH and block.depth > 0 and bool(self._open)
-        item = Item(
+        is_more = block.kind is BlockKind.PARAGRAPH and block.depth > 0 and bool(self._open)
+        item = AnswerItem(
             block.text,
             block.links,
             block.cells,
@@ -141,7 +141,7 @@ class _Reader:
         while self._open and self._open[-1].depth >= item.depth:
             self._open.pop()
         (self._open[-1].children if self._open else self.sections[self._now]).append(item)
-        if block.kind is Kind.ITEM:
+        if block.kind is BlockKind.ITEM:
             self._open.append(item)
 
     def _code(self, block: Block) -> None:
@@ -150,7 +150,7 @@ class _Reader:
         if self._now is Section.MISSING_EVIDENCE and not commands:
             # A list of paths is as often a code block as a list.
             items += [
-                Item(in_backquotes(line.strip()))
+                AnswerItem(in_backquotes(line.strip()))
                 for line in block.text.splitlines()
                 if line.strip()
             ]
@@ -162,10 +162,10 @@ class _Reader:
             items[-1].commands += commands
         else:
             shown = "; ".join(in_backquotes(command) for command in commands)
-            items.append(Item(f"Run {shown}", commands=commands))
+            items.append(AnswerItem(f"Run {shown}", commands=commands))
 
 
-def walk(items: Iterable[Item]) -> Iterator[Item]:
+def walk(items: Iterable[AnswerItem]) -> Iterator[AnswerItem]:
     """Items with everything below them, in the order of the text."""
     for item in items:
         yield item

@@ -6,8 +6,8 @@ import msgspec
 
 from oraclepack.pack.answer_sections import Section
 from oraclepack.run.policy import YieldPolicy
-from oraclepack.run.transaction import Carried
-from oraclepack.work.evidence import AskedFile, Evidence
+from oraclepack.run.transaction import TransactionReport
+from oraclepack.work.evidence import Evidence, QuestionFile
 
 RECORD_VERSION = 1
 
@@ -37,7 +37,7 @@ class Export(StrEnum):
     TASKMASTER = "taskmaster"
 
 
-class Question(msgspec.Struct, frozen=True):
+class StepQuestion(msgspec.Struct, frozen=True):
     """What a step asked, as far as the pack tells."""
 
     step_id: str
@@ -61,7 +61,7 @@ class AnswerPart(msgspec.Struct, frozen=True):
 class AnsweredStep(msgspec.Struct, frozen=True):
     """A question and what came back."""
 
-    question: Question
+    question: StepQuestion
     parts: tuple[AnswerPart, ...] = ()
     absent: str = ""
     """Why there is no answer, when something is known about that."""
@@ -69,7 +69,7 @@ class AnsweredStep(msgspec.Struct, frozen=True):
     """The step promises no answer in words, and nobody waits for one."""
     remark: str = ""
     """What every record of this answer has to note."""
-    attached: tuple[AskedFile, ...] | None = None
+    attached: tuple[QuestionFile, ...] | None = None
     """None when nobody knows what was attached."""
     attached_known: bool = True
     """`attached` is all there was; False when there may have been more."""
@@ -153,7 +153,7 @@ class WrittenArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """It was not there before, or was different."""
 
 
-class Actionized(Carried, frozen=True, kw_only=True):
+class ActionizeReport(TransactionReport, frozen=True, kw_only=True):
     """What `actionize` came to; its steps are the files it writes."""
 
     pack_id: str | None

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import msgspec
 
 from oraclepack.system.markdown_text import in_backquotes
-from oraclepack.work.evidence import AskedFile, Citation, CitationState, Evidence
+from oraclepack.work.evidence import Citation, CitationState, Evidence, QuestionFile
 
 _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 
-Attached = Mapping[str, AskedFile]
+Attached = Mapping[str, QuestionFile]
 
 
 def check(evidence: Evidence, attached: Attached | None, *, complete: bool = True) -> Evidence:
@@ -53,7 +53,7 @@ def _judged(
     return Citation(path, citation.first_line, citation.last_line, state)
 
 
-def _state(citation: Citation, file: AskedFile) -> CitationState:
+def _state(citation: Citation, file: QuestionFile) -> CitationState:
     if file.current is None or file.lines is None:
         return CitationState.STALE
     if file.recorded is not None and file.recorded != file.current:

@@ -23,7 +23,7 @@ _PHRASE = re.compile(rf"\b(?:{'|'.join(map(re.escape, _PHRASES))})")
 _MARKS = ",;:.!?()—–"
 
 
-class Statement(msgspec.Struct, frozen=True):
+class ComparedStatement(msgspec.Struct, frozen=True):
     """What somebody said about some evidence."""
 
     text: str
@@ -39,7 +39,7 @@ class Statement(msgspec.Struct, frozen=True):
     numbers: frozenset[str]
 
 
-def statement_of(text: str, evidence: Evidence | None = None) -> Statement:
+def statement_of(text: str, evidence: Evidence | None = None) -> ComparedStatement:
     """Read a statement; its evidence is what it names, unless more is known."""
     found = find_evidence(text) if evidence is None else evidence
     reading = _Reading()
@@ -49,7 +49,7 @@ def statement_of(text: str, evidence: Evidence | None = None) -> Statement:
         is_reason = bool(requests) and part not in requests
         for clause in _clauses(_tokens(part)):
             reading.take(clause, is_reason=is_reason)
-    return Statement(
+    return ComparedStatement(
         text,
         found,
         bool(requests),
@@ -185,7 +185,7 @@ class _Overlap(msgspec.Struct, frozen=True):
         return mostly != (self.opposed % 2 == 1)
 
 
-def relate(first: Statement, second: Statement) -> Relation:
+def relate(first: ComparedStatement, second: ComparedStatement) -> Relation:
     """Judge two statements; the order does not matter."""
     if not about_the_same(first.evidence, second.evidence):
         return Relation.UNRELATED
@@ -223,7 +223,7 @@ def _same_place(path: str, first: Evidence, second: Evidence) -> bool:
     return any(mine.near(other, NEAR_LINES) for mine in ours for other in theirs)
 
 
-def _overlap(first: Statement, second: Statement) -> _Overlap:
+def _overlap(first: ComparedStatement, second: ComparedStatement) -> _Overlap:
     ours, theirs = first.words, second.words
     shared = ours.keys() & theirs.keys()
     matched = [(word, word) for word in shared]
@@ -239,7 +239,9 @@ def _overlap(first: Statement, second: Statement) -> _Overlap:
     return _Overlap(_share(first, second, matched), agreeing, len(matched) - agreeing, opposed)
 
 
-def _share(first: Statement, second: Statement, matched: list[tuple[str, str]]) -> float:
+def _share(
+    first: ComparedStatement, second: ComparedStatement, matched: list[tuple[str, str]]
+) -> float:
     """The larger share: of all words, or of those that ask, whatever reasons are given."""
     total = len(first.words) + len(second.words)
     core = len(first.core) + len(second.core)

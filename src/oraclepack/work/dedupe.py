@@ -13,8 +13,8 @@ import msgspec
 
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.work.backlog import WorkStatus
-from oraclepack.work.compare import Relation, Statement, relate
-from oraclepack.work.normalize import Claim, Normalized, Proposal
+from oraclepack.work.compare import ComparedStatement, Relation, relate
+from oraclepack.work.normalize import AnswerClaim, NormalizedAnswer, Proposal
 
 MOST_PAIRS = 900
 """Pairs of statements about one piece of evidence that are compared between two answers."""
@@ -27,7 +27,7 @@ FEWEST_WORDS = 3
 _SYMBOL = "`"
 """Begins the key of a symbol, which no path and no command does."""
 
-Said = Proposal | Claim
+Said = Proposal | AnswerClaim
 Place = tuple[str, int]
 """The step and the number of a proposal or claim."""
 
@@ -41,7 +41,7 @@ class Groups(msgspec.Struct, frozen=True):
     """Statements that deny each other, with their duplicates."""
 
 
-def group(answers: Iterable[Normalized]) -> Groups:
+def group(answers: Iterable[NormalizedAnswer]) -> Groups:
     """Find the duplicates and the denials among all answers."""
     said: list[Said] = []
     for answer in answers:
@@ -82,7 +82,7 @@ def _place(one: Said) -> Place:
 
 def _sort(one: Said) -> str | None:
     """What may be compared with what: requests, shrugs and claims among themselves."""
-    if isinstance(one, Claim):
+    if isinstance(one, AnswerClaim):
         return "claim"
     return None if one.stands_alone or one.status is WorkStatus.NOOP else one.status
 
@@ -118,7 +118,7 @@ def _near(said: Iterable[Said]) -> Iterator[tuple[Said, Said]]:
                 yield first, second
 
 
-def _keys(statement: Statement) -> list[str]:
+def _keys(statement: ComparedStatement) -> list[str]:
     """What a statement is filed under."""
     found = statement.evidence
     symbols = (f"{_SYMBOL}{name}" for name in found.symbols)

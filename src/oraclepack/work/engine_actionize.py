@@ -18,7 +18,7 @@ BACKLOG = "backlog.md"
 EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.json"}
 
 
-class Work(msgspec.Struct, frozen=True):
+class WorkItems(msgspec.Struct, frozen=True):
     """What the answers of a pack come to."""
 
     records: tuple[Record, ...]
@@ -27,7 +27,7 @@ class Work(msgspec.Struct, frozen=True):
 
 def actionize(
     pack: PackAnswers, exports: Collection[Export] = (), earlier_backlog: str = ""
-) -> Work:
+) -> WorkItems:
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
     kept = read_kept(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
@@ -46,7 +46,7 @@ def actionize(
     if Export.TASKMASTER in exports:
         tasks = taskmaster(records, rehearsal=pack.rehearsal)
         artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], tasks))
-    return Work(records, tuple(artifacts))
+    return WorkItems(records, tuple(artifacts))
 
 
 def _rehearsed(record: Record) -> Record:

@@ -84,7 +84,7 @@ def united(parts: Iterable[Evidence]) -> Evidence:
     )
 
 
-class AskedFile(msgspec.Struct, frozen=True):
+class QuestionFile(msgspec.Struct, frozen=True):
     """A file that a question was asked about: as recorded then, and as it is now."""
 
     path: str

@@ -9,7 +9,7 @@ import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file, run_dir
-from oraclepack.journal.line_format import Reading
+from oraclepack.journal.line_format import JournalContent
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
@@ -33,8 +33,8 @@ from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import read_content, refuse_link_out, stays_inside
-from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Question
-from oraclepack.work.evidence import AskedFile
+from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQuestion
+from oraclepack.work.evidence import QuestionFile
 
 WORDS = (".md", ".markdown", ".txt", "")
 """Endings of files that hold an answer in words."""
@@ -74,22 +74,22 @@ def read_answer(path: Path) -> AnswerFile | None:
     return AnswerFile(data.decode("utf-8-sig", "replace"), sha256_bytes(data))
 
 
-def asked_file(root: Path, path: str, recorded: str | None) -> AskedFile:
+def asked_file(root: Path, path: str, recorded: str | None) -> QuestionFile:
     """A file that a question was asked about, as it is now."""
     data = read_content(root / path).data
     if data is None:
-        return AskedFile(path, recorded)
+        return QuestionFile(path, recorded)
     lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-    return AskedFile(path, recorded, sha256_bytes(data), lines)
+    return QuestionFile(path, recorded, sha256_bytes(data), lines)
 
 
 _FILE = "file:"
 
 
-def question_of(step: Step) -> Question:
+def question_of(step: Step) -> StepQuestion:
     """A question as the pack puts it."""
     meta = step.meta
-    return Question(
+    return StepQuestion(
         step_id=str(step.id),
         title=title_of(step),
         question_id=meta.question_id,
@@ -101,9 +101,9 @@ def question_of(step: Step) -> Question:
     )
 
 
-def question_from(entry: StepEntry) -> Question:
+def question_from(entry: StepEntry) -> StepQuestion:
     """A question as `steps.json` remembers it."""
-    return Question(
+    return StepQuestion(
         step_id=entry.step_id,
         title=entry.title or "",
         question_id=entry.question_id,
@@ -114,16 +114,16 @@ def question_from(entry: StepEntry) -> Question:
     )
 
 
-class Asked:
+class AttachmentLookup:
     """Looks up what was attached; each file is read once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._seen: dict[tuple[str, str | None], AskedFile] = {}
+        self._seen: dict[tuple[str, str | None], QuestionFile] = {}
 
     def about(
         self, step: Step | None, state: StepState | None
-    ) -> tuple[tuple[AskedFile, ...] | None, bool]:
+    ) -> tuple[tuple[QuestionFile, ...] | None, bool]:
         """The files of a step, None when nobody knows them, and whether those were all."""
         calls = _recorded_calls(state)
         if calls is not None:
@@ -135,10 +135,10 @@ class Asked:
         known: dict[str, str | None] = dict.fromkeys(literal) | recorded
         return self._files(known), is_all
 
-    def _files(self, known: Mapping[str, str | None]) -> tuple[AskedFile, ...]:
+    def _files(self, known: Mapping[str, str | None]) -> tuple[QuestionFile, ...]:
         return tuple(self._file(path, known[path]) for path in sorted(known))
 
-    def _file(self, path: str, recorded: str | None) -> AskedFile:
+    def _file(self, path: str, recorded: str | None) -> QuestionFile:
         key = (path, recorded)
         if key not in self._seen:
             self._seen[key] = asked_file(self._root, path, recorded)
@@ -177,14 +177,14 @@ _HASH = re.compile(r"[0-9a-f]{8,128}")
 Shape = TypeVar("Shape", RunManifest, StepsManifest)
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedAnswers(msgspec.Struct, frozen=True):
     """What was read, and what a reader should know about it."""
 
     answers: PackAnswers
     warnings: tuple[str, ...] = ()
 
 
-def from_directory(answers: Path, pack_path: Path, root: Path) -> Loaded:
+def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
     """Answers made without oraclepack: `01-*.md` … beside nothing but their pack."""
     pack = read_pack(pack_path)
     if not pack.steps:
@@ -203,7 +203,7 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> Loaded:
         raise InputError(
             f"{answers}: no answers here", hint="answers are files named 01-….md to 99-….md"
         )
-    asked = Asked(root)
+    asked = AttachmentLookup(root)
     steps: list[AnsweredStep] = []
     for step in pack.steps:
         attached, is_all = asked.about(step, None)
@@ -222,10 +222,10 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> Loaded:
     name = pack_path.name
     made = tuple(steps)
     loaded = PackAnswers(pack.pack_hash, made, pack_name=name, rehearsal=_rehearsed(made))
-    return Loaded(loaded, warnings)
+    return LoadedAnswers(loaded, warnings)
 
 
-def from_run(directory: Path, root: Path) -> Loaded:
+def from_run(directory: Path, root: Path) -> LoadedAnswers:
     """The answers that a run recorded."""
     state = _state(directory)
     run = run_manifest(state) or _decoded(directory / "run.json", RunManifest)
@@ -237,7 +237,7 @@ def from_run(directory: Path, root: Path) -> Loaded:
     pack, warnings = _pack_of(run, root)
     entries = _entries(directory, pack, state)
     _refuse_odd_names(directory, run, entries)
-    reader = _RunReader(directory, pack, state, Asked(root))
+    reader = _RunReader(directory, pack, state, AttachmentLookup(root))
     steps = tuple(reader.step(entry) for entry in entries)
     answers = PackAnswers(
         run.pack_hash,
@@ -246,7 +246,7 @@ def from_run(directory: Path, root: Path) -> Loaded:
         PurePosixPath(run.pack_path).name,
         rehearsal=is_rehearsal(run.engine) or _rehearsed(steps),
     )
-    return Loaded(answers, (*warnings, *reader.warnings))
+    return LoadedAnswers(answers, (*warnings, *reader.warnings))
 
 
 def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepEntry]) -> None:
@@ -257,7 +257,7 @@ def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepE
         raise InputError(f"{directory}: {what}", hint="was it edited by hand?")
 
 
-def refuse_foreign(directory: Path) -> Reading:
+def refuse_foreign(directory: Path) -> JournalContent:
     """What the journal of a run says, if it is ours."""
     examined = run_dir.examine_at(directory)
     if examined.foreign is not None:
@@ -318,7 +318,9 @@ def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepE
 class _RunReader:
     """Reads the answers of one run's steps."""
 
-    def __init__(self, directory: Path, pack: Pack | None, state: RunState, asked: Asked) -> None:
+    def __init__(
+        self, directory: Path, pack: Pack | None, state: RunState, asked: AttachmentLookup
+    ) -> None:
         self._directory = directory
         self._pack = pack
         self._state = state

@@ -10,22 +10,22 @@ from oraclepack.pack.answer_sections import Section
 from oraclepack.system.markdown_text import in_backquotes
 from oraclepack.system.text_limits import ANSWER
 from oraclepack.work.answer_blocks import read_blocks
-from oraclepack.work.answer_items import Item, Sections, read_sections, walk
-from oraclepack.work.backlog import AnsweredStep, Question, WorkStatus
-from oraclepack.work.compare import Statement, statement_of
+from oraclepack.work.answer_items import AnswerItem, Sections, read_sections, walk
+from oraclepack.work.backlog import AnsweredStep, StepQuestion, WorkStatus
+from oraclepack.work.compare import ComparedStatement, statement_of
 from oraclepack.work.evidence import (
     NO_EVIDENCE,
-    AskedFile,
     CitationState,
     Evidence,
+    QuestionFile,
     normal_path,
     united,
 )
 from oraclepack.work.intent import follows_another, says_no_action, says_nothing
-from oraclepack.work.points import Point, Reader, cut, title_of
+from oraclepack.work.points import ItemReader, Point, cut, title_of
 
 
-def experiment_of(items: Sequence[Item], reader: Reader) -> Point | None:
+def experiment_of(items: Sequence[AnswerItem], reader: ItemReader) -> Point | None:
     """The next experiment of an answer: one point, whatever it was written as."""
     told = [item for item in items if _counts(item)]
     actions = [_shown(item) for top in told for item in walk([top]) if _counts(item)]
@@ -36,7 +36,9 @@ def experiment_of(items: Sequence[Item], reader: Reader) -> Point | None:
     return Point(united(reader.whole_evidence(item) for item in told), tuple(actions))
 
 
-def missing_of(items: Iterable[Item], reader: Reader) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def missing_of(
+    items: Iterable[AnswerItem], reader: ItemReader
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an answer lacks, files by their bare names, and the sentences that say so."""
     inputs: dict[str, None] = {}
     notes: list[str] = []
@@ -51,11 +53,11 @@ def missing_of(items: Iterable[Item], reader: Reader) -> tuple[tuple[str, ...], 
     return tuple(inputs), tuple(notes)
 
 
-def _counts(item: Item) -> bool:
+def _counts(item: AnswerItem) -> bool:
     return item.done is not True and not says_nothing(item.text) and not says_no_action(item.text)
 
 
-def _shown(item: Item) -> str:
+def _shown(item: AnswerItem) -> str:
     """An item in one line, with the commands of the code block below it."""
     if item.cells:
         return "; ".join(cell for _, cell in item.cells if not cell.strip(" .)").isdigit())
@@ -87,7 +89,7 @@ class Proposal(msgspec.Struct, frozen=True):
     number: int
     status: WorkStatus
     title: str
-    statement: Statement
+    statement: ComparedStatement
     actions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     evidence: Evidence = NO_EVIDENCE
@@ -100,34 +102,34 @@ class Proposal(msgspec.Struct, frozen=True):
     """Never merged with another."""
 
 
-class Claim(msgspec.Struct, frozen=True):
+class AnswerClaim(msgspec.Struct, frozen=True):
     """A statement of an answer about how things are."""
 
     step_id: str
     number: int
-    statement: Statement
+    statement: ComparedStatement
 
 
-class Normalized(msgspec.Struct, frozen=True):
+class NormalizedAnswer(msgspec.Struct, frozen=True):
     """One answer, understood."""
 
-    question: Question
+    question: StepQuestion
     proposals: tuple[Proposal, ...]
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[AnswerClaim, ...] = ()
 
 
-def normalize(step: AnsweredStep) -> Normalized:
+def normalize(step: AnsweredStep) -> NormalizedAnswer:
     """Read what came back for a question."""
     question = step.question
     if step.silent:
         text = f"Step {question.step_id} promises no answer in words"
-        return Normalized(question, (_alone(question, WorkStatus.NOOP, text),))
+        return NormalizedAnswer(question, (_alone(question, WorkStatus.NOOP, text),))
     for part in step.parts:
         if too_much := ANSWER.excess(part.text):
             reason = f"{part.path} is too large for an answer: {too_much}"
-            return Normalized(question, (_missing_answer(replace(step, absent=reason)),))
+            return NormalizedAnswer(question, (_missing_answer(replace(step, absent=reason)),))
     if not step.is_answered:
-        return Normalized(question, (_missing_answer(step),))
+        return NormalizedAnswer(question, (_missing_answer(step),))
     found = _Answer(step).normalized()
     if not step.remark:
         return found
@@ -135,7 +137,7 @@ def normalize(step: AnsweredStep) -> Normalized:
     return replace(found, proposals=marked)
 
 
-def _alone(question: Question, status: WorkStatus, title: str) -> Proposal:
+def _alone(question: StepQuestion, status: WorkStatus, title: str) -> Proposal:
     statement = statement_of(title, NO_EVIDENCE)
     return Proposal(question.step_id, 1, status, title, statement, stands_alone=True)
 
@@ -152,7 +154,7 @@ def _missing_answer(step: AnsweredStep) -> Proposal:
     )
 
 
-def _attached(step: AnsweredStep) -> dict[str, AskedFile] | None:
+def _attached(step: AnsweredStep) -> dict[str, QuestionFile] | None:
     if step.attached is None:
         return None
     return {normal_path(file.path): file for file in step.attached}
@@ -172,7 +174,7 @@ class _Answer:
 
     def __init__(self, step: AnsweredStep) -> None:
         sections = _sections(step)
-        reader = Reader(_attached(step), complete=step.attached_known)
+        reader = ItemReader(_attached(step), complete=step.attached_known)
         self._question = step.question
         self._direct = list(reader.points(sections[Section.DIRECT_ANSWER]))
         self._risks = [
@@ -182,11 +184,11 @@ class _Answer:
         self._missing, self._why_missing = missing_of(sections[Section.MISSING_EVIDENCE], reader)
         self._experiment = experiment_of(sections[Section.NEXT_EXPERIMENT], reader)
 
-    def normalized(self) -> Normalized:
+    def normalized(self) -> NormalizedAnswer:
         proposals = [*self._proposals()] or [self._no_work()]
         numbered = [replace(one, number=n) for n, one in enumerate(proposals, start=1)]
         ordered = tuple(self._in_order(one, numbered) for one in numbered)
-        return Normalized(self._question, ordered, tuple(self._claims(len(ordered) + 1)))
+        return NormalizedAnswer(self._question, ordered, tuple(self._claims(len(ordered) + 1)))
 
     def _proposals(self) -> Iterator[Proposal]:
         asks = [p for p in (*self._direct, *self._risks) if p.actions and not p.shrugs]
@@ -271,14 +273,14 @@ class _Answer:
             after.add(above[0].number)
         return replace(proposal, after=tuple(sorted(after)))
 
-    def _claims(self, start: int) -> Iterator[Claim]:
+    def _claims(self, start: int) -> Iterator[AnswerClaim]:
         """What the answer says flatly about some evidence, as far as there are numbers left."""
         number = start
         for point in (*self._direct, *self._risks):
             for text in point.tells if not point.shrugs else ():
                 statement = _claim(text, point.evidence)
                 if statement is not None and number <= MOST_NUMBERS:
-                    yield Claim(self._question.step_id, number, statement)
+                    yield AnswerClaim(self._question.step_id, number, statement)
                     number += 1
 
 
@@ -291,7 +293,7 @@ def _title(action: str, evidence: Evidence) -> str:
     return f"{title} ({in_backquotes(places[0])})"
 
 
-def _claim(text: str, around: Evidence) -> Statement | None:
+def _claim(text: str, around: Evidence) -> ComparedStatement | None:
     """A sentence as a claim; about what its item names when it names nothing itself."""
     if _HEDGED.search(text):
         return None

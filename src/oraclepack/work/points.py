@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from oraclepack.system.markdown_text import code_spans, in_backquotes
-from oraclepack.work.answer_items import Item, walk
+from oraclepack.work.answer_items import AnswerItem, walk
 from oraclepack.work.citations import check
 from oraclepack.work.comparison_words import word_set
-from oraclepack.work.evidence import NO_EVIDENCE, AskedFile, Evidence, find_evidence, united
+from oraclepack.work.evidence import NO_EVIDENCE, Evidence, QuestionFile, find_evidence, united
 from oraclepack.work.intent import OPENERS, cannot_tell, is_action, says_no_action, says_nothing
 
 LONGEST_TITLE = 110
@@ -94,23 +94,27 @@ class Point(msgspec.Struct, frozen=True):
     """It says that there is nothing to do."""
 
 
-class Reader:
+class ItemReader:
     """Reads the items of one answer, whose citations are judged by what was attached to it."""
 
-    def __init__(self, attached: Mapping[str, AskedFile] | None, *, complete: bool = True) -> None:
+    def __init__(
+        self, attached: Mapping[str, QuestionFile] | None, *, complete: bool = True
+    ) -> None:
         self._attached = attached
         self._complete = complete
 
-    def evidence(self, item: Item) -> Evidence:
+    def evidence(self, item: AnswerItem) -> Evidence:
         """What an item itself names."""
         found = find_evidence(item.text, item.links, item.commands)
         return check(found, self._attached, complete=self._complete)
 
-    def whole_evidence(self, item: Item) -> Evidence:
+    def whole_evidence(self, item: AnswerItem) -> Evidence:
         """What an item and everything below it names."""
         return united(self.evidence(one) for one in walk([item]))
 
-    def points(self, items: Iterable[Item], context: Evidence = NO_EVIDENCE) -> Iterator[Point]:
+    def points(
+        self, items: Iterable[AnswerItem], context: Evidence = NO_EVIDENCE
+    ) -> Iterator[Point]:
         """The points of some items; what stands below an item speaks of its evidence too."""
         for item in items:
             said, asked = _split(item)
@@ -128,7 +132,7 @@ class Reader:
                 yield from self.points(item.children, own or context)
 
     def _request(
-        self, item: Item, said: tuple[str, ...], asked: tuple[str, ...], context: Evidence
+        self, item: AnswerItem, said: tuple[str, ...], asked: tuple[str, ...], context: Evidence
     ) -> Point:
         actions, tells = list(asked), list(said)
         for child in walk(item.children):
@@ -141,7 +145,7 @@ class Reader:
         return Point(evidence, tuple(actions), tuple(tells))
 
 
-def _split(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split(item: AnswerItem) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an item tells and what it asks for."""
     if item.cells:
         return _split_row(item)
@@ -165,7 +169,7 @@ def _tells(sentence: str) -> bool:
     return not sentence.endswith(":") and (" " in sentence.strip() or not sentence.isascii())
 
 
-def _split_row(item: Item) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_row(item: AnswerItem) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Of a table row the cell that asks: the one under "Action", else one that reads so."""
     wanted = [
         cell

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.pack.model import CATEGORIES
-from oraclepack.work.backlog import Priority, Question
+from oraclepack.work.backlog import Priority, StepQuestion
 from oraclepack.work.evidence import CitationState, Evidence
 
 LAST_RESORT = "failure modes"
@@ -34,7 +34,7 @@ _MOST_AGREEMENT = 2
 _RANKS = ((6, Priority.CRITICAL), (4, Priority.HIGH), (2, Priority.MEDIUM))
 
 
-def category_of(question: Question, texts: Iterable[str]) -> str:
+def category_of(question: StepQuestion, texts: Iterable[str]) -> str:
     """The question's category; where the pack names none of the ten, the one its words hint at."""
     named = _BY_NAME.get(normalise(question.category or ""))
     if named is not None:

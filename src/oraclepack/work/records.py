@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.system.markdown_text import in_backquotes
 from oraclepack.work import priority
-from oraclepack.work.backlog import PackAnswers, Question, Record, Statement, WorkStatus
+from oraclepack.work.backlog import PackAnswers, Record, Statement, StepQuestion, WorkStatus
 from oraclepack.work.citations import said_of
 from oraclepack.work.compare import Relation, relate
 from oraclepack.work.dedupe import Groups, Said
@@ -37,7 +37,7 @@ class _Maker:
 
     def __init__(self, pack: PackAnswers) -> None:
         self._pack = pack
-        self._questions: Mapping[str, Question] = {
+        self._questions: Mapping[str, StepQuestion] = {
             step.question.step_id: step.question for step in pack.steps
         }
 

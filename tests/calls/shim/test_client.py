@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.caller import Caller
-from oraclepack.calls.server import CallMessage, Garbled, receive
+from oraclepack.calls.server import CallMessage, ProtocolError, receive
 from oraclepack.calls.shim import client
 from oraclepack.calls.shim_dir import ShimDir
 from oraclepack.system.environment import private_directory
@@ -191,7 +191,7 @@ def test_a_stranger_is_not_listened_to(said: bytes) -> None:
     with ours, theirs:
         theirs.sendall(said)
         theirs.shutdown(socket.SHUT_WR)
-        with pytest.raises(Garbled):
+        with pytest.raises(ProtocolError):
             receive(ours)
 
 
@@ -216,7 +216,7 @@ def test_a_garbled_call_is_refused_and_its_streams_are_closed(
         socket.send_fds(theirs, [(size or len(data)).to_bytes(4, "big")], [0, 1, 2])
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        with pytest.raises(Garbled):
+        with pytest.raises(ProtocolError):
             receive(ours)
 
     assert set(Path("/proc/self/fd").iterdir()) == before

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oraclepack.journal.journal_file import load
-from oraclepack.journal.line_format import Reading
+from oraclepack.journal.line_format import JournalContent
 from oraclepack.shell.processes import open_pidfd
 from tests.e2e.program import Ran
 from tests.packs import pack_text
@@ -165,7 +165,7 @@ class Project:
         return only
 
     @property
-    def journal(self) -> Reading:
+    def journal(self) -> JournalContent:
         return load(self.run_dir / "journal.jsonl")
 
     def steps(self) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.run.prune_runs import finish_removals, remove_run
@@ -207,7 +207,7 @@ def test_a_removal_that_is_cut_off_is_finished_later(project: Project, at: int) 
     run = RunDir(project.root, min(project.run_dirs).name)
     before = tree(run.path)
 
-    with pytest.raises(WorldError), failing(at):
+    with pytest.raises(MachineError), failing(at):
         remove_run(run)
     is_whole = run.run_id in run_dir.run_ids(project.root) and tree(run.path) == before
     is_gone = run.run_id not in run_dir.run_ids(project.root)

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.pack.script import Place
+from oraclepack.pack.script import Enclosure
 from oraclepack.pack.tool_call import ToolCall
 from tests.packs import BLOCK_LINE, a_pack
 
@@ -64,8 +64,8 @@ def test_what_another_program_puts_into_a_call_is_not_guessed(
 def test_a_function_that_may_not_run_makes_no_certain_call() -> None:
     certain, perhaps = calls("f() { codex exec x; }\nf\nif true; then f & fi")
 
-    assert certain.places == {Place.FUNCTION}
-    assert perhaps.places == {Place.FUNCTION, Place.CONDITION, Place.BACKGROUND}
+    assert certain.places == {Enclosure.FUNCTION}
+    assert perhaps.places == {Enclosure.FUNCTION, Enclosure.CONDITION, Enclosure.BACKGROUND}
 
 
 def test_functions_that_double_each_other_come_to_an_end() -> None:
@@ -143,14 +143,14 @@ def test_a_guard_stands_before_the_call(body: str, guarded: bool) -> None:
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        ("oracle -p x &", Place.BACKGROUND),
-        ("if true; then oracle -p x & fi", Place.BACKGROUND),
-        ("oracle -p x | head", Place.PIPELINE),
-        ("true && oracle -p x", Place.CONDITION),
-        ("for i in 1; do oracle -p x; done", Place.LOOP),
-        ("(oracle -p x)", Place.SUBSHELL),
-        ("y=$(oracle -p x)", Place.SUBSTITUTION),
+        ("oracle -p x &", Enclosure.BACKGROUND),
+        ("if true; then oracle -p x & fi", Enclosure.BACKGROUND),
+        ("oracle -p x | head", Enclosure.PIPELINE),
+        ("true && oracle -p x", Enclosure.CONDITION),
+        ("for i in 1; do oracle -p x; done", Enclosure.LOOP),
+        ("(oracle -p x)", Enclosure.SUBSHELL),
+        ("y=$(oracle -p x)", Enclosure.SUBSTITUTION),
     ],
 )
-def test_a_call_knows_what_encloses_it(body: str, place: Place) -> None:
+def test_a_call_knows_what_encloses_it(body: str, place: Enclosure) -> None:
     assert place in calls(body)[0].places

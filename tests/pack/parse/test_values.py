@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from oraclepack.pack.parse.bash_script import read_script
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.variables import Variables
-from oraclepack.pack.script import Command
+from oraclepack.pack.script import SimpleCommand
 
 
-def commands_of(text: str) -> tuple[Command, ...]:
+def commands_of(text: str) -> tuple[SimpleCommand, ...]:
     lines = text.split("\n")
     place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
     return read_script(place, Variables())[0].commands

@@ -8,7 +8,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Plan, command_hash
-from oraclepack.run.planning.planner import Seen, plan
+from oraclepack.run.planning.planner import DiskSnapshot, plan
 from oraclepack.run.planning.selection import Selection
 from tests.events import created, finished, numbered, output, session, started
 from tests.packs import a_pack, some_steps
@@ -34,7 +34,7 @@ def a_run(*events: j.Event, pack: Pack = PACK) -> RunState:
     return fold(numbered(first, session(), *events))
 
 
-def intact(state: RunState, changes: Mapping[str, str | None] | None = None) -> Seen:
+def intact(state: RunState, changes: Mapping[str, str | None] | None = None) -> DiskSnapshot:
     """Everything as it was recorded, but for the paths that are given with what they hold now."""
 
     def now(path: str, was: str) -> str | None:
@@ -42,7 +42,7 @@ def intact(state: RunState, changes: Mapping[str, str | None] | None = None) -> 
 
     outputs = [out for step in state.steps.values() for out in step.outputs]
     attached = [pair for step in state.steps.values() for pair in step.attached.items()]
-    return Seen(
+    return DiskSnapshot(
         outputs={out.path: now(out.path, out.sha256) for out in outputs},
         declared={
             out.declared_path: now(out.declared_path, out.sha256)
@@ -56,7 +56,7 @@ def intact(state: RunState, changes: Mapping[str, str | None] | None = None) -> 
 def planned(
     state: RunState = EMPTY,
     selection: Selection | None = None,
-    seen: Seen | None = None,
+    seen: DiskSnapshot | None = None,
     pack: Pack = PACK,
 ) -> Plan:
     made = plan(pack, state, selection or Selection(), seen or intact(state))

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.errors import OraclePackError, UsageError, WorldError
+from oraclepack.errors import MachineError, OraclePackError, UsageError
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Decision, Refusal, command_hash
 from tests.packs import a_pack
@@ -36,7 +36,7 @@ def test_only_steps_that_run_are_to_run() -> None:
     ("refusal", "kind"),
     [
         pytest.param(Refusal("no", "do so"), UsageError, id="a wrong request"),
-        pytest.param(Refusal("no", "do so", WorldError), WorldError, id="a missing program"),
+        pytest.param(Refusal("no", "do so", MachineError), MachineError, id="a missing program"),
     ],
 )
 def test_a_refusal_becomes_an_error(refusal: Refusal, kind: type[OraclePackError]) -> None:

@@ -8,7 +8,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.run.planning.plan import Decision, command_hash
-from oraclepack.run.planning.planner import Checked, is_complete
+from oraclepack.run.planning.planner import CheckedOutputs, is_complete
 from oraclepack.run.planning.selection import Selection
 from tests.events import a_step, finished, output
 from tests.packs import a_pack, some_steps
@@ -275,14 +275,14 @@ LACKS = "out/01-answer.md lacks risks-unknowns"
     [
         pytest.param(
             unmet(),
-            Checked(passed=True),
+            CheckedOutputs(passed=True),
             Selection(),
             "recheck: its answer meets its contract now",
             id="a corrected answer is recorded",
         ),
         pytest.param(
             unmet(),
-            Checked(passed=False, lacks=LACKS),
+            CheckedOutputs(passed=False, lacks=LACKS),
             Selection(),
             f"held: {LACKS}; it was paid for and is not asked again: "
             "accept it, correct it, or --rerun 01 --refresh",
@@ -290,7 +290,7 @@ LACKS = "out/01-answer.md lacks risks-unknowns"
         ),
         pytest.param(
             unmet("CONTRACT"),
-            Checked(passed=False, lacks=LACKS),
+            CheckedOutputs(passed=False, lacks=LACKS),
             Selection(rerun="failed"),
             f"held: {LACKS}; it was paid for and is not asked again: "
             "accept it, correct it, or --rerun 01 --refresh",
@@ -298,21 +298,21 @@ LACKS = "out/01-answer.md lacks risks-unknowns"
         ),
         pytest.param(
             unmet(),
-            Checked(passed=False, is_whole=False, lacks=LACKS),
+            CheckedOutputs(passed=False, is_whole=False, lacks=LACKS),
             Selection(),
             "run: its last attempt failed: the answer lacks risks-unknowns",
             id="one that was cut off is asked again",
         ),
         pytest.param(
             unmet(),
-            Checked(passed=False, lacks=LACKS),
+            CheckedOutputs(passed=False, lacks=LACKS),
             Selection(refresh=True),
             "run: its last attempt failed: the answer lacks risks-unknowns",
             id="--refresh asks again",
         ),
         pytest.param(
             unmet(),
-            Checked(passed=True),
+            CheckedOutputs(passed=True),
             Selection(rerun="01"),
             "run: --rerun names it",
             id="--rerun runs it",
@@ -320,7 +320,7 @@ LACKS = "out/01-answer.md lacks risks-unknowns"
     ],
 )
 def test_answers_that_missed_their_contract(
-    events: Iterable[j.Event], now: Checked, selection: Selection, expected: str
+    events: Iterable[j.Event], now: CheckedOutputs, selection: Selection, expected: str
 ) -> None:
     state = a_run(*events)
     seen = msgspec.structs.replace(intact(state), checked={"01": now})

@@ -1,13 +1,13 @@
 import msgspec
 import pytest
 
-from oraclepack.errors import WorldError
+from oraclepack.errors import MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Refusal
-from oraclepack.run.planning.planner import Seen, Wanted, plan, wanted
+from oraclepack.run.planning.planner import DiskSnapshot, NeededHashes, plan, wanted
 from oraclepack.run.planning.selection import Selection
 from tests.events import finished, output
 from tests.packs import a_pack, some_steps
@@ -38,7 +38,7 @@ CHAIN = a_pack(
 def test_missing_tools() -> None:
     missing = frozenset({"codex", "gemini", "task-master"})
 
-    made = planned(seen=Seen(missing_tools=missing), pack=CHAIN)
+    made = planned(seen=DiskSnapshot(missing_tools=missing), pack=CHAIN)
 
     assert decisions(made) == ["skipped: codex is not on PATH", NEW, NEW, NEW]
     assert [step.skip_reason for step in made.steps] == ["tool_missing: codex", None, None, None]
@@ -50,7 +50,7 @@ def test_missing_tools() -> None:
 def test_several_missing_tools_are_all_named() -> None:
     pack = a_pack(some_steps(["codex exec x\ntm list"]))
 
-    made = planned(seen=Seen(missing_tools=frozenset({"codex", "task-master"})), pack=pack)
+    made = planned(seen=DiskSnapshot(missing_tools=frozenset({"codex", "task-master"})), pack=pack)
 
     assert decisions(made) == ["skipped: codex, task-master are not on PATH"]
 
@@ -80,10 +80,12 @@ def test_several_missing_tools_are_all_named() -> None:
     ],
 )
 def test_without_oracle(selection: Selection, pack: Pack, expected: str | None) -> None:
-    made = planned(selection=selection, seen=Seen(missing_tools=frozenset({"oracle"})), pack=pack)
+    made = planned(
+        selection=selection, seen=DiskSnapshot(missing_tools=frozenset({"oracle"})), pack=pack
+    )
 
     assert (made.refusal.message if made.refusal else None) == expected
-    assert made.refusal is None or isinstance(made.refusal.error(), WorldError)
+    assert made.refusal is None or isinstance(made.refusal.error(), MachineError)
 
 
 def chained(*events: j.Event) -> RunState:
@@ -142,7 +144,7 @@ def test_steps_come_in_the_order_of_their_ids() -> None:
     ],
 )
 def test_what_cannot_be_planned(pack: Pack, selection: Selection, message: str) -> None:
-    made = plan(pack, EMPTY, selection, Seen())
+    made = plan(pack, EMPTY, selection, DiskSnapshot())
 
     assert isinstance(made, Refusal)
     assert made.message == message
@@ -152,7 +154,7 @@ def test_only_files_of_steps_that_went_well_are_looked_at() -> None:
     bare = msgspec.structs.replace(output("02"), declared_path=None)
     state = a_run(*FIRST, bare, finished("02"), output("03"), finished("03", Status.FAILED))
 
-    assert wanted(state) == Wanted(
+    assert wanted(state) == NeededHashes(
         outputs=("outputs/01-answer.md", "outputs/02-answer.md"),
         declared=("out/01-answer.md",),
         attached=("src/1.py",),
@@ -164,4 +166,6 @@ def test_an_output_without_a_declared_path_is_judged_by_its_copy() -> None:
     state = a_run(begun(PACK, "01"), bare, finished("01"))
 
     assert decisions(planned(state))[0] == DONE
-    assert decisions(planned(state, seen=Seen()))[0].endswith("outputs/01-answer.md is gone")
+    assert decisions(planned(state, seen=DiskSnapshot()))[0].endswith(
+        "outputs/01-answer.md is gone"
+    )

@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.run.planning.plan import Refusal
-from oraclepack.run.planning.selection import Chosen, Rerun, RoiMode, Selection, choose
+from oraclepack.run.planning.selection import Rerun, ResolvedSelection, RoiMode, Selection, choose
 from tests.packs import a_pack
 
 KNOWN = ("01", "02", "03", "05", "07", "10")
@@ -10,36 +10,44 @@ KNOWN = ("01", "02", "03", "05", "07", "10")
 @pytest.mark.parametrize(
     ("selection", "expected"),
     [
-        pytest.param(Selection(), Chosen(), id="nothing asked is every step"),
-        pytest.param(Selection(rerun="all"), Chosen(rerun=Rerun.ALL), id="a word is a word"),
+        pytest.param(Selection(), ResolvedSelection(), id="nothing asked is every step"),
         pytest.param(
-            Selection(rerun="01,3"), Chosen(named=frozenset({"01", "03"})), id="short numbers count"
+            Selection(rerun="all"), ResolvedSelection(rerun=Rerun.ALL), id="a word is a word"
+        ),
+        pytest.param(
+            Selection(rerun="01,3"),
+            ResolvedSelection(named=frozenset({"01", "03"})),
+            id="short numbers count",
         ),
         pytest.param(
             Selection(steps=" 02 - 07 , 10"),
-            Chosen(steps=frozenset({"02", "03", "05", "07", "10"})),
+            ResolvedSelection(steps=frozenset({"02", "03", "05", "07", "10"})),
             id="a range takes the steps there are between its ends",
         ),
         pytest.param(
             Selection(rerun="02-03", steps="02-05"),
-            Chosen(named=frozenset({"02", "03"}), steps=frozenset({"02", "03", "05"})),
+            ResolvedSelection(named=frozenset({"02", "03"}), steps=frozenset({"02", "03", "05"})),
             id="a rerun within the steps is no contradiction",
         ),
-        pytest.param(Selection(resume_from="5"), Chosen(resume_from="05"), id="resume from a step"),
+        pytest.param(
+            Selection(resume_from="5"), ResolvedSelection(resume_from="05"), id="resume from a step"
+        ),
         pytest.param(
             Selection(steps="05-10", resume_from="05"),
-            Chosen(steps=frozenset({"05", "07", "10"}), resume_from="05"),
+            ResolvedSelection(steps=frozenset({"05", "07", "10"}), resume_from="05"),
             id="steps may begin where the resumption begins",
         ),
         pytest.param(
             Selection(roi_threshold=2.5, roi_mode=RoiMode.UNDER),
-            Chosen(threshold=2.5, roi_mode=RoiMode.UNDER),
+            ResolvedSelection(threshold=2.5, roi_mode=RoiMode.UNDER),
             id="a threshold and its side",
         ),
-        pytest.param(Selection(roi_threshold=0), Chosen(), id="a threshold of zero is none"),
+        pytest.param(
+            Selection(roi_threshold=0), ResolvedSelection(), id="a threshold of zero is none"
+        ),
     ],
 )
-def test_selections_that_are_read(selection: Selection, expected: Chosen) -> None:
+def test_selections_that_are_read(selection: Selection, expected: ResolvedSelection) -> None:
     assert choose(selection, KNOWN) == expected
 
 
@@ -145,7 +153,7 @@ STEPS = a_pack("# 01) ROI=2.5\n:\n# 02) ROI=1\n:\n# 03) no figure\n:\n# 04) ROI=
     ],
 )
 def test_the_threshold_has_two_sides(mode: RoiMode, left_out: list[str | None]) -> None:
-    chosen = Chosen(threshold=2.5, roi_mode=mode)
+    chosen = ResolvedSelection(threshold=2.5, roi_mode=mode)
 
     assert [chosen.against(step) for step in STEPS] == left_out
 
@@ -153,5 +161,10 @@ def test_the_threshold_has_two_sides(mode: RoiMode, left_out: list[str | None]) 
 def test_what_a_threshold_cannot_judge_is_said() -> None:
     keeps = "it has no ROI, so --roi-threshold keeps it"
 
-    assert [Chosen(threshold=1).notice(step) for step in STEPS] == [None, None, keeps, keeps]
-    assert [Chosen().notice(step) for step in STEPS] == [None] * 4
+    assert [ResolvedSelection(threshold=1).notice(step) for step in STEPS] == [
+        None,
+        None,
+        keeps,
+        keeps,
+    ]
+    assert [ResolvedSelection().notice(step) for step in STEPS] == [None] * 4

@@ -7,7 +7,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import ExitCode
-from oraclepack.run.accept import AcceptedStep, accept_outputs
+from oraclepack.run.accept import AcceptReport, accept_outputs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
 
@@ -58,7 +58,7 @@ def accept(
     return Reply(told, _text(told))
 
 
-def _text(told: AcceptedStep) -> str:
+def _text(told: AcceptReport) -> str:
     lines = [f"{one.line}\n" for one in told.outputs]
     lines += [f"{one.line}\n" for one in told.failures]
     rest = "" if told.status == "accepted" else ": `oraclepack run` goes on with it"

@@ -17,8 +17,8 @@ from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.environment import project_of
-from oraclepack.work.actionize import Request, actionize_request
-from oraclepack.work.backlog import Actionized, WorkStatus
+from oraclepack.work.actionize import ActionizeRequest, actionize_request
+from oraclepack.work.backlog import ActionizeReport, WorkStatus
 from oraclepack.work.engine_actionize import BACKLOG
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
@@ -72,7 +72,7 @@ def actionize(
     figures on stderr.
     """
     undo = settings[rs.ROLLBACK_ON_FAILURE]
-    request = Request(
+    request = ActionizeRequest(
         run_dir, answers, pack, out_dir, exports_named(exports), undo, allow_rehearsal
     )
     done = actionize_request(request, _root(request, settings))
@@ -91,12 +91,12 @@ def actionize(
     return Reply(told, _text(told, policy), code, warnings=said, error=error)
 
 
-def _policy(told: Actionized, settings: Settings) -> YieldPolicy:
+def _policy(told: ActionizeReport, settings: Settings) -> YieldPolicy:
     figures = yield_of(told.tasks[WorkStatus.ACTIONABLE], told.answered, settings[rs.MIN_YIELD])
     return YieldPolicy(applies=settings[rs.CI], met=figures.shortfall is None, action_yield=figures)
 
 
-def _log(told: Actionized) -> Iterator[str]:
+def _log(told: ActionizeReport) -> Iterator[str]:
     """One JSON line per file, then one with the figures; no time, so the same bytes each time."""
     for artifact in told.artifacts:
         yield _line("artifact", asdict(artifact))
@@ -108,13 +108,13 @@ def _line(kind: str, fields: dict[str, object]) -> str:
     return canonical_line({"kind": kind, **fields}).decode() + "\n"
 
 
-def _root(request: Request, settings: Settings) -> Path:
+def _root(request: ActionizeRequest, settings: Settings) -> Path:
     """The project: where a run directory lies, unless it was moved elsewhere."""
     home = project_of(Path(request.run_dir)) if request.run_dir else None
     return home or Path(settings.root)
 
 
-def _text(told: Actionized, policy: YieldPolicy) -> tuple[str | Styled, ...]:
+def _text(told: ActionizeReport, policy: YieldPolicy) -> tuple[str | Styled, ...]:
     counts = ", ".join(f"{told.tasks[status]} {status}" for status in WorkStatus)
     lines = [f"{told.answered} of {told.steps} answers: {counts}"]
     for artifact in told.artifacts:

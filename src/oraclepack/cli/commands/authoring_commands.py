@@ -7,10 +7,10 @@ import click
 
 from oraclepack.authoring import generate as use_case
 from oraclepack.authoring.blank import TEMPLATES, new_pack
-from oraclepack.authoring.generation import Generated, Upgraded
+from oraclepack.authoring.generation import GenerateReport, UpgradeReport
 from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.cli.command import command
-from oraclepack.cli.reply import Failure, Reply, partial_failure, rollback_notice
+from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
 from oraclepack.settings.registry import CWD, Settings
@@ -34,7 +34,7 @@ def upgrade(pack: str, *, write: bool, settings: Settings) -> Reply:
     told = upgrade_pack(pack, settings, write=write)
     if told.upgradable:
         return Reply(data=told, text=told.diff, talk=_talk(told))
-    failure = Failure(
+    failure = ReplyError(
         "NOT_UPGRADABLE",
         f"{pack} cannot be made strict without changing what it executes",
         detail="\n".join(told.reasons),
@@ -45,7 +45,7 @@ def upgrade(pack: str, *, write: bool, settings: Settings) -> Reply:
     return Reply(data=told, text=text, exit_code=ExitCode.INVALID, error=failure)
 
 
-def _talk(told: Upgraded) -> str:
+def _talk(told: UpgradeReport) -> str:
     if not told.changed:
         return f"{told.path} is strict already\n"
     lines = [f"- {note}" for note in told.notes]
@@ -58,7 +58,7 @@ def _talk(told: Upgraded) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _advice(told: Upgraded) -> str:
+def _advice(told: UpgradeReport) -> str:
     words = " ".join(told.reasons)
     if "questions; --strict wants" in words:
         return "validate it without --strict, or let `oraclepack generate` write twenty questions"
@@ -145,7 +145,7 @@ def generate(*, settings: Settings, **wishes: Any) -> Reply:  # noqa: ANN401 - c
     Asks no model: files are chosen and scored by fixed rules from the commit and its history, so
     the same commit and options give the same bytes.
     """
-    wish = use_case.Wish(
+    wish = use_case.GenerateRequest(
         root=Path(settings.root),
         rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
         **wishes,
@@ -158,7 +158,7 @@ def generate(*, settings: Settings, **wishes: Any) -> Reply:  # noqa: ANN401 - c
     return Reply(data=data, text=_text(data), warnings=warnings)
 
 
-def _text(data: Generated) -> str:
+def _text(data: GenerateReport) -> str:
     rows = [
         (step.step_id, f"{step.roi:.2f}", step.category, step.reference, str(len(step.attachments)))
         for step in data.steps

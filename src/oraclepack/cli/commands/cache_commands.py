@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from oraclepack.calls.cache import CacheRow, CallExplained
-from oraclepack.cli.command import Entry, Group, command
+from oraclepack.calls.cache import CacheRow, CallExplanation
+from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import SHORT, call_line, columns, differing, size
 from oraclepack.errors import UsageError
@@ -18,10 +18,14 @@ from oraclepack.system.printable import single_lines
 cache = Group(
     "cache",
     entries={
-        "list": Entry(f"{__name__}:list_all", "List the cached answers, the newest first."),
-        "show": Entry(f"{__name__}:show", "Show a cached answer and what was asked."),
-        "explain": Entry(f"{__name__}:explain", "Tell why a step's calls were or were not cached."),
-        "prune": Entry(f"{__name__}:prune_old", "Remove old answers, or as many as it takes."),
+        "list": LazyCommand(f"{__name__}:list_all", "List the cached answers, the newest first."),
+        "show": LazyCommand(f"{__name__}:show", "Show a cached answer and what was asked."),
+        "explain": LazyCommand(
+            f"{__name__}:explain", "Tell why a step's calls were or were not cached."
+        ),
+        "prune": LazyCommand(
+            f"{__name__}:prune_old", "Remove old answers, or as many as it takes."
+        ),
     },
     help="Look at and trim the cache of answers.",
 )
@@ -126,6 +130,6 @@ def _parts(parts: dict[str, str]) -> str:
     return "".join(f"  {name}: {value}\n" for name, value in sorted(parts.items()))
 
 
-def _call(call: CallExplained) -> str:
+def _call(call: CallExplanation) -> str:
     head = call_line(call)
     return head if call.reason else f"{head}{_parts(call.parts)}{differing(call)}"

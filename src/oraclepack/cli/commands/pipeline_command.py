@@ -18,7 +18,7 @@ from oraclepack.cli.run_options import (
     picking,
 )
 from oraclepack.cli.run_reply import continuing
-from oraclepack.cli.run_text import Place, idle_thresholds
+from oraclepack.cli.run_text import RunLocation, idle_thresholds
 from oraclepack.errors import ExitCode
 from oraclepack.pipeline.pipeline_exports import (
     annotations_for_github,
@@ -26,8 +26,8 @@ from oraclepack.pipeline.pipeline_exports import (
     tell_summary,
     write_junit,
 )
-from oraclepack.pipeline.pipeline_report import PipelineTold
-from oraclepack.pipeline.run_pipeline import Pipeline, PipelineWish
+from oraclepack.pipeline.pipeline_report import PipelineReport
+from oraclepack.pipeline.run_pipeline import Pipeline, PipelineRequest
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
@@ -79,7 +79,7 @@ def pipeline(
     if junit is not None:
         refuse_bad_place(Path(junit), settings[CWD])
     allowed = bool(flags.pop("allow_rehearsal"))
-    wish = PipelineWish(pack, settings, asked(flags), exports_named(exports), allowed)
+    wish = PipelineRequest(pack, settings, asked(flags), exports_named(exports), allowed)
     work = Pipeline(wish)
     way_on = ""
     if work.validate():
@@ -95,7 +95,7 @@ def pipeline(
         + idle_thresholds(settings, rs.MIN_COMPLETION, rs.MIN_YIELD)
         + _reported(work, told, junit, settings)
     )
-    place = Place(Path(settings.root), Path.cwd())
+    place = RunLocation(Path(settings.root), Path.cwd())
     text = pipeline_text(single_lines(told), work.checked, place, junit)
     text += (_annotations(work, told),) if settings[OUTPUT] != "json" else ()
     error = failure_of(told, code, way_on, work.suggestion) if code else None
@@ -103,7 +103,7 @@ def pipeline(
 
 
 def _reported(
-    work: Pipeline, told: PipelineTold, junit: str | None, settings: Settings
+    work: Pipeline, told: PipelineReport, junit: str | None, settings: Settings
 ) -> tuple[str, ...]:
     """Everything for the surroundings that is not the answer itself."""
     warnings: tuple[str, ...] = ()
@@ -115,5 +115,5 @@ def _reported(
     return warnings + tell_summary(told, work.pack)
 
 
-def _annotations(work: Pipeline, told: PipelineTold) -> str:
+def _annotations(work: Pipeline, told: PipelineReport) -> str:
     return annotations_for_github(told, work.checked, work.pack)

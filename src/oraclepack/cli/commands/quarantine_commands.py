@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import columns, size
 from oraclepack.errors import ExitCode
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.quarantine import ROLLED_BACK, KeptFile
+from oraclepack.run.quarantine import ROLLED_BACK, QuarantineEntry
 from oraclepack.run.restore_files import list_quarantine, restore_files
 from oraclepack.run.undo import undo_step
 from oraclepack.settings.registry import Settings
@@ -40,10 +40,10 @@ def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
 quarantine = Group(
     "quarantine",
     entries={
-        "list": Entry(
+        "list": LazyCommand(
             f"{__name__}:list_kept", "List the outputs of failed attempts that were set aside."
         ),
-        "restore": Entry(f"{__name__}:restore", "Bring files back to where they came from."),
+        "restore": LazyCommand(f"{__name__}:restore", "Bring files back to where they came from."),
     },
     help="Look at outputs that were set aside, and get them back.",
 )
@@ -90,7 +90,7 @@ def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply
     return Reply(done, text, warnings=warnings)
 
 
-def _row(kept: KeptFile) -> tuple[str, ...]:
+def _row(kept: QuarantineEntry) -> tuple[str, ...]:
     there = "a file" if kept.occupied else "-"
     why = {None: "failed", ROLLED_BACK: "rolled back"}.get(kept.reason, "changed by hand")
     return (kept.step_id, kept.attempt, kept.original, size(kept.bytes), there, why, kept.path)

@@ -7,7 +7,7 @@ from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.schemas import schema_names, schema_of
 from oraclepack.cli.text import columns
-from oraclepack.lint.rule_docs import Explained, doc_text, explained
+from oraclepack.lint.rule_docs import RuleExplanation, doc_text, explained
 from oraclepack.system.files import shipped
 
 SHELLS = ("bash", "zsh", "fish")
@@ -68,10 +68,10 @@ def explain(rule: str | None) -> Reply:
     """
     docs = explained(rule)
     if rule is not None:
-        return Reply(data=Explained(docs), text=doc_text(docs[0]))
+        return Reply(data=RuleExplanation(docs), text=doc_text(docs[0]))
     rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
     head = ("rule", "name", "default", "strict", "demands")
-    return Reply(data=Explained(docs), text=columns(head, rows))
+    return Reply(data=RuleExplanation(docs), text=columns(head, rows))
 
 
 @command(

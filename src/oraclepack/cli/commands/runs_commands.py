@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from oraclepack.cli.command import Entry, Group, command
+from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.cli.text import columns, seconds, size, some_of
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
-from oraclepack.run.past_runs import RunListed, RunShown, StepShown, list_runs, show_run
-from oraclepack.run.prune_runs import RunsPruned
+from oraclepack.run.past_runs import RunDetails, RunListEntry, StepDetails, list_runs, show_run
+from oraclepack.run.prune_runs import RunsPruneReport
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import seconds_of
 from oraclepack.system.path_jail import REHEARSALS
@@ -19,9 +19,13 @@ from oraclepack.system.printable import single_lines
 runs = Group(
     "runs",
     entries={
-        "list": Entry(f"{__name__}:list_all", "List the runs of the project, the newest first."),
-        "show": Entry(f"{__name__}:show", "Show one run in full: its commands and its steps."),
-        "prune": Entry(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
+        "list": LazyCommand(
+            f"{__name__}:list_all", "List the runs of the project, the newest first."
+        ),
+        "show": LazyCommand(
+            f"{__name__}:show", "Show one run in full: its commands and its steps."
+        ),
+        "prune": LazyCommand(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
     },
     help="Look at past runs, and remove old ones.",
 )
@@ -99,7 +103,7 @@ def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: 
     return Reply(found, _pruned(found))
 
 
-def _pruned(found: RunsPruned) -> str:
+def _pruned(found: RunsPruneReport) -> str:
     done, rest = ("would remove", "would keep") if found.dry_run else ("removed", "kept")
     lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in found.removed]
     lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in found.kept]
@@ -107,7 +111,7 @@ def _pruned(found: RunsPruned) -> str:
     return "".join([*lines, f"{done} {count}; {rest} {len(found.kept)}\n"])
 
 
-def _listed(run: RunListed) -> tuple[str, ...]:
+def _listed(run: RunListEntry) -> tuple[str, ...]:
     notes = (run.foreign or run.damage or run.holder, "rehearsal" if run.rehearsal else None)
     return (
         _name(run),
@@ -121,12 +125,12 @@ def _listed(run: RunListed) -> tuple[str, ...]:
     )
 
 
-def _name(run: RunListed) -> str:
+def _name(run: RunListEntry) -> str:
     """What `runs show` takes: a rehearsal may have the id of a real run."""
     return f"rehearsals/{run.run_id}" if run.run_dir.startswith(REHEARSALS) else run.run_id
 
 
-def _run(found: RunShown) -> tuple[str | Styled, ...]:
+def _run(found: RunDetails) -> tuple[str | Styled, ...]:
     run, manifest = found.run, found.manifest
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
     if run.foreign is not None:
@@ -152,7 +156,7 @@ def _run(found: RunShown) -> tuple[str | Styled, ...]:
     return tuple(pieces)
 
 
-def _step(step: StepShown) -> tuple[str, ...]:
+def _step(step: StepDetails) -> tuple[str, ...]:
     more = f" (+{len(step.outputs) - 1})" if len(step.outputs) > 1 else ""
     return (
         step.step_id,
@@ -164,7 +168,7 @@ def _step(step: StepShown) -> tuple[str, ...]:
     )
 
 
-def _troubles(found: RunShown) -> list[str | Styled]:
+def _troubles(found: RunDetails) -> list[str | Styled]:
     pieces: list[str | Styled] = []
     for step in found.steps:
         if step.changes is not None:

@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 
 from oraclepack.authoring.skills import SkillState
-from oraclepack.cli.command import Entry, Group, command
-from oraclepack.cli.reply import Failure, Reply, Styled
+from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import columns
 from oraclepack.cli.value_completion import run_ids
-from oraclepack.doctor import Check, Health, Presence, examine
+from oraclepack.doctor import Health, Presence, ProgramCheck, examine
 from oraclepack.errors import ExitCode, LockedError, UsageError
-from oraclepack.run.rebuild import Rebuilding, Rebuilt, RunRebuilt
+from oraclepack.run.rebuild import RebuildReport, RebuildStatus, RunRebuild
 from oraclepack.settings.call_settings import ORACLE_BIN
 from oraclepack.settings.registry import Settings, shown
 from oraclepack.system.printable import single_lines
@@ -19,7 +19,9 @@ from oraclepack.tools.tool_names import ORACLE
 
 config = Group(
     "config",
-    entries={"show": Entry(f"{__name__}:show", "Show every setting, its value and its origin.")},
+    entries={
+        "show": LazyCommand(f"{__name__}:show", "Show every setting, its value and its origin.")
+    },
     help="Look at the settings.",
 )
 
@@ -95,9 +97,9 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
     lost = [one for one in health.programs if one.name in named and one.path is None]
     if health.usable and not lost:
         return Reply(data=health, text=_text(single_lines(health)))
-    failure = Failure("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
+    failure = ReplyError("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
     if health.usable:
-        failure = Failure("USAGE", lost[0].problem, suggestion="name a program by its path")
+        failure = ReplyError("USAGE", lost[0].problem, suggestion="name a program by its path")
     return Reply(
         data=health, text=_text(single_lines(health)), exit_code=ExitCode.INVALID, error=failure
     )
@@ -117,7 +119,7 @@ def _text(health: Health) -> tuple[str | Styled, ...]:
     return tuple(pieces)
 
 
-def _lines(check: Check) -> list[str | Styled]:
+def _lines(check: ProgramCheck) -> list[str | Styled]:
     if check.status is Presence.OK:
         told = f" {check.name} {check.version} ({check.path})\n"
         return [Styled("ok     ", "green"), told]
@@ -140,8 +142,8 @@ def _rebuilt(root: Path, run_id: str | None) -> Reply:
     return Reply(done, pieces, code, warnings, failure, talk)
 
 
-def _run(run: RunRebuilt) -> list[str | Styled]:
-    look = {Rebuilding.REBUILT: "green", Rebuilding.EMPTY: "yellow"}.get(run.result, "red")
+def _run(run: RunRebuild) -> list[str | Styled]:
+    look = {RebuildStatus.REBUILT: "green", RebuildStatus.EMPTY: "yellow"}.get(run.result, "red")
     told = f": {run.problem}" if run.problem else ""
     torn = "; a last line that a crash cut short was left out" if run.torn else ""
     pieces: list[str | Styled] = [
@@ -151,17 +153,17 @@ def _run(run: RunRebuilt) -> list[str | Styled]:
     return pieces + [f"  {path}\n" for path in run.files]
 
 
-def _verdict(done: Rebuilt) -> tuple[ExitCode, Failure | None]:
-    damaged, locked = done.count(Rebuilding.DAMAGED), done.count(Rebuilding.LOCKED)
-    foreign = done.count(Rebuilding.FOREIGN)
+def _verdict(done: RebuildReport) -> tuple[ExitCode, ReplyError | None]:
+    damaged, locked = done.count(RebuildStatus.DAMAGED), done.count(RebuildStatus.LOCKED)
+    foreign = done.count(RebuildStatus.FOREIGN)
     if damaged:
         message = f"{damaged} of {len(done.runs)} runs damaged; nothing of them was changed"
         hint = "their outputs and logs are as they were; --new-run starts a run afresh"
-        return ExitCode.INVALID, Failure("INVALID_INPUT", message, suggestion=hint)
+        return ExitCode.INVALID, ReplyError("INVALID_INPUT", message, suggestion=hint)
     if foreign:
         message = f"{foreign} of {len(done.runs)} runs foreign; nothing of them was changed"
         hint = "`oraclepack trust RUN` takes one over, if you know where it comes from"
-        return ExitCode.INVALID, Failure("FOREIGN", message, suggestion=hint)
+        return ExitCode.INVALID, ReplyError("FOREIGN", message, suggestion=hint)
     if locked:
         message = f"{locked} of {len(done.runs)} runs in use by another process"
         hint = "wait for it to end; a run brings its files up to date by itself"
@@ -169,8 +171,8 @@ def _verdict(done: Rebuilt) -> tuple[ExitCode, Failure | None]:
     return ExitCode.DONE, None
 
 
-def _locked(message: str, hint: str) -> Failure:
-    return Failure(
+def _locked(message: str, hint: str) -> ReplyError:
+    return ReplyError(
         LockedError.code,
         message,
         retryable=LockedError.retryable,

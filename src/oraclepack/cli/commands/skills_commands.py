@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from oraclepack.authoring import skills as use_case
-from oraclepack.cli.command import Entry, Group, command
-from oraclepack.cli.reply import Failure, Reply, partial_failure, rollback_notice
+from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
 from oraclepack.settings.registry import Settings
@@ -18,9 +18,15 @@ NAMES = click.Choice(("codex", "gemini", "claude"))
 skills = Group(
     "skills",
     entries={
-        "show": Entry(f"{__name__}:show", "Print the skill of an agent as it would be installed."),
-        "install": Entry(f"{__name__}:install", "Write the skills of agents into the project."),
-        "check": Entry(f"{__name__}:check", "Find copies of the skills that are stale or edited."),
+        "show": LazyCommand(
+            f"{__name__}:show", "Print the skill of an agent as it would be installed."
+        ),
+        "install": LazyCommand(
+            f"{__name__}:install", "Write the skills of agents into the project."
+        ),
+        "check": LazyCommand(
+            f"{__name__}:check", "Find copies of the skills that are stale or edited."
+        ),
     },
     help="The prompt for agents that write packs.",
 )
@@ -111,7 +117,7 @@ def check(agents: tuple[str, ...], directory: str, *, settings: Settings) -> Rep
         *(skill.agent for skill in told.outdated),
         *(["--dir", directory] if directory else []),
     ]
-    failure = Failure(
+    failure = ReplyError(
         "OUTDATED_SKILL",
         f"stale or edited: {', '.join(skill.path for skill in told.outdated)}",
         suggestion=f"oraclepack skills install {shlex.join(words)} (with --force to drop edits)",

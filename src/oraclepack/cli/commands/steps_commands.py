@@ -11,8 +11,8 @@ from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import InputError
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.explain_steps import ListedStep, Listing, listing, why_step
-from oraclepack.run.run_request import Picked, request_for
+from oraclepack.run.explain_steps import ListedStep, StepList, listing, why_step
+from oraclepack.run.run_request import RunFlags, request_for
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
@@ -33,7 +33,7 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
     For each call of its last attempt: whether it was asked or answered from the cache, and in
     which parts its question differs from the one asked before.
     """
-    said, told = why_step(request_for(read_pack(Path(pack)), settings, Picked()), step)
+    said, told = why_step(request_for(read_pack(Path(pack)), settings, RunFlags()), step)
     shown = single_lines(told)
     lines = [f"{one_line(said)}\n", f"run {shown.run_id}: {shown.run_reason}\n"]
     lines.append(f"status {shown.status}, attempts {shown.attempts}\n")
@@ -65,7 +65,7 @@ def list_steps(pack: str, *, settings: Settings, contracts: bool) -> Reply:
     return Reply(data=found, text=text)
 
 
-def _listing(pack: Pack, root: Path) -> Listing:
+def _listing(pack: Pack, root: Path) -> StepList:
     if not has_runs(root):
         return listing(pack)
     # Most of what follows is needed only where something has been run.

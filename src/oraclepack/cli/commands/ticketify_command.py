@@ -6,14 +6,14 @@ from typing import Any
 import click
 
 from oraclepack.cli.command import command
-from oraclepack.cli.reply import Failure, Reply, partial_failure, rollback_notice
+from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
 from oraclepack.tickets import ticketify as use_case
 from oraclepack.tickets.steps_support import REPORTS, check_tickets
-from oraclepack.tickets.ticket import MOST_TICKETS, FileState, Mode, TicketCheck
-from oraclepack.tickets.ticketify import Ticketified
+from oraclepack.tickets.ticket import MOST_TICKETS, FileState, TicketCheck, TicketMode
+from oraclepack.tickets.ticketify import TicketifyReport
 
 
 @command(
@@ -47,8 +47,8 @@ from oraclepack.tickets.ticketify import Ticketified
 )
 @click.option(
     "--mode",
-    type=click.Choice([mode.value for mode in Mode]),
-    default=Mode.BACKLOG.value,
+    type=click.Choice([mode.value for mode in TicketMode]),
+    default=TicketMode.BACKLOG.value,
     show_default=True,
     help="Also write pipelines.md or autopilot.md, or ask one agent alone.",
 )
@@ -67,7 +67,7 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
     in blocks marked ```ticket. How many tickets name no action is told. The same tickets and
     options give the same bytes.
     """
-    wish = use_case.Wish(
+    wish = use_case.TicketifyRequest(
         root=Path(settings.root),
         rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
         **wishes,
@@ -84,7 +84,7 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
     return Reply(data=data, text=_text(data), warnings=warnings)
 
 
-def _text(data: Ticketified) -> str:
+def _text(data: TicketifyReport) -> str:
     head = (
         f"{data.selected} tickets of {data.tickets_dir}, {data.actions} actions, {data.done} done"
     )
@@ -97,12 +97,12 @@ def _text(data: Ticketified) -> str:
     return "\n".join([*lines, f"next: oraclepack run {data.pack}"])
 
 
-def _checked(wish: use_case.Wish, report: str | None) -> Reply:
+def _checked(wish: use_case.TicketifyRequest, report: str | None) -> Reply:
     result, warnings = check_tickets(wish, report)
     text = "".join(f"{file.state}: {file.path}\n" for file in result.files)
     if result.ok:
         return Reply(data=result, text=text, warnings=warnings)
-    failure = Failure("STALE", _fault(result), phase="check", suggestion="oraclepack ticketify")
+    failure = ReplyError("STALE", _fault(result), phase="check", suggestion="oraclepack ticketify")
     return Reply(result, text, ExitCode.CONTRACT, warnings=warnings, error=failure)
 
 

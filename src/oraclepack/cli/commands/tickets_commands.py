@@ -4,29 +4,31 @@ from pathlib import Path
 
 import click
 
-from oraclepack.cli.command import Entry, Group, command
-from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
 from oraclepack.settings.registry import Settings
 from oraclepack.tickets import steps_support as use_case
 from oraclepack.tickets.read_tickets import read_answer
-from oraclepack.tickets.ticket import Stage
-from oraclepack.tickets.ticketify import TicketsTold
+from oraclepack.tickets.ticket import AgentStage
+from oraclepack.tickets.ticketify import TicketsReply
 
 tickets = Group(
     "tickets",
     entries={
-        "prompt": Entry(f"{__name__}:prompt", "Print what an agent is to be asked."),
-        "take": Entry(
+        "prompt": LazyCommand(f"{__name__}:prompt", "Print what an agent is to be asked."),
+        "take": LazyCommand(
             f"{__name__}:take", "Check an agent's answer, read from stdin, and write it down."
         ),
-        "tasks": Entry(f"{__name__}:tasks", "Look at Task Master's results; changes none of them."),
-        "report": Entry(f"{__name__}:report", "Write a report at the end of a turn."),
+        "tasks": LazyCommand(
+            f"{__name__}:tasks", "Look at Task Master's results; changes none of them."
+        ),
+        "report": LazyCommand(f"{__name__}:report", "Write a report at the end of a turn."),
     },
     help="What the steps of the ticket action pack ask of oraclepack itself.",
 )
 
-_STAGES = [stage.value for stage in Stage]
+_STAGES = [stage.value for stage in AgentStage]
 _TASKS = (
     "found",
     "wanted",
@@ -57,8 +59,8 @@ def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
 
     A line that begins with `SKIP:` says why there is nothing to ask.
     """
-    desk = use_case.Desk.at(Path(settings.root), out_dir)
-    return _told(use_case.prompt(desk, Stage(stage)))
+    desk = use_case.TicketOutDir.at(Path(settings.root), out_dir)
+    return _told(use_case.prompt(desk, AgentStage(stage)))
 
 
 @command(
@@ -77,10 +79,10 @@ def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings:
     The file is put in place whole, or not at all: an answer that does not fit is an error. For
     `select` the ids must be of open actions; for `accept` every criterion needs one verdict.
     """
-    desk = use_case.Desk.at(Path(settings.root), out_dir)
+    desk = use_case.TicketOutDir.at(Path(settings.root), out_dir)
     if missing is not None:
         return _told(use_case.note_missing(desk, missing))
-    return _told(use_case.take(desk, Stage(stage), read_answer(), agent))
+    return _told(use_case.take(desk, AgentStage(stage), read_answer(), agent))
 
 
 @command(
@@ -100,7 +102,7 @@ def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
     `made` and `kept` (tm-tasks.json), `expanded`, `check` (exit code 4 on problems) and `sync`;
     `weighed` demands a complexity report.
     """
-    desk = use_case.Desk.at(Path(settings.root), out_dir)
+    desk = use_case.TicketOutDir.at(Path(settings.root), out_dir)
     told, warnings = use_case.tasks(desk, question)
     return _told(told, warnings)
 
@@ -122,12 +124,12 @@ def report(about: str, out_dir: str, *, settings: Settings) -> Reply:
     """
     from oraclepack.tickets.steps_support import report as write  # noqa: PLC0415 - git, only here
 
-    return _told(write(use_case.Desk.at(Path(settings.root), out_dir), about))
+    return _told(write(use_case.TicketOutDir.at(Path(settings.root), out_dir), about))
 
 
-def _told(told: TicketsTold, warnings: tuple[str, ...] = ()) -> Reply:
+def _told(told: TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
     if told.ok:
         return Reply(data=told, text=told.text, warnings=warnings)
     first, _, rest = told.text.partition("\n")
-    failure = Failure("PROBLEMS", "not all of it is right", detail=rest, phase="check")
+    failure = ReplyError("PROBLEMS", "not all of it is right", detail=rest, phase="check")
     return Reply(told, first, ExitCode.CONTRACT, warnings=warnings, error=failure)

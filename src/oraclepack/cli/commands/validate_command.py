@@ -4,9 +4,9 @@ import click
 
 from oraclepack.cli.command import command
 from oraclepack.cli.finding_text import as_text, fixed_line
-from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
-from oraclepack.lint.validate import Outcome, validate_packs
+from oraclepack.lint.validate import ValidateResult, validate_packs
 from oraclepack.report.github import annotations
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
@@ -50,7 +50,7 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
     return Reply(outcome.data, as_text(outcome), code, error=error, wants_json=wants_json)
 
 
-def _bare(outcome: Outcome, form: str) -> str:
+def _bare(outcome: ValidateResult, form: str) -> str:
     findings = {checked.path: checked.findings for checked in outcome.checked}
     if form == "github":
         return annotations(findings)
@@ -61,19 +61,19 @@ def _bare(outcome: Outcome, form: str) -> str:
     return sarif(findings, rule_texts(), __version__)
 
 
-def _unread(outcome: Outcome) -> Failure | None:
+def _unread(outcome: ValidateResult) -> ReplyError | None:
     """Packs that could not be read: the formats have findings, and no place for these."""
     if not outcome.unreadable:
         return None
     told = "\n".join(pack.error for pack in outcome.unreadable)
-    return Failure("INVALID_INPUT", "some packs could not be read", told, phase="validate")
+    return ReplyError("INVALID_INPUT", "some packs could not be read", told, phase="validate")
 
 
-def _failure(outcome: Outcome) -> Failure:
+def _failure(outcome: ValidateResult) -> ReplyError:
     broken = [checked.path for checked in outcome.checked if not checked.report.ok]
     broken += [pack.path for pack in outcome.unreadable]
     fixed = [fixed_line(checked) for checked in outcome.checked if checked.report.fixed]
-    return Failure(
+    return ReplyError(
         "INVALID_PACK",
         f"not valid: {', '.join(broken)}",
         detail="; ".join(fixed),

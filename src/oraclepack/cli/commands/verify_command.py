@@ -2,13 +2,13 @@
 
 import click
 
-from oraclepack.answers.verification import Totals, Verified
+from oraclepack.answers.verification import Totals, VerifyReport
 from oraclepack.cli.command import command
-from oraclepack.cli.reply import Failure, Reply
+from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.run.verify_outputs import verify_outputs
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings.declaration import Source
+from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system.printable import single_lines
 
@@ -47,7 +47,7 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     """
     _refuse_nothing_to_do(settings)
     found = verify_outputs(packs, settings, run_dir)
-    listed = (found,) if isinstance(found, Verified) else found.packs
+    listed = (found,) if isinstance(found, VerifyReport) else found.packs
     ok = all(pack.ok for pack in listed)
     totals = found.totals
     error = None if ok else _failure(totals)
@@ -58,7 +58,7 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
 
 
 def _refuse_nothing_to_do(settings: Settings) -> None:
-    given = settings.origin(rs.OUTPUT_VERIFY).source is Source.FLAG
+    given = settings.origin(rs.OUTPUT_VERIFY).source is ValueSource.FLAG
     if given and not settings[rs.OUTPUT_VERIFY]:
         raise UsageError(
             "verify-outputs only verifies: --output-verify=false leaves it nothing to do",
@@ -66,7 +66,7 @@ def _refuse_nothing_to_do(settings: Settings) -> None:
         )
 
 
-def _text(found: Verified) -> str:
+def _text(found: VerifyReport) -> str:
     pack = single_lines(found)
     lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
@@ -98,9 +98,9 @@ _ASK_AGAIN = (
 )
 
 
-def _failure(totals: Totals) -> Failure:
+def _failure(totals: Totals) -> ReplyError:
     count = totals.outputs - totals.ok
-    return Failure(
+    return ReplyError(
         "CONTRACT",
         f"{count} of {totals.outputs} outputs do not meet their contract",
         phase="verify",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from oraclepack.calls.limits import Limit
 from oraclepack.cli.event_lines import Write, line_of, to_stderr
-from oraclepack.cli.heartbeat import Running
-from oraclepack.cli.live.table_rows import Frame, Planned, Seen, frame
+from oraclepack.cli.heartbeat import RunningSteps
+from oraclepack.cli.live.table_rows import Frame, PlannedRow, TableState, frame
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import EMPTY, RunState
@@ -80,21 +80,21 @@ class LiveTable:
         self._screen = screen
         self._every = every
         self._lock = threading.Lock()
-        self._running = Running(self._clock)
+        self._running = RunningSteps(self._clock)
         self._state = EMPTY
         self._touched: set[str] = set()
         self._grown: dict[str, tuple[int, int]] = {}
         """The size of each step's logs, and since when they have it, in nanoseconds."""
         self._shown = False
         self._said: list[str] = []
-        self._plan: Sequence[Planned] = ()
+        self._plan: Sequence[PlannedRow] = ()
         self._run_dir: Path | None = None
         self._began = 0
         self._over = threading.Event()
         self._aside = threading.Event()
         self._thread = threading.Thread(target=self._go, name="screen", daemon=True)
 
-    def expect(self, plan: Sequence[Planned], run_dir: Path) -> None:
+    def expect(self, plan: Sequence[PlannedRow], run_dir: Path) -> None:
         """Tell what the command is about to do, and where its logs will be."""
         self._plan = plan
         self._run_dir = run_dir
@@ -165,7 +165,7 @@ class LiveTable:
             state, touched = self._state, frozenset(self._touched)
         sizes = {step: self._size(state, step) for step in touched}
         now = self._clock.monotonic_ns()
-        seen = Seen(
+        seen = TableState(
             state=state,
             touched=touched,
             running=running,
@@ -194,7 +194,7 @@ class LiveTable:
 def _is_worth_a_line(event: KnownEvent) -> bool:
     """What the table itself does not show."""
     match event:
-        case j.Warned(code=code):
+        case j.WarningRecorded(code=code):
             return code not in WAITS
         case j.StepFinished(error=error):
             return error is not None

@@ -8,22 +8,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oraclepack.cli.live.table_rows import Frame, Look, Row, fitting
+from oraclepack.cli.live.table_rows import Frame, Row, RowState, fitting
 from oraclepack.cli.text import clock, size
 from oraclepack.system.printable import visible
 
 _COLOURS = {
-    Look.RUNNING: "cyan",
-    Look.WAITING: "yellow",
-    Look.OK: "green",
-    Look.FAILED: "bold red",
-    Look.INTERRUPTED: "yellow",
-    Look.HELD: "bold red",
-    Look.SKIPPED: "yellow",
-    Look.QUEUED: "dim",
-    Look.DONE: "dim green",
-    Look.LEFT: "dim",
-    Look.NOT_STARTED: "dim",
+    RowState.RUNNING: "cyan",
+    RowState.WAITING: "yellow",
+    RowState.OK: "green",
+    RowState.FAILED: "bold red",
+    RowState.INTERRUPTED: "yellow",
+    RowState.HELD: "bold red",
+    RowState.SKIPPED: "yellow",
+    RowState.QUEUED: "dim",
+    RowState.DONE: "dim green",
+    RowState.LEFT: "dim",
+    RowState.NOT_STARTED: "dim",
 }
 _COLUMNS = (
     ("step", 0),
@@ -123,20 +123,22 @@ def _cells(row: Row) -> dict[str, Text]:
         "output": Text("" if row.bytes is None else size(row.bytes)),
         "attempt": Text(str(row.attempts) if ran else ""),
         "retries": Text(str(row.retries) if ran else ""),
-        "title": Text(" ".join(visible(row.title).split()), "dim" if row.look is Look.LEFT else ""),
+        "title": Text(
+            " ".join(visible(row.title).split()), "dim" if row.look is RowState.LEFT else ""
+        ),
     }
 
 
 def _total(frame: Frame) -> Text:
     """`3/20 done, 2 running, 1 failed · 7:12, about 41:00 left · 2 from the cache · $0.42`."""
     counts = [
-        (frame.count(Look.RUNNING), "running"),
-        (frame.count(Look.WAITING), "waiting"),
-        (frame.count(Look.FAILED), "failed"),
-        (frame.count(Look.INTERRUPTED), "interrupted"),
-        (frame.count(Look.HELD), "held"),
-        (frame.count(Look.QUEUED), "queued"),
-        (frame.count(Look.NOT_STARTED), "not started"),
+        (frame.count(RowState.RUNNING), "running"),
+        (frame.count(RowState.WAITING), "waiting"),
+        (frame.count(RowState.FAILED), "failed"),
+        (frame.count(RowState.INTERRUPTED), "interrupted"),
+        (frame.count(RowState.HELD), "held"),
+        (frame.count(RowState.QUEUED), "queued"),
+        (frame.count(RowState.NOT_STARTED), "not started"),
     ]
     said = [f"{frame.done}/{frame.total} done"]
     said += [f"{count} {word}" for count, word in counts if count]

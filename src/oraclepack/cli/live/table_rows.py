@@ -20,7 +20,7 @@ QUIET_MS = 30_000
 """A step that prints nothing for so long is called silent."""
 
 
-class Look(StrEnum):
+class RowState(StrEnum):
     """The state of a step in the words of the table."""
 
     QUEUED = "queued"
@@ -40,15 +40,15 @@ class Look(StrEnum):
 
     @property
     def is_active(self) -> bool:
-        return self in {Look.RUNNING, Look.WAITING}
+        return self in {RowState.RUNNING, RowState.WAITING}
 
     @property
     def is_over(self) -> bool:
         """Nothing more happens to it, and nothing is wrong with it."""
-        return self in {Look.OK, Look.SKIPPED, Look.DONE}
+        return self in {RowState.OK, RowState.SKIPPED, RowState.DONE}
 
 
-class Planned(msgspec.Struct, frozen=True):
+class PlannedRow(msgspec.Struct, frozen=True):
     """A step as it stood before the command began."""
 
     step_id: str
@@ -56,7 +56,7 @@ class Planned(msgspec.Struct, frozen=True):
     decision: Decision
 
 
-class Seen(msgspec.Struct, frozen=True):
+class TableState(msgspec.Struct, frozen=True):
     """What the observer knows at one moment."""
 
     state: RunState
@@ -78,7 +78,7 @@ class Row(msgspec.Struct, frozen=True):
 
     step_id: str
     title: str
-    look: Look
+    look: RowState
     elapsed_ms: int | None = None
     bytes: int | None = None
     attempts: int = 0
@@ -102,13 +102,13 @@ class Frame(msgspec.Struct, frozen=True):
     cache_hits: int
     cost_usd: float | None
 
-    def count(self, *looks: Look) -> int:
+    def count(self, *looks: RowState) -> int:
         return sum(row.look in looks for row in self.rows)
 
     @property
     def total(self) -> int:
         """Every step that is selected."""
-        return len(self.rows) - self.count(Look.LEFT)
+        return len(self.rows) - self.count(RowState.LEFT)
 
     @property
     def done(self) -> int:
@@ -116,7 +116,10 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 def frame(
-    plan: Sequence[Planned], seen: Seen, parallel: int, limits: Mapping[str, Limit] | None = None
+    plan: Sequence[PlannedRow],
+    seen: TableState,
+    parallel: int,
+    limits: Mapping[str, Limit] | None = None,
 ) -> Frame:
     """The table; `limits` are those of the providers, by name."""
     rows = tuple(_row(step, seen) for step in plan)
@@ -146,7 +149,7 @@ def eta(rows: Sequence[Row], parallel: int | None) -> int | None:
     """
     ended = [_worked(row) for row in rows if _has_run(row) and row.elapsed_ms is not None]
     active = [_worked(row) for row in rows if row.look.is_active]
-    queued = sum(row.look is Look.QUEUED for row in rows)
+    queued = sum(row.look is RowState.QUEUED for row in rows)
     if parallel is None or not ended or not (active or queued):
         return None
     usual = fmean(ended)
@@ -166,25 +169,25 @@ def fitting(rows: Sequence[Row], room: int) -> tuple[tuple[Row, ...], str]:
     used = accumulate(rows[at].lines for at in ranked)
     kept = {at for at, lines in zip(ranked, used, strict=True) if lines < room}
     left = Counter(row.look for at, row in enumerate(rows) if at not in kept)
-    told = ", ".join(f"{left[look]} {look}" for look in Look if left[look])
+    told = ", ".join(f"{left[look]} {look}" for look in RowState if left[look])
     return tuple(row for at, row in enumerate(rows) if at in kept), f"… and {told}"
 
 
 def _rank(row: Row, at: int) -> tuple[int, int]:
     if row.look.is_active:
         return 0, at
-    if row.look is Look.FAILED:
+    if row.look is RowState.FAILED:
         return 1, at
-    if row.look is Look.QUEUED:
+    if row.look is RowState.QUEUED:
         return 2, at
-    return (4, -at) if row.look in {Look.DONE, Look.LEFT} else (3, -at)
+    return (4, -at) if row.look in {RowState.DONE, RowState.LEFT} else (3, -at)
 
 
 def _worked(row: Row) -> int:
     return max((row.elapsed_ms or 0) - row.waited_ms, 0)
 
 
-def _providers(seen: Seen) -> set[str]:
+def _providers(seen: TableState) -> set[str]:
     """Whom the calls of this command ask."""
     intents = (
         call.intent for step in seen.touched for call in seen.state.step(step).last_invocations()
@@ -193,10 +196,10 @@ def _providers(seen: Seen) -> set[str]:
 
 
 def _has_run(row: Row) -> bool:
-    return row.look in {Look.OK, Look.FAILED, Look.SKIPPED}
+    return row.look in {RowState.OK, RowState.FAILED, RowState.SKIPPED}
 
 
-def _row(step: Planned, seen: Seen) -> Row:
+def _row(step: PlannedRow, seen: TableState) -> Row:
     now = seen.state.step(step.step_id)
     look = _look(step, now, seen)
     if step.step_id not in seen.touched:
@@ -224,26 +227,28 @@ def _note(running: Activity, silent_ms: int) -> str:
     return f"silent for {clock(silent_ms)}" if silent_ms >= QUIET_MS else ""
 
 
-def _look(step: Planned, now: StepState, seen: Seen) -> Look:
+def _look(step: PlannedRow, now: StepState, seen: TableState) -> RowState:
     if step.step_id not in seen.touched:
         was_to_run = step.decision is Decision.RUN
-        return Look.NOT_STARTED if seen.over and was_to_run else _UNTOUCHED[step.decision]
+        return RowState.NOT_STARTED if seen.over and was_to_run else _UNTOUCHED[step.decision]
     match now.status:
         case Status.RUNNING:
             active = seen.running.get(step.step_id)
-            return Look.WAITING if active is not None and active.is_waiting else Look.RUNNING
+            return (
+                RowState.WAITING if active is not None and active.is_waiting else RowState.RUNNING
+            )
         case Status.PENDING:
-            return Look.INTERRUPTED if now.is_interrupted else Look.QUEUED
+            return RowState.INTERRUPTED if now.is_interrupted else RowState.QUEUED
         case status:
-            return Look(status.value)
+            return RowState(status.value)
 
 
 _UNTOUCHED = {
-    Decision.RUN: Look.QUEUED,
-    Decision.DONE: Look.DONE,
-    Decision.SKIPPED: Look.SKIPPED,
-    Decision.NOT_SELECTED: Look.LEFT,
-    Decision.RESTORE: Look.DONE,
-    Decision.RECHECK: Look.DONE,
-    Decision.HELD: Look.HELD,
+    Decision.RUN: RowState.QUEUED,
+    Decision.DONE: RowState.DONE,
+    Decision.SKIPPED: RowState.SKIPPED,
+    Decision.NOT_SELECTED: RowState.LEFT,
+    Decision.RESTORE: RowState.DONE,
+    Decision.RECHECK: RowState.DONE,
+    Decision.HELD: RowState.HELD,
 }

@@ -17,7 +17,7 @@ MOST_STEPS = 99
 """A step's name has two digits."""
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class NumberedHeader(msgspec.Struct, frozen=True):
     """A step header, or a comment that was meant to be one."""
 
     digits: str
@@ -31,25 +31,25 @@ class Numbered(msgspec.Struct, frozen=True):
         return int(self.digits) if len(self.digits) < len("0000000000") else 10**9
 
 
-def numbered(pack: Pack) -> tuple[Numbered, ...]:
+def numbered(pack: Pack) -> tuple[NumberedHeader, ...]:
     """Every header, good or not, in the order of the text."""
     steps = [
-        Numbered(step.id, step.header.span, step.header.id_span, is_step=True)
+        NumberedHeader(step.id, step.header.span, step.header.id_span, is_step=True)
         for step in pack.steps
     ]
     slips = map(_slip, pack.misnumbered)
     return tuple(sorted([*steps, *slips], key=lambda header: header.span))
 
 
-def _slip(comment: Comment) -> Numbered:
+def _slip(comment: Comment) -> NumberedHeader:
     match = _DIGITS.match(comment.text)
     assert match is not None, "the parser only calls numbered comments misnumbered"
     line, column = comment.span.line, comment.span.column
     digits_span = Span(line, column + match.start(1), line, column + match.end(1))
-    return Numbered(match[1], comment.span, digits_span, is_step=False)
+    return NumberedHeader(match[1], comment.span, digits_span, is_step=False)
 
 
-class Merged(msgspec.Struct, frozen=True):
+class MergedStep(msgspec.Struct, frozen=True):
     """A comment that was meant to open a step, and the stretch its commands run in instead."""
 
     number: int
@@ -58,7 +58,7 @@ class Merged(msgspec.Struct, frozen=True):
     """None for the prelude."""
 
 
-def merged_headers(pack: Pack) -> Iterator[Merged]:
+def merged_headers(pack: Pack) -> Iterator[MergedStep]:
     """Comments such as `  # 02) b`, `# 2) b`, `## 02) b`, `# 02: b`, where step 02 is missing.
 
     The number tells: it is the one after that of the step it stands in, no step has it, and
@@ -80,7 +80,7 @@ def merged_headers(pack: Pack) -> Iterator[Merged]:
         for found, comment in likely:
             follows = any(command.span > comment.span for command in script.commands[-1:])
             if found == expected and found not in known and follows:
-                yield Merged(found, comment, f"{number:02}" if number else None)
+                yield MergedStep(found, comment, f"{number:02}" if number else None)
                 expected += 1
 
 
@@ -154,7 +154,7 @@ def malformed_step_number(subject: Subject) -> Iterator[Problem]:
             yield Problem(header.span, message, "write it as # 01) at the start of the line", fix)
 
 
-def _numbering_slip(header: Numbered) -> str:
+def _numbering_slip(header: NumberedHeader) -> str:
     if len(header.digits) != len("01"):
         return f"the number {header.digits[:9]} does not have two digits"
     return "it does not stand at the start of its line"
@@ -208,7 +208,7 @@ def duplicate_step(subject: Subject) -> Iterator[Problem]:
         oracle -p "How?" --write-output b.md
     """
     fix = renumbering(subject.pack)
-    first: dict[int, Numbered] = {}
+    first: dict[int, NumberedHeader] = {}
     for header in numbered(subject.pack):
         known = first.setdefault(header.number, header)
         if known is not header:

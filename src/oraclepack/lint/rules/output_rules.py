@@ -12,7 +12,7 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.contract import MARKERS, asked_for, contradiction
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.pack.questions import asking_calls, destinations
-from oraclepack.pack.script import Place, Span, Word
+from oraclepack.pack.script import Enclosure, Span, Word
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.system.path_jail import fault_of, guarded_place, inside
 
@@ -103,7 +103,7 @@ def _one_of_two(before: _Written, after: _Written) -> bool:
     if before.call is None or after.call is None:
         return True
     # A function that is used twice shows its one call at both places.
-    uncertain = {Place.CONDITION, Place.LOOP, Place.FUNCTION}
+    uncertain = {Enclosure.CONDITION, Enclosure.LOOP, Enclosure.FUNCTION}
     return bool((before.call.places | after.call.places) & uncertain)
 
 

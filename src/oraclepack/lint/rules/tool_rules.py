@@ -10,7 +10,7 @@ from oraclepack.lint.finding import Severity
 from oraclepack.lint.interactive import waiting
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.questions import asking_calls
-from oraclepack.pack.script import Command, Place, Span
+from oraclepack.pack.script import Enclosure, SimpleCommand, Span
 from oraclepack.pack.tool_call import FlagProblem, ToolCall
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
@@ -158,7 +158,7 @@ def call_in_background(subject: Subject) -> Iterator[Problem]:
         if any(command.name == "wait" for command in step.script.commands):
             continue
         for call in step.calls:
-            if Place.BACKGROUND in call.places:
+            if Enclosure.BACKGROUND in call.places:
                 message = f"the step does not wait for this call of {call.tool}"
                 yield Problem(call.span, message, "remove the &, or end the step with wait")
 
@@ -203,7 +203,7 @@ def closed_pipe(subject: Subject) -> Iterator[Problem]:
     """
     lines = subject.lines
     for step in subject.pack.steps:
-        spans = {call.span for call in asking_calls(step) if Place.PIPELINE in call.places}
+        spans = {call.span for call in asking_calls(step) if Enclosure.PIPELINE in call.places}
         commands = step.script.commands
         for command, after in pairwise(commands):
             piped = command.span in spans and _joined(lines, command.span, after.span)
@@ -219,7 +219,7 @@ def _joined(lines: list[str], before: Span, after: Span) -> bool:
     return _PIPE.fullmatch(between) is not None
 
 
-def _stops_early(command: Command) -> bool:
+def _stops_early(command: SimpleCommand) -> bool:
     flags = _EARLY.get(command.name or "")
     given = [word.shown for word in command.words[1:]]
     return flags is not None and (not flags or any(word.startswith(flags) for word in given))

@@ -26,15 +26,15 @@ from oraclepack.pack.parse.word_values import (
     sets_anything,
     word_of,
 )
-from oraclepack.pack.parse.words import REDIRECTS, Words, file_redirect
+from oraclepack.pack.parse.words import REDIRECTS, WordReader, file_redirect
 from oraclepack.pack.script import (
-    Command,
     Comment,
+    Enclosure,
     Expansion,
     Heredoc,
-    Place,
     Redirect,
     Script,
+    SimpleCommand,
     Span,
     Substitution,
     Word,
@@ -109,7 +109,9 @@ _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _LOOPS = frozenset({"for_statement", "c_style_for_statement", "while_statement"})
 _BRANCHES = frozenset({"elif_clause", "else_clause", "case_item"})
 _SKIPPED = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "variable_name"})
-_OWN_VARIABLES = frozenset({Place.SUBSHELL, Place.PIPELINE, Place.SUBSTITUTION, Place.BACKGROUND})
+_OWN_VARIABLES = frozenset(
+    {Enclosure.SUBSHELL, Enclosure.PIPELINE, Enclosure.SUBSTITUTION, Enclosure.BACKGROUND}
+)
 
 
 def read_script(
@@ -158,7 +160,7 @@ class _Reader(msgspec.Struct):
     variables: Variables
     at_top: frozenset[int]
     """Where the comments begin that stand between complete commands."""
-    commands: list[Command] = msgspec.field(default_factory=list)
+    commands: list[SimpleCommand] = msgspec.field(default_factory=list)
     heredocs: list[Heredoc] = msgspec.field(default_factory=list)
     comments: list[Comment] = msgspec.field(default_factory=list)
     functions: dict[str, None] = msgspec.field(default_factory=dict)
@@ -167,7 +169,7 @@ class _Reader(msgspec.Struct):
     function: str = ""
     backquoted: bool = False
 
-    def visit(self, node: "Node", places: frozenset[Place]) -> None:  # noqa: C901, PLR0912 - a table of node kinds
+    def visit(self, node: "Node", places: frozenset[Enclosure]) -> None:  # noqa: C901, PLR0912 - a table of node kinds
         match node.type:
             case "comment":
                 self._comment(node, places)
@@ -178,7 +180,7 @@ class _Reader(msgspec.Struct):
             case "file_redirect":  # `$(< file)`
                 found, _, _ = self._redirects([node], places)
                 self.commands.append(
-                    Command((), (), found, (), places, self._span(node), self.function)
+                    SimpleCommand((), (), found, (), places, self._span(node), self.function)
                 )
             case "variable_assignment" | "declaration_command" | "unset_command":
                 self._assignment(node, places)
@@ -189,21 +191,21 @@ class _Reader(msgspec.Struct):
                 self._children(node, places)
             case kind if kind in _LOOPS:
                 self.variables.forget(Assignments.names_in(node))
-                self._children(node, places | {Place.LOOP})
+                self._children(node, places | {Enclosure.LOOP})
             case kind if kind in _BRANCHES:
-                self._children(node, places | {Place.CONDITION})
+                self._children(node, places | {Enclosure.CONDITION})
             case "list":
                 self._list(node, places)
             case "pipeline":
-                self._apart(node, places | {Place.PIPELINE})
+                self._apart(node, places | {Enclosure.PIPELINE})
             case "subshell":
-                self._apart(node, places | {Place.SUBSHELL})
+                self._apart(node, places | {Enclosure.SUBSHELL})
             case kind if kind in _SUBSTITUTIONS:
                 outer = self.backquoted
                 self.backquoted = outer or text_of(node).startswith("`")
-                if not self.backquoted and Place.SUBSTITUTION not in places:
+                if not self.backquoted and Enclosure.SUBSTITUTION not in places:
                     self._with_heredocs(node)
-                self._apart(node, places | {Place.SUBSTITUTION})
+                self._apart(node, places | {Enclosure.SUBSTITUTION})
                 self.backquoted = outer
             case kind if kind not in _SKIPPED:
                 self._children(node, places)
@@ -213,36 +215,36 @@ class _Reader(msgspec.Struct):
             quoted = node.parent is not None and node.parent.type == "string"
             self.substitutions.append(Substitution(self._span(node), quoted))
 
-    def _children(self, node: "Node", places: frozenset[Place]) -> None:
+    def _children(self, node: "Node", places: frozenset[Enclosure]) -> None:
         children = node.children
         for index, child in enumerate(children):
             if child.type == "then":
-                places = places | {Place.CONDITION}
+                places = places | {Enclosure.CONDITION}
             if not child.is_named:
                 continue
             if index + 1 < len(children) and children[index + 1].type == "&":
-                self._apart_one(child, places | {Place.BACKGROUND})
+                self._apart_one(child, places | {Enclosure.BACKGROUND})
             else:
                 self.visit(child, places)
 
-    def _apart(self, node: "Node", places: frozenset[Place]) -> None:
+    def _apart(self, node: "Node", places: frozenset[Enclosure]) -> None:
         """Visit what runs in a shell of its own: its assignments do not reach us."""
         outer, self.variables = self.variables, self.variables.copy()
         self._children(node, places)
         self.variables = outer
 
-    def _apart_one(self, node: "Node", places: frozenset[Place]) -> None:
+    def _apart_one(self, node: "Node", places: frozenset[Enclosure]) -> None:
         outer, self.variables = self.variables, self.variables.copy()
         self.visit(node, places)
         self.variables = outer
 
-    def _list(self, node: "Node", places: frozenset[Place]) -> None:
+    def _list(self, node: "Node", places: frozenset[Enclosure]) -> None:
         """In `a && b` the right side runs only if the left side says so."""
         named = node.named_children
         for index, child in enumerate(named):
-            self.visit(child, places | {Place.CONDITION} if index else places)
+            self.visit(child, places | {Enclosure.CONDITION} if index else places)
 
-    def _function(self, node: "Node", places: frozenset[Place]) -> None:
+    def _function(self, node: "Node", places: frozenset[Enclosure]) -> None:
         name = node.child_by_field_name("name")
         if name is not None:
             self.functions[text_of(name)] = None
@@ -250,16 +252,16 @@ class _Reader(msgspec.Struct):
         outer = self.variables, self.function
         self.variables = Variables(texts=dict(outer[0].texts), held=outer[0].held)
         self.function = text_of(name) if name is not None else ""
-        self._children(node, places | {Place.FUNCTION})
+        self._children(node, places | {Enclosure.FUNCTION})
         self.variables, self.function = outer
 
-    def _assignment(self, node: "Node", places: frozenset[Place]) -> None:
+    def _assignment(self, node: "Node", places: frozenset[Enclosure]) -> None:
         self._substitutions(node, places)
         # Inside a function, loop or branch the assignment may or may not have happened.
         certain = not places - _OWN_VARIABLES
         Assignments(self.variables, self.place).apply(node, certain=certain)
 
-    def _comment(self, node: "Node", places: frozenset[Place]) -> None:
+    def _comment(self, node: "Node", places: frozenset[Enclosure]) -> None:
         row, column = node.start_point
         before = self.place.lines[row][:column].strip() if row < len(self.place.lines) else b""
         self.comments.append(
@@ -267,12 +269,12 @@ class _Reader(msgspec.Struct):
                 text_of(node).rstrip(),
                 self._span(node),
                 top_level=node.start_byte in self.at_top,
-                in_function=Place.FUNCTION in places,
+                in_function=Enclosure.FUNCTION in places,
                 trailing=bool(before),
             )
         )
 
-    def _redirected(self, node: "Node", places: frozenset[Place]) -> None:
+    def _redirected(self, node: "Node", places: frozenset[Enclosure]) -> None:
         """A statement with redirections: they belong to the last command of the statement."""
         body = node.child_by_field_name("body")
         redirects = node.children_by_field_name("redirect")
@@ -295,9 +297,11 @@ class _Reader(msgspec.Struct):
         elif found or heredocs:
             span = self._span(node)
             fed = self._fed(heredocs, redirects)
-            self.commands.append(Command((), (), found, heredocs, places, span, self.function, fed))
+            self.commands.append(
+                SimpleCommand((), (), found, heredocs, places, span, self.function, fed)
+            )
 
-    def _command(self, node: "Node", places: frozenset[Place], outer: "list[Node]") -> None:
+    def _command(self, node: "Node", places: frozenset[Enclosure], outer: "list[Node]") -> None:
         settings: list[tuple[str, Word]] = []
         redirects = list(outer)
         parts: list[Node] = []
@@ -313,8 +317,8 @@ class _Reader(msgspec.Struct):
         slot = len(self.commands)
         self._substitutions(node, places)
         found, heredocs, extra = self._redirects(redirects, places)
-        words = Words(self.source, self.place, self.variables, self.backquoted)
-        command = Command(
+        words = WordReader(self.source, self.place, self.variables, self.backquoted)
+        command = SimpleCommand(
             tuple(words.among(parts, redirects)) + extra,
             tuple(settings),
             found,
@@ -337,7 +341,7 @@ class _Reader(msgspec.Struct):
                     found += word_of(child, self.variables, self.place).expansions
         return tuple(found)
 
-    def _substitutions(self, node: "Node", places: frozenset[Place]) -> None:
+    def _substitutions(self, node: "Node", places: frozenset[Enclosure]) -> None:
         # Most commands have none, and the tree below them is large.
         text = node.text or b""
         if b"(" in text or b"`" in text:
@@ -345,7 +349,7 @@ class _Reader(msgspec.Struct):
                 self.visit(inner, places)
 
     def _redirects(
-        self, nodes: "list[Node]", places: frozenset[Place]
+        self, nodes: "list[Node]", places: frozenset[Enclosure]
     ) -> tuple[tuple[Redirect, ...], tuple[Heredoc, ...], tuple[Word, ...]]:
         redirects: list[Redirect] = []
         heredocs: list[Heredoc] = []
@@ -363,7 +367,7 @@ class _Reader(msgspec.Struct):
     def _heredoc(
         self,
         node: "Node",
-        places: frozenset[Place],
+        places: frozenset[Enclosure],
         redirects: list[Redirect],
         heredocs: list[Heredoc],
         extra: list[Word],
@@ -391,9 +395,9 @@ class _Reader(msgspec.Struct):
             elif child.type == "heredoc_body" and not quoted:
                 self._substitutions(child, places)
             elif child.type == "pipeline":
-                self._apart(child, places | {Place.PIPELINE})
+                self._apart(child, places | {Enclosure.PIPELINE})
             elif child.type not in _SKIPPED:
-                self.visit(child, places | {Place.CONDITION})
+                self.visit(child, places | {Enclosure.CONDITION})
 
     def _span(self, node: "Node") -> Span:
         return self.place.span(node.start_point, node.end_point)

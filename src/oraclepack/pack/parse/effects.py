@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from oraclepack.pack.model import OUTPUTS, Directive, Output
 from oraclepack.pack.parse.grammar import syntax_tree
 from oraclepack.pack.parse.locate import Locator
-from oraclepack.pack.script import Command, ExpansionKind, Script, Span, Word
+from oraclepack.pack.script import ExpansionKind, Script, SimpleCommand, Span, Word
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.flag_tables import Role
 
@@ -26,7 +26,7 @@ _FILLER = ord("x")
 _NEWLINE = ord("\n")
 
 
-class Piece(NamedTuple):
+class ExpansionPiece(NamedTuple):
     """One expansion of a text, as offsets of bytes."""
 
     kind: ExpansionKind
@@ -38,7 +38,7 @@ class Piece(NamedTuple):
     """The text says what stands for a variable that is not set: `${name:-…}`."""
 
 
-def pieces_of(text: bytes, *, quoted: bool) -> tuple[Piece, ...]:
+def pieces_of(text: bytes, *, quoted: bool) -> tuple[ExpansionPiece, ...]:
     """The expansions of a whole text; `quoted` for what stands between double quotes."""
     if b"`" not in text and b"$" not in text:
         return ()
@@ -99,9 +99,9 @@ class _Scanner:
         self.backquoted: list[tuple[int, int]] = []
         """Where backquotes between double quotes begin and end, in any depth."""
 
-    def text(self, at: int, *, quoted: bool) -> tuple[list[Piece], int]:
+    def text(self, at: int, *, quoted: bool) -> tuple[list[ExpansionPiece], int]:
         """The expansions from a place up to the closing quote or the end, and where that is."""
-        found: list[Piece] = []
+        found: list[ExpansionPiece] = []
         source = self.source
         while (stop := _TEXT_STOPS.search(source, at)) is not None:
             at = stop.start()
@@ -118,7 +118,7 @@ class _Scanner:
                         break
                     if quoted:
                         self.backquoted.append((at, end))
-                    found.append(Piece(ExpansionKind.BACKQUOTES, at, end))
+                    found.append(ExpansionPiece(ExpansionKind.BACKQUOTES, at, end))
                     at = end
                 case _:
                     at = self._dollar(at, found)
@@ -165,24 +165,24 @@ class _Scanner:
                     cases = max(cases - 1, 0)
         return len(source)
 
-    def _dollar(self, at: int, found: list[Piece]) -> int:
+    def _dollar(self, at: int, found: list[ExpansionPiece]) -> int:
         """What a dollar sign begins; the place behind it."""
         source = self.source
         if source.startswith(b"$((", at):
             return self._parentheses(at + 1)
         if source.startswith(b"$(", at):
             end = self.code(at + 2)
-            found.append(Piece(ExpansionKind.COMMAND, at, end))
+            found.append(ExpansionPiece(ExpansionKind.COMMAND, at, end))
             return end
         if source.startswith(b"${", at):
             return self._braces(at, found)
         name = _NAME.match(source, at + 1)
         if name is None:
             return at + 1
-        found.append(Piece(ExpansionKind.VARIABLE, at, name.end(), name[0].decode()))
+        found.append(ExpansionPiece(ExpansionKind.VARIABLE, at, name.end(), name[0].decode()))
         return name.end()
 
-    def _braces(self, at: int, found: list[Piece]) -> int:
+    def _braces(self, at: int, found: list[ExpansionPiece]) -> int:
         name = _BRACED_NAME.match(self.source, at + 2)
         end, depth = at + 2, 1
         while depth and end < len(self.source):
@@ -196,7 +196,7 @@ class _Scanner:
             end += 1
         if name is not None:
             default = name[3] is not None
-            found.append(Piece(ExpansionKind.VARIABLE, at, end, name[1].decode(), default))
+            found.append(ExpansionPiece(ExpansionKind.VARIABLE, at, end, name[1].decode(), default))
         return end
 
     def _backquotes(self, at: int) -> int | None:
@@ -295,13 +295,13 @@ def _of_call(number: int, call: ToolCall) -> Iterator[Output]:
             yield Output(target, redirect.operator, number)
 
 
-def _inputs(command: Command) -> Iterator[Word]:
+def _inputs(command: SimpleCommand) -> Iterator[Word]:
     named = () if command.name in _READ_NOTHING else command.words[1:]
     words = [*named, *(r.target for r in command.redirects if r.operator == "<")]
     return (word for word in words if _looks_like_path(word.shown))
 
 
-def _targets(command: Command) -> Iterator[Word]:
+def _targets(command: SimpleCommand) -> Iterator[Word]:
     for redirect in command.redirects:
         if redirect.writes and not redirect.target.shown.startswith(_NO_FILE):
             yield redirect.target

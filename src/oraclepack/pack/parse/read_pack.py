@@ -35,7 +35,7 @@ from oraclepack.pack.parse.step_boundaries import (
     read_header,
     with_old_fields,
 )
-from oraclepack.pack.parse.tool_calls import Scope, calls_in, meta_of
+from oraclepack.pack.parse.tool_calls import CallScope, calls_in, meta_of
 from oraclepack.pack.parse.variables import Value, Variables
 from oraclepack.pack.script import Script, Span
 
@@ -158,11 +158,11 @@ def uses_out_dir(pack: Pack) -> bool:
 
 def _prelude(
     place: Locator, found: Boundaries, given: Variables
-) -> tuple[Prelude, tuple[Directive, ...], Scope, Variables]:
+) -> tuple[Prelude, tuple[Directive, ...], CallScope, Variables]:
     end = found.rows[0] if found.rows else len(place.lines) - 1
     part = place.part(0, end)
     script, variables = _script(part, given, found.trees.get(0))
-    calls, scope = calls_in(script, Scope())
+    calls, scope = calls_in(script, CallScope())
     prelude = Prelude(_code(part), _lines(part), script, calls)
     return prelude, read_directives(script.comments), scope, variables
 
@@ -172,7 +172,7 @@ def _step(
     found: Boundaries,
     index: int,
     end: int,
-    scope: Scope,
+    scope: CallScope,
     variables: Variables,
 ) -> Step:
     header = read_header(found.headers[index])

@@ -10,7 +10,7 @@ from oraclepack.pack.model import META_BLOCK, META_OPENS, PromptMeta
 from oraclepack.pack.parse.bash_script import read_script
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.variables import Variables
-from oraclepack.pack.script import Command, Expansion, ExpansionKind, Heredoc, Script, Word
+from oraclepack.pack.script import Expansion, ExpansionKind, Heredoc, Script, SimpleCommand, Word
 from oraclepack.pack.tool_call import (
     Attachment,
     AttachmentKind,
@@ -19,10 +19,10 @@ from oraclepack.pack.tool_call import (
     Prompt,
     ToolCall,
 )
-from oraclepack.tools.argv import ArgvWord, Begun, FlagUse, ParsedArgv, parse_argv, split_list
+from oraclepack.tools.argv import ArgvWord, FlagUse, ParsedArgv, PartialWord, parse_argv, split_list
 from oraclepack.tools.flag_tables import Role, table_of
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
-from oraclepack.tools.wrappers import Unwrapped, unwrap
+from oraclepack.tools.wrappers import UnwrappedCommand, unwrap
 
 _PAIR = re.compile(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
 _ITEM = re.compile(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
@@ -84,7 +84,7 @@ _MOST_CALLS = 500
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
 
 
-class Scope(msgspec.Struct, frozen=True):
+class CallScope(msgspec.Struct, frozen=True):
     """What the text before a step gives to it: functions that call tools, and guards."""
 
     functions: Mapping[str, tuple[ToolCall, ...]] = msgspec.field(default_factory=dict)
@@ -93,7 +93,7 @@ class Scope(msgspec.Struct, frozen=True):
     """What is expanded in the texts of variables, which functions may ask with."""
 
 
-def calls_in(script: Script, scope: Scope) -> tuple[tuple[ToolCall, ...], Scope]:
+def calls_in(script: Script, scope: CallScope) -> tuple[tuple[ToolCall, ...], CallScope]:
     """The calls that a script makes outside its functions, and the scope it leaves behind."""
     functions = dict(scope.functions)
     guarded = set(scope.guarded)
@@ -107,10 +107,10 @@ def calls_in(script: Script, scope: Scope) -> tuple[tuple[ToolCall, ...], Scope]
             functions[command.function] = (*known, *found)[:_MOST_CALLS]
         else:
             calls.extend(found)
-    return tuple(calls), Scope(functions, frozenset(guarded), texts)
+    return tuple(calls), CallScope(functions, frozenset(guarded), texts)
 
 
-def _asked_for(command: Command) -> Iterable[str]:
+def _asked_for(command: SimpleCommand) -> Iterable[str]:
     """The tools that a command asks for: `command -v codex`."""
     if not command.words or command.words[0].value not in _QUESTIONS:
         return ()
@@ -122,7 +122,7 @@ def _asked_for(command: Command) -> Iterable[str]:
 
 
 def _calls_of(
-    command: Command,
+    command: SimpleCommand,
     functions: Mapping[str, tuple[ToolCall, ...]],
     guarded: set[str],
     texts: Mapping[str, tuple[Expansion, ...]],
@@ -148,7 +148,7 @@ def _calls_of(
 
 
 def _handed_on(
-    call: ToolCall, command: Command, texts: Mapping[str, tuple[Expansion, ...]]
+    call: ToolCall, command: SimpleCommand, texts: Mapping[str, tuple[Expansion, ...]]
 ) -> tuple[Expansion, ...]:
     """What is expanded in the texts of a call that a function makes, those it is given included."""
     found = dict.fromkeys(call.expansions)
@@ -166,8 +166,8 @@ def _handed_on(
 
 
 def _inner_calls(
-    command: Command,
-    found: Unwrapped,
+    command: SimpleCommand,
+    found: UnwrappedCommand,
     functions: Mapping[str, tuple[ToolCall, ...]],
     guarded: set[str],
 ) -> list[ToolCall]:
@@ -199,7 +199,7 @@ def _inner_calls(
     ]
 
 
-def _nested(call: ToolCall, command: Command) -> Iterator[Expansion]:
+def _nested(call: ToolCall, command: SimpleCommand) -> Iterator[Expansion]:
     """What the inner shell expands: its variables are its own, its places those of the outer."""
     for each in call.expansions:
         if each.kind is not ExpansionKind.VARIABLE:
@@ -214,7 +214,7 @@ def _doubted(words: Sequence[Word], sign: str, *, splits: bool) -> tuple[Word, .
     )
 
 
-def _mark_of_xargs(command: Command, found: Unwrapped) -> str | None:
+def _mark_of_xargs(command: SimpleCommand, found: UnwrappedCommand) -> str | None:
     """What `xargs -I{}` replaces by what it reads."""
     at = found.at if found.script_at is None else found.script_at
     own = [word.value or "" for word in command.words[:at]] if "xargs" in found.wrappers else []
@@ -224,7 +224,9 @@ def _mark_of_xargs(command: Command, found: Unwrapped) -> str | None:
     return own[flag].removeprefix("-I") or "".join(own[flag + 1 : flag + 2])
 
 
-def _call(command: Command, tool: str, at: int, found: Unwrapped, guarded: set[str]) -> ToolCall:
+def _call(
+    command: SimpleCommand, tool: str, at: int, found: UnwrappedCommand, guarded: set[str]
+) -> ToolCall:
     argv, mark = command.words[at + 1 :], _mark_of_xargs(command, found)
     if mark is not None:
         argv = _doubted(argv, mark, splits=False)
@@ -264,7 +266,7 @@ def _arrays(argv: Sequence[Word]) -> Iterator[Word]:
     return (word for word in argv if word.splits and "[" in word.source)
 
 
-def _expansions(command: Command, words: Iterable[Word]) -> Iterator[Expansion]:
+def _expansions(command: SimpleCommand, words: Iterable[Word]) -> Iterator[Expansion]:
     found = dict.fromkeys(each for word in words for each in word.expansions)
     yield from dict.fromkeys((*found, *command.fed))
 
@@ -290,7 +292,7 @@ def _as_told(word: Word) -> ArgvWord:
     """The word as far as the text tells it: whole, its beginning, or not at all."""
     if word.value is not None:
         return word.value
-    return Begun(word.beginning) if word.beginning else None
+    return PartialWord(word.beginning) if word.beginning else None
 
 
 def _problems(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[FlagProblem, ...]:

@@ -24,7 +24,7 @@ import msgspec
 
 from oraclepack.pack.model import OUT_DIR, OutDirSite
 from oraclepack.pack.parse.grammar import descend, everywhere
-from oraclepack.pack.script import Command
+from oraclepack.pack.script import SimpleCommand
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -384,7 +384,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _PROMPT_FLAGS = frozenset({"-p", "--prompt", "--message"})
 
 
-def sets_anything(command: Command) -> bool:
+def sets_anything(command: SimpleCommand) -> bool:
     """Whether a command may set variables that its words do not name."""
     return command.name in _SETS_ANYTHING
 
@@ -435,7 +435,7 @@ class Assignments(msgspec.Struct, frozen=True):
             if child.type == "variable_assignment":
                 self._assign(child, certain=certain)
 
-    def by_command(self, command: Command) -> None:
+    def by_command(self, command: SimpleCommand) -> None:
         """What builtins such as `read` and `source` do to the variables."""
         if command.name in _SETS_ANYTHING:
             self.variables.forget_all()
@@ -456,7 +456,7 @@ class Assignments(msgspec.Struct, frozen=True):
         value = self.variables.get(name)
         return value is not None and value.text != ""
 
-    def _read_heredoc(self, name: str, command: Command, words: list[str]) -> None:
+    def _read_heredoc(self, name: str, command: SimpleCommand, words: list[str]) -> None:
         """`IFS= read -r -d '' prompt <<'END'`: the whole heredoc becomes the value."""
         heredoc = command.heredocs[0]
         whole = "-d" in words and words[words.index("-d") + 1 : words.index("-d") + 2] == [""]

@@ -56,7 +56,7 @@ _BLANKS_BEHIND = re.compile(rb"(?:\\[ \t])+")
 _BLANKS_BEFORE = re.compile(rb"(?<=\s)(?:\\[ \t])+$")
 
 
-class Words(msgspec.Struct, frozen=True):
+class WordReader(msgspec.Struct, frozen=True):
     """Reads the words of commands out of one stretch of bash."""
 
     source: bytes

@@ -7,7 +7,7 @@ import msgspec
 
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.questions import asking_calls
-from oraclepack.pack.script import Command, Place, Script
+from oraclepack.pack.script import Enclosure, Script, SimpleCommand
 from oraclepack.pack.tool_call import AttachmentKind, ToolCall
 from oraclepack.tools.tool_names import ORACLE
 
@@ -83,10 +83,10 @@ def _missed(
     step: Step,
     missing: Collection[str],
     made: set[str],
-    bodies: Mapping[str, list[Command]],
+    bodies: Mapping[str, list[SimpleCommand]],
 ) -> Iterator[MissingFile]:
     for call in asking_calls(step):
-        if Place.CONDITION in call.places:
+        if Enclosure.CONDITION in call.places:
             continue
         end = (call.span.end_line, call.span.end_column)
         before = [
@@ -110,7 +110,9 @@ def _is_made(path: str, made: set[str]) -> bool:
 
 
 def _tells_all(
-    commands: Iterable[Command], bodies: Mapping[str, list[Command]], calls: Iterable[ToolCall]
+    commands: Iterable[SimpleCommand],
+    bodies: Mapping[str, list[SimpleCommand]],
+    calls: Iterable[ToolCall],
 ) -> bool:
     """Whether the commands create no file but those that the text names."""
     oracle = {call.span for call in calls if call.tool == ORACLE}
@@ -130,7 +132,7 @@ def _tells_all(
     return True
 
 
-def _tells(command: Command) -> bool:
+def _tells(command: SimpleCommand) -> bool:
     if any(redirect.writes and redirect.target.value is None for redirect in command.redirects):
         return False
     if not command.words or command.name == ORACLE:
@@ -141,27 +143,27 @@ def _tells(command: Command) -> bool:
     return command.name in _TELLING
 
 
-def _bodies(script: Script) -> dict[str, list[Command]]:
+def _bodies(script: Script) -> dict[str, list[SimpleCommand]]:
     """The commands of each function."""
-    found: dict[str, list[Command]] = {name: [] for name in script.functions}
+    found: dict[str, list[SimpleCommand]] = {name: [] for name in script.functions}
     for command in script.commands:
         if command.function:
             found.setdefault(command.function, []).append(command)
     return found
 
 
-def _moves(step: Step, bodies: Mapping[str, list[Command]]) -> bool:
+def _moves(step: Step, bodies: Mapping[str, list[SimpleCommand]]) -> bool:
     """Whether its paths may be relative to another directory than the project root."""
     own = step.script.commands
     lent = (command for body in bodies.values() for command in body)
     return any(command.name in _MOVERS for command in (*own, *lent))
 
 
-def _makes(command: Command) -> bool:
+def _makes(command: SimpleCommand) -> bool:
     return command.name in {"mkdir", "cp", "install", "ln", "mv"}
 
 
-def _named_in(commands: Iterable[Command]) -> Iterator[str]:
+def _named_in(commands: Iterable[SimpleCommand]) -> Iterator[str]:
     """Every path that some commands name, whatever they do with it: too many is safe here."""
     for command in commands:
         for word in command.words[1:]:

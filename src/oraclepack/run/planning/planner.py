@@ -9,23 +9,23 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.errors import InputError, WorldError
+from oraclepack.errors import InputError, MachineError
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
-from oraclepack.pack.script import Place
+from oraclepack.pack.script import Enclosure
 from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
 from oraclepack.run.planning.missing_files import missing_files
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
-from oraclepack.run.planning.selection import Chosen, Rerun, Selection, choose
+from oraclepack.run.planning.selection import Rerun, ResolvedSelection, Selection, choose
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.tools.wrappers import unwrap
 
 TOOL_MISSING = "tool_missing"
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedOutputs(msgspec.Struct, frozen=True):
     """The outputs of a step whose answer missed its contract, checked as they are now."""
 
     passed: bool
@@ -35,7 +35,7 @@ class Checked(msgspec.Struct, frozen=True):
     """What is missing where, for people: `out/03.md lacks risks-unknowns`."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class DiskSnapshot(msgspec.Struct, frozen=True):
     """What the disk and the machine look like now.
 
     Hashes are SHA-256 by the path the journal gives; a path that is not in the mapping,
@@ -50,7 +50,7 @@ class Seen(msgspec.Struct, frozen=True):
     missing_tools: frozenset[str] = frozenset()
     """Tools that cannot be called here, by the names of `pack/tool_call.py`. Oracle is not one of
     them while oraclepack itself answers for it."""
-    checked: Mapping[str, Checked] = msgspec.field(default_factory=dict)
+    checked: Mapping[str, CheckedOutputs] = msgspec.field(default_factory=dict)
     """By step: those whose answer missed its contract."""
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack itself answers for, so that none of them may really start."""
@@ -58,7 +58,7 @@ class Seen(msgspec.Struct, frozen=True):
     """Attachments of the pack that are not there; empty where nobody is to be stopped by that."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class NeededHashes(msgspec.Struct, frozen=True):
     """The files whose hashes a plan asks for."""
 
     outputs: tuple[str, ...]
@@ -66,18 +66,18 @@ class Wanted(msgspec.Struct, frozen=True):
     attached: tuple[str, ...]
 
 
-def wanted(state: RunState) -> Wanted:
+def wanted(state: RunState) -> NeededHashes:
     """What to look at before planning: files of steps that went well, nothing else."""
     steps = [step for step in state.steps.values() if step.status is Status.OK]
     outputs = [output for step in steps for output in step.outputs]
-    return Wanted(
+    return NeededHashes(
         outputs=tuple(sorted({output.path for output in outputs})),
         declared=tuple(sorted({o.declared_path for o in outputs if o.declared_path})),
         attached=tuple(sorted({path for step in steps for path in step.attached})),
     )
 
 
-def plan(pack: Pack, state: RunState, selection: Selection, seen: Seen) -> Plan | Refusal:
+def plan(pack: Pack, state: RunState, selection: Selection, seen: DiskSnapshot) -> Plan | Refusal:
     """The decision about every step, with its reason, in the order of the ids."""
     steps = sorted(pack.steps, key=lambda step: step.id)
     ids = [step.id for step in steps]
@@ -125,11 +125,11 @@ class _Case(msgspec.Struct, frozen=True):
     step: Step
     command_hash: str
     state: StepState
-    seen: Seen
+    seen: DiskSnapshot
     refresh: bool = False
 
 
-def _planned(case: _Case, chosen: Chosen, edges: Edges) -> PlannedStep:
+def _planned(case: _Case, chosen: ResolvedSelection, edges: Edges) -> PlannedStep:
     reason, decision, skip_reason = _decided(case, chosen)
     warnings = [*_stale(case)] if decision in {Decision.DONE, Decision.RESTORE} else []
     notice = chosen.notice(case.step)
@@ -148,7 +148,7 @@ def _planned(case: _Case, chosen: Chosen, edges: Edges) -> PlannedStep:
     )
 
 
-def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
+def _decided(case: _Case, chosen: ResolvedSelection) -> tuple[str, Decision, str | None]:
     left_out = chosen.against(case.step) or _not_rerun(case, chosen)
     if left_out is not None:
         return left_out, Decision.NOT_SELECTED, None
@@ -170,7 +170,7 @@ def _decided(case: _Case, chosen: Chosen) -> tuple[str, Decision, str | None]:
     return reason, Decision.RUN, None
 
 
-def _not_rerun(case: _Case, chosen: Chosen) -> str | None:
+def _not_rerun(case: _Case, chosen: ResolvedSelection) -> str | None:
     """Why `--rerun failed` or `--rerun changed` passes a step over."""
     status = case.state.status
     if chosen.rerun is Rerun.FAILED and not case.state.has_bad_attempt:
@@ -183,7 +183,7 @@ def _not_rerun(case: _Case, chosen: Chosen) -> str | None:
     return None
 
 
-def _asked_for(case: _Case, chosen: Chosen) -> str | None:
+def _asked_for(case: _Case, chosen: ResolvedSelection) -> str | None:
     """Why a step runs although it may be done."""
     if chosen.rerun is Rerun.ALL:
         return "--rerun all asks for it"
@@ -330,7 +330,7 @@ def _missing_tools(case: _Case) -> list[str]:
     sure = {
         call.tool
         for call in case.step.calls
-        if call.tool != ORACLE and not call.guarded and Place.CONDITION not in call.places
+        if call.tool != ORACLE and not call.guarded and Enclosure.CONDITION not in call.places
     }
     return sorted(sure & case.seen.missing_tools)
 
@@ -343,7 +343,7 @@ def _escape(case: _Case) -> str | None:
     return None
 
 
-def _escaping_prelude(pack: Pack, seen: Seen) -> Refusal | None:
+def _escaping_prelude(pack: Pack, seen: DiskSnapshot) -> Refusal | None:
     """The prelude runs before every step: what it would really start cannot be skipped."""
     commands = pack.prelude.script.commands if pack.prelude and seen.answered else ()
     for command in commands:
@@ -388,7 +388,7 @@ def _warnings(pack: Pack, state: RunState, planned: list[PlannedStep]) -> Iterab
 
 
 def _without_file(
-    pack: Pack, planned: list[PlannedStep], state: RunState, seen: Seen
+    pack: Pack, planned: list[PlannedStep], state: RunState, seen: DiskSnapshot
 ) -> Refusal | None:
     if not seen.missing_files:
         return None
@@ -408,7 +408,7 @@ def _without_file(
     )
 
 
-def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: Seen) -> Refusal | None:
+def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: DiskSnapshot) -> Refusal | None:
     if ORACLE not in seen.missing_tools:
         return None
     asking = {step.id for step in pack.steps if any(not call.guarded for call in step.oracle_calls)}
@@ -419,5 +419,5 @@ def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: Seen) -> Refus
         f"oracle is not on PATH, and step {listed(steps)} calls it",
         hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
         "or try the pack with --engine rehearsal",
-        kind=WorldError,
+        kind=MachineError,
     )

@@ -46,7 +46,7 @@ class Selection(msgspec.Struct, frozen=True):
     """Ask again, whatever was answered before."""
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ResolvedSelection(msgspec.Struct, frozen=True):
     """A selection that was read against the steps of a pack."""
 
     rerun: Rerun | None = None
@@ -82,7 +82,7 @@ class Chosen(msgspec.Struct, frozen=True):
         return "it has no ROI, so --roi-threshold keeps it"
 
 
-def choose(selection: Selection, known: Sequence[str]) -> Chosen | Refusal:
+def choose(selection: Selection, known: Sequence[str]) -> ResolvedSelection | Refusal:
     """Read a selection against the ids of a pack's steps."""
     words = {rerun.value: rerun for rerun in Rerun}
     rerun = words.get(selection.rerun or "")
@@ -99,7 +99,7 @@ def choose(selection: Selection, known: Sequence[str]) -> Chosen | Refusal:
     if threshold is not None and not math.isfinite(threshold):
         return Refusal(f"--roi-threshold {threshold} is not a number to compare with")
     asked = threshold if threshold is not None and threshold > 0 else None
-    chosen = Chosen(rerun, named, steps, first, asked, selection.roi_mode)
+    chosen = ResolvedSelection(rerun, named, steps, first, asked, selection.roi_mode)
     return _contradiction(chosen) or chosen
 
 
@@ -142,7 +142,7 @@ def _with_words(refusal: Refusal, text: str) -> Refusal:
     return Refusal(f"--rerun {text}: neither a list of steps nor a word it knows", hint=hint)
 
 
-def _contradiction(chosen: Chosen) -> Refusal | None:
+def _contradiction(chosen: ResolvedSelection) -> Refusal | None:
     for flag, ids in (("--rerun", chosen.named), ("--steps", chosen.steps)):
         early = sorted(one for one in ids or () if one < (chosen.resume_from or ""))
         if early:
