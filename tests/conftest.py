@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = ["data"]
+"""Repositories that tests build hold tests of their own, which are not ours to run."""
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 1024**3
 """Bytes. All tests leave half a gigabyte, and pytest keeps three runs."""

@@ -1,164 +1,88 @@
+import json
 import re
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from oraclepack.authoring.file_kinds import worth_reading
+from oraclepack.authoring.file_roles import worth_reading
+from oraclepack.authoring.generate import GenerateRequest, GenerateResult, generate
 from oraclepack.errors import InputError, UsageError
-from oraclepack.pack.model import CATEGORIES, Pack
-from oraclepack.pack.tool_call import AttachmentKind
-from tests.authoring import repositories as repos
-from tests.authoring.making import made, strict_findings
+from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.read_pack import parse_pack
+from tests.authoring.fixture_repositories import build, commit, repository, write
+from tests.authoring.generated_packs import attached_to, findings, made, prompt_of, quotes_of
 
-SHAPES: dict[str, Mapping[str, str | bytes]] = {
-    "a Go service": repos.GO_SERVICE,
-    "a small Go program": repos.SECOND_GO,
-    "a TypeScript web app": repos.WEB_APP,
-    "a Django-like monolith": repos.MONOLITH,
-    "a single file": repos.SINGLE_FILE,
-    "only prose": {"README.md": "# Notes\n\nNothing else.\n"},
-    "an empty commit of one empty file": {"empty.txt": ""},
-}
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("chunked", [False, True], ids=["single", "chunked"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_of_repository_gives_a_strict_pack(
-    tmp_path: Path, shape: str, chunked: bool
-) -> None:
-    root = repos.a_repository(tmp_path / "r", SHAPES[shape])
-
-    outcome, pack = made(root, chunked=chunked)
-
-    assert strict_findings(root, pack, shellcheck=shape == "a single file") == []
-    assert sorted(step.attribute("category") or "" for step in pack.steps) == sorted(CATEGORIES * 2)
-    attached = [_attached(step.calls[0]) for step in pack.steps]
-    assert all((root / path).is_file() for paths in attached for path in paths)
-    assert max(map(len, attached)) <= 3
-    asked = [paths for paths in attached if paths]
-    assert sum(map(len, asked)) <= 2 * len(asked)
-    assert all(len(step.calls) == (4 if chunked else 1) for step in pack.steps)
-    assert outcome.warnings == ()
+def written(root: Path, **wishes: object) -> tuple[GenerateResult, Pack]:
+    result = generate(GenerateRequest(root=root, **wishes))  # type: ignore[arg-type]
+    path = root / result.data.path
+    return result, parse_pack(path.read_text(encoding="utf-8"), path.as_posix())
 
 
-def test_an_empty_repository_gives_a_strict_pack_that_asks_what_to_attach(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r")
+def test_this_repository_gives_a_strict_pack() -> None:
+    result, pack = made(ROOT)
 
-    outcome, pack = made(root)
-
-    assert outcome.data.path == "docs/oracle-pack.md"
-    assert strict_findings(root, pack) == []
-    assert {step.attribute("reference") for step in pack.steps} == {"Unknown"}
-    assert all("say what to attach" in _prompt(pack, n) for n in range(20))
-
-
-def test_this_repository_gives_a_strict_pack(tmp_path: Path) -> None:
-    outcome, pack = made(ROOT, out=str(tmp_path / "pack.md"))
-
-    assert strict_findings(ROOT, pack) == []
-    references = {step.reference for step in outcome.data.steps} - {"Unknown"}
-    assert len(references) >= 8
-
-
-@pytest.mark.parametrize(
-    "shape", ["a Go service", "a TypeScript web app", "a Django-like monolith"]
-)
-def test_many_files_are_asked_about(tmp_path: Path, shape: str) -> None:
-    root = repos.a_repository(tmp_path / "r", SHAPES[shape])
-
-    outcome, _ = made(root)
-
-    assert len({step.reference for step in outcome.data.steps} - {"Unknown"}) >= 8
-
-
-def test_secrets_locks_generated_and_binary_files_are_never_attached(tmp_path: Path) -> None:
-    shapes = {**repos.GO_SERVICE, **repos.WEB_APP, **repos.MONOLITH}
-    big = "x = 1\n" * 200_000
-    root = repos.a_repository(tmp_path / "r", {**shapes, "books/huge.py": big})
-
-    outcome, _ = made(root)
-
-    attached = {path for step in outcome.data.steps for path in step.attachments}
-    never = {"go.sum", "package-lock.json", "uv.lock", ".env", "secrets/id_rsa", "books/huge.py"}
-    never |= {"internal/api/wire.pb.go", "dist/bundle.min.js", "assets/logo.png"}
-    assert attached & never == set()
-    assert not any("[" in path for path in attached), "oracle would read it as a pattern"
+    assert findings(ROOT, pack, strict=True) == []
+    assert len({step.reference for step in result.data.steps}) >= 12
 
 
 def test_the_same_commit_gives_the_same_bytes_in_a_second_clone(tmp_path: Path) -> None:
-    later = {"books/views.py": "import os\n", "books/tasks.py": "import sys\n"}
-    root = repos.a_repository(tmp_path / "one", repos.MONOLITH, later)
+    root = build("library", tmp_path / "one")
     clone = tmp_path / "elsewhere" / "other-name"
     clone.parent.mkdir()
-    repos.git(root, "clone", "-q", str(root), str(clone))
-    (clone / "untracked.py").write_text("app.get('/x')\n")
-    (clone / "books/urls.py").write_text("path('x/', y)\n")
+    subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
+    write(clone, {"untracked.py": "x\n", "ledger/rates.py": "changed = 1\n"})
 
-    first, _ = made(root)
+    first, _ = written(root)
     bytes_of_first = (root / first.data.path).read_bytes()
-    again, _ = made(root)
-    second, _ = made(clone)
+    again, _ = written(root)
+    second, _ = written(clone)
 
-    assert first.data.path == "docs/oracle-pack-2026-03-04.md"
-    assert again.data.unchanged
-    assert (root / first.data.path).read_bytes() == bytes_of_first
+    assert first.data.path == "docs/oracle-pack-2026-03-09.md"
+    assert (first.warnings, again.data.unchanged) == ((), True)
     assert (clone / second.data.path).read_bytes() == bytes_of_first
+    assert "the work tree differs from the commit" in second.warnings[0]
 
 
-def test_a_dirty_work_tree_changes_nothing_but_is_told(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
-    first, pack = made(root)
-    (root / "books/views.py").write_text("nothing\n")
-
-    second, again = made(root)
-
-    assert again.text == pack.text
-    assert (first.warnings, len(second.warnings)) == ((), 1)
-
-
-def test_a_shallow_clone_is_told(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
-    more = ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "more"]
-    subprocess.run(["git", *more, "--allow-empty"], cwd=root, check=True)
+def test_a_shallow_clone_is_announced(tmp_path: Path) -> None:
+    root = build("library", tmp_path / "r")
     words = ["clone", "-q", "--depth", "1", root.as_uri(), str(tmp_path / "s")]
     subprocess.run(["git", *words], check=True)
 
-    outcome, _ = made(tmp_path / "s")
-
-    assert "shallow" in outcome.warnings[0]
+    assert "shallow" in made(tmp_path / "s")[0].warnings[0]
 
 
-def test_two_repositories_of_one_language_get_different_questions(tmp_path: Path) -> None:
-    _, one = made(repos.a_repository(tmp_path / "a", repos.GO_SERVICE))
-    _, other = made(repos.a_repository(tmp_path / "b", repos.SECOND_GO))
+@pytest.mark.parametrize("kind", ["library", "monorepo"])
+def test_chunked_packs_ask_for_the_parts_one_by_one(tmp_path: Path, kind: str) -> None:
+    root = build(kind, tmp_path / "r")
 
-    first, second = _questions(one), _questions(other)
+    _, pack = made(root, chunked=True)
 
-    assert first.keys() == second.keys()
-    assert sum(first[key] != second[key] for key in first) >= 15
-
-
-def test_every_prompt_carries_its_metadata(tmp_path: Path) -> None:
-    _, pack = made(repos.a_repository(tmp_path / "r", repos.MONOLITH))
-
-    for step in pack.steps:
-        assert step.meta.category == step.attribute("category")
-        assert step.meta.reference == step.attribute("reference")
-        assert step.meta.question_id is not None
-        assert step.meta.expected_artifacts is not None
+    assert findings(root, pack, strict=kind == "library") == []
+    assert all(len(step.calls) == 4 for step in pack.steps)
+    assert all("WORK:" in prompt_of(step) for step in pack.steps)
+    assert all(call.span.line == call.span.end_line for step in pack.steps for call in step.calls)
 
 
-def test_the_calls_stand_on_one_line_and_need_no_new_bash(tmp_path: Path) -> None:
-    _, pack = made(repos.a_repository(tmp_path / "r", repos.GO_SERVICE), chunked=True)
+def test_secrets_locks_generated_and_odd_names_are_never_attached(tmp_path: Path) -> None:
+    code = "import os\n\n\ndef f():\n    os.remove('a')\n    os.rename('b', 'c')\n"
+    files: dict[str, str | bytes] = {
+        "good.py": code,
+        "secrets/id_rsa": code,
+        "pages/[id].py": code,
+        "a,b.py": code,
+        "wire_pb2.py": code,
+        "made.py": f"# @generated\n{code}",
+        "vendor/x.py": code,
+        "huge.py": "x = 1\n" * 200_000,
+    }
 
-    calls = [call for step in pack.steps for call in step.calls]
-    assert len(calls) == 80
-    assert all(call.span.line == call.span.end_line for call in calls)
-    assert "$(" not in pack.text
-    assert "\\\n" not in pack.text
+    result, _ = made(repository(tmp_path / "r", files))
+
+    assert {path for step in result.data.steps for path in step.attachments} == {"good.py"}
 
 
 @pytest.mark.parametrize(
@@ -175,61 +99,209 @@ def test_the_calls_stand_on_one_line_and_need_no_new_bash(tmp_path: Path) -> Non
 def test_the_answers_go_to_a_folder_named_after_the_pack(
     tmp_path: Path, out: str, answers: str
 ) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.SINGLE_FILE)
+    root = build("cli", tmp_path / "r")
 
     place = str((root / out).resolve()) if out else ""
-    outcome, pack = made(root, out=place, day="2027-01-02")
+    result, pack = written(root, out=place, day="2027-01-02")
 
-    assert (outcome.data.out_dir, pack.out_dir) == (answers, answers)
-    assert strict_findings(root, pack) == []
+    assert (result.data.out_dir, pack.out_dir) == (answers, answers)
     assert not worth_reading(f"{answers}/01-x.md", 10)
 
 
 def test_options_reach_every_call(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r", {**repos.GO_SERVICE, "docs/adr.md": "# ADR\n"})
+    root = build("library", tmp_path / "r")
 
-    outcome, pack = made(
+    _, pack = made(
         root,
-        out="",
         out_dir="answers/here",
-        day="2027-01-02",
         model="gpt-5.2",
         engine="api",
         oracle_cmd="npx -y @steipete/oracle",
         oracle_flags="--wait",
-        extra_files=("docs/adr.md",),
+        extra_files=("docs/guide.md",),
         constraints="no `new`\n```\nPROMPT\ndependencies",
         non_goals="don't touch billing",
     )
 
-    assert outcome.data.path == "docs/oracle-pack-2027-01-02.md"
-    assert strict_findings(root, pack) == []
+    assert findings(root, pack, strict=len(pack.steps) == 20) == []
     for step in pack.steps:
         call = step.calls[0]
         assert [word.value for word in call.values("--model")] == ["gpt-5.2"]
         assert [word.value for word in call.values("--engine")] == ["api"]
-        assert "docs/adr.md" in _attached(call)
-        assert len(_attached(call)) <= 3
+        assert "docs/guide.md" in attached_to(step)
+        assert len(attached_to(step)) <= 3
         assert step.outputs[0].path.shown.startswith("answers/here/")
-        assert call.prompt is not None
-        assert "Constraints: no `new` ``` PROMPT dependencies\n" in call.prompt.text
-
-
-def test_focus_limits_the_references(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
-
-    outcome, pack = made(root, focus=("books/", "./lending/urls.py"))
-
-    references = {step.reference for step in outcome.data.steps} - {"Unknown"}
-    assert references
-    assert all(r.startswith("books/") or r == "lending/urls.py" for r in references)
-    assert strict_findings(root, pack) == []
+        assert "Constraints: no `new` ``` PROMPT dependencies\n" in prompt_of(step)
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("focus", "references"),
     [
-        pytest.param({"focus": ("nowhere",)}, "nothing tracked lies at nowhere", id="focus"),
+        pytest.param(("ledger/rates.py",), {"ledger/rates.py"}, id="a file"),
+        pytest.param(("ledger/",), None, id="a folder"),
+        pytest.param(("open_book",), {"ledger/accounts.py", "ledger/report.py"}, id="a function"),
+        pytest.param(("Money.split",), {"ledger/money.py"}, id="a method"),
+    ],
+)
+def test_focus_limits_the_questions(
+    tmp_path: Path, focus: tuple[str, ...], references: set[str] | None
+) -> None:
+    result, pack = made(build("library", tmp_path / "r"), focus=focus)
+
+    found = {step.reference for step in result.data.steps}
+    assert found
+    assert found <= references if references else all(r.startswith("ledger/") for r in found)
+    if focus == ("open_book",):
+        assert all("open_book" in " ".join(q.code for q in quotes_of(s)) for s in pack.steps)
+
+
+def test_excluded_files_are_not_even_read(tmp_path: Path) -> None:
+    result, _ = made(build("library", tmp_path / "r"), exclude=("ledger/rates.py", "*report*"))
+
+    attached = {path for step in result.data.steps for path in step.attachments}
+    assert attached
+    assert not attached & {"ledger/rates.py", "ledger/report.py"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "preferred"),
+    [
+        ("security", "permissions"),
+        ("performance", "caching/state"),
+        ("api", "contracts/interfaces"),
+        ("tests", "invariants"),
+        ("onboarding", "UX flows"),
+    ],
+)
+def test_a_profile_prefers_its_questions(tmp_path: Path, profile: str, preferred: str) -> None:
+    root = build("service", tmp_path / "r")
+
+    plain, _ = made(root, count=6)
+    chosen, pack = made(root, profile=profile, count=6)
+
+    def share(result: GenerateResult) -> int:
+        return sum(step.category == preferred for step in result.data.steps)
+
+    assert len(pack.steps) == 6
+    assert share(chosen) >= share(plain)
+    assert chosen.data.text != plain.data.text
+
+
+def test_a_number_of_questions_can_be_asked_for(tmp_path: Path) -> None:
+    root = build("library", tmp_path / "r")
+
+    result, pack = made(root, count=5)
+
+    assert (len(pack.steps), result.warnings) == (5, ())
+    assert findings(root, pack, strict=False) == []
+
+
+def test_since_asks_only_about_what_changed(tmp_path: Path) -> None:
+    root = build("library", tmp_path / "r")
+    text = (root / "ledger/money.py").read_text(encoding="utf-8")
+    text = text.replace("def parse_money(text):", 'def parse_money(text, default="EUR"):')
+    text = text.replace(
+        'digits = minor_units(currency or "EUR")', "digits = minor_units(currency or default)"
+    )
+    commit(root, {"ledger/money.py": text}, "Let the caller name the currency")
+
+    result, pack = made(root, since="HEAD~1")
+
+    keys = {step.question_id for step in result.data.steps}
+    assert "changed-signature-parse-money" in keys
+    changed = {n for n, line in enumerate(text.split("\n"), 1) if "default" in line}
+    for step in pack.steps:
+        assert any(q.path == "ledger/money.py" and q.line in changed for q in quotes_of(step))
+    gains = next(s for s in result.data.steps if s.question_id == "changed-signature-parse-money")
+    assert "it gains default" in gains.question
+
+
+def test_since_the_present_commit_there_is_nothing_to_ask(tmp_path: Path) -> None:
+    result, _ = made(build("library", tmp_path / "r"), since="HEAD")
+
+    assert result.data.steps == ()
+    assert "no pack was written" in result.warnings[0]
+
+
+@pytest.mark.parametrize("how", ["subdir", "auto"])
+def test_groups_make_several_packs_and_a_manifest(tmp_path: Path, how: str) -> None:
+    root = build("monorepo", tmp_path / "r")
+
+    result = generate(GenerateRequest(root=root, group=how))
+
+    assert result.data.manifest is not None
+    listed = json.loads((root / result.data.manifest).read_bytes())
+    assert {pack["group"] for pack in listed["packs"]} >= {"web"}
+    assert len(listed["packs"]) == len(result.data.packs) == 2
+    for one in result.data.packs:
+        pack = parse_pack((root / one.path).read_text(encoding="utf-8"), one.path)
+        assert findings(root, pack, strict=False) == []
+        assert len({out for step in pack.steps for out in step.outputs}) == len(pack.steps)
+    assert len({one.out_dir for one in result.data.packs}) == 2
+    again = generate(GenerateRequest(root=root, group=how))
+    assert again.data.unchanged
+
+
+TICKETS: dict[str, str | bytes] = {
+    "billing/split.md": (
+        "# Split amounts fairly\n\nThe rest of `split` goes to the first part today.\n\n"
+        "## Acceptance criteria\n\n- The rest is spread over the first parts\n"
+        "- The sum of the parts is the amount\n- A negative amount works as well\n"
+    ),
+    "billing/rates.md": (
+        "# Rates time out\n\n`fetch_rate` in ledger/rates.py hangs when the service is down.\n"
+        "People wait for minutes and then close the window.\n"
+    ),
+    "storage/rotate.md": (
+        "# Keep more old files\n\n- [ ] Number the files of rotate in ledger/storage.py\n"
+        "- [ ] Delete the oldest one\n- [ ] Tell the user which files there are\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [
+        pytest.param("", {""}, id="one pack"),
+        pytest.param("subdir", {"billing", "storage"}, id="a pack for each folder"),
+    ],
+)
+def test_tickets_give_packs_that_quote_them(tmp_path: Path, group: str, names: set[str]) -> None:
+    root = build("library", tmp_path / "r")
+    write(root, {f".tickets/{name}": text for name, text in TICKETS.items()})
+
+    result = generate(GenerateRequest(root=root, from_tickets=".tickets", group=group))
+
+    packs = result.data.packs or ()
+    assert {pack.group for pack in packs} == (names if group else set())
+    for path in [pack.path for pack in packs] or [result.data.path]:
+        pack = parse_pack((root / path).read_text(encoding="utf-8"), path)
+        assert findings(root, pack, strict=False) == []
+        for step in pack.steps:
+            assert (step.attribute("reference") or "").startswith(".tickets/")
+            for quote in quotes_of(step):
+                line = (root / quote.path).read_text(encoding="utf-8").split("\n")[quote.line - 1]
+                assert quote.code == " ".join(line.split())
+
+
+def test_tickets_that_name_the_same_things_come_into_one_group(tmp_path: Path) -> None:
+    root = build("library", tmp_path / "r")
+    more = {"c.md": "# Retry the rates\n\nAsk ledger/rates.py again after a minute, in any case.\n"}
+    tickets = {"a.md": TICKETS["billing/rates.md"], **more, "b.md": TICKETS["billing/split.md"]}
+    write(root, {f".tickets/{name}": text for name, text in tickets.items()})
+
+    result = generate(GenerateRequest(root=root, from_tickets="", group="auto"))
+
+    assert sorted(pack.group for pack in result.data.packs) == ["Rates time out", "misc"]
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        pytest.param({"focus": ("nowhere",)}, "no code defines that name", id="focus"),
+        pytest.param({"since": "no-such-branch"}, "names no commit", id="since"),
+        pytest.param({"since": "--output=x"}, "names no commit", id="since that looks like a flag"),
+        pytest.param({"profile": "speed"}, "none of security", id="a profile that is none"),
         pytest.param({"day": "yesterday"}, "is no day", id="a date that is none"),
         pytest.param({"extra_files": (".env",)}, "looks like a secret", id="a secret"),
         pytest.param({"extra_files": ("no.py",)}, "no tracked file", id="an untracked extra file"),
@@ -240,32 +312,42 @@ def test_focus_limits_the_references(tmp_path: Path) -> None:
         pytest.param({"oracle_flags": "--x '"}, "No closing quotation", id="an open quote"),
         pytest.param({"oracle_cmd": "echo"}, "would not be valid", id="not oracle at all"),
         pytest.param({"out_dir": "../x"}, "would not be valid", id="answers outside"),
-        pytest.param({"oracle_flags": "--no-such"}, None, id="an unknown flag is only a warning"),
+        pytest.param({"group": "auto", "to_stdout": True}, "give one of them", id="both"),
+        pytest.param({"group": "auto", "out": "x.md"}, "must name a directory", id="a file"),
+        pytest.param({"from_tickets": "", "since": "HEAD"}, "give one", id="tickets and changes"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(
-    tmp_path: Path, wish: dict[str, object], told: str | None
+    tmp_path: Path, wishes: dict[str, object], message: str
 ) -> None:
-    more: dict[str, str | bytes] = {"big.txt": "x" * 1_100_000, "a,b.md": "x\n"}
-    root = repos.a_repository(tmp_path / "r", {**repos.MONOLITH, **more})
+    root = build("library", tmp_path / "r")
+    more: dict[str, str | bytes] = {"big.txt": "x" * 1_100_000, "a,b.md": "x\n", ".env": "A=1\n"}
+    commit(root, more, "More")
+    before = sorted(root.rglob("*"))
 
-    if told is None:
-        made(root, **wish)
-        return
-    with pytest.raises(UsageError, match=re.escape(told)):
-        made(root, **wish)
-    assert not (root / "docs").exists()
+    with pytest.raises(UsageError, match=re.escape(message)):
+        generate(GenerateRequest(root=root, **wishes))  # type: ignore[arg-type]
+    assert sorted(root.rglob("*")) == before
 
 
 def test_another_pack_is_only_replaced_by_force(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
-    repos.write(root, {"docs/oracle-pack-2026-03-04.md": "mine\n"})
+    root = build("cli", tmp_path / "r")
+    write(root, {"docs/oracle-pack-2026-03-06.md": "mine\n"})
 
     with pytest.raises(UsageError, match="exists and is different"):
-        made(root)
-    outcome, _ = made(root, force=True)
+        written(root)
+    result, _ = written(root, force=True)
 
-    assert not outcome.data.unchanged
+    assert not result.data.unchanged
+
+
+def test_printing_the_pack_writes_nothing(tmp_path: Path) -> None:
+    root = build("cli", tmp_path / "r")
+
+    result, pack = made(root)
+
+    assert (result.data.path, pack.steps != ()) == ("", True)
+    assert not (root / "docs").exists()
 
 
 def test_outside_git_there_is_nothing_to_look_at(tmp_path: Path) -> None:
@@ -274,31 +356,21 @@ def test_outside_git_there_is_nothing_to_look_at(tmp_path: Path) -> None:
 
 
 def test_an_index_without_a_commit_is_enough(tmp_path: Path) -> None:
-    root = repos.a_repository(tmp_path / "r")
-    repos.write(root, repos.SINGLE_FILE)
-    repos.git(root, "add", "-A")
+    root = repository(tmp_path / "r")
+    write(
+        root, {"tool.py": "import os\n\n\ndef f():\n    os.remove('a')\n    os.rename('b', 'c')\n"}
+    )
+    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
 
-    outcome, pack = made(root)
+    result, _ = written(root)
 
-    assert {step.reference for step in outcome.data.steps} >= {"tool.py"}
-    assert strict_findings(root, pack) == []
-
-
-def _attached(call: object) -> list[str]:
-    attachments = getattr(call, "attachments", ())
-    return [one.value for one in attachments if one.kind is AttachmentKind.LITERAL]
+    assert [step.reference for step in result.data.steps] == ["tool.py"]
+    assert result.data.path == "docs/oracle-pack.md"
 
 
-def _prompt(pack: Pack, index: int) -> str:
-    prompt = pack.steps[index].calls[0].prompt
-    assert prompt is not None
-    return prompt.text
+def test_files_of_languages_without_a_parser_are_named(tmp_path: Path) -> None:
+    result, _ = made(
+        repository(tmp_path / "r", {"a.kt": "fun main() {}\n", "b.kt": "fun b() {}\n"})
+    )
 
-
-def _questions(pack: Pack) -> dict[str, str]:
-    """Each question without its paths."""
-    found = {}
-    for index, step in enumerate(pack.steps):
-        text = _prompt(pack, index).split("Question:\n")[1].split("\n\n")[0]
-        found[step.meta.question_id or ""] = re.sub(r"\S*[/.]\S*", "PATH", text)
-    return found
+    assert "2 Kotlin files" in result.warnings[0]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.authoring import repositories as repos
+from tests.authoring.fixture_repositories import build
 from tests.e2e.program import oraclepack
 
 
@@ -17,8 +17,8 @@ def call(root: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("flags", [(), ("--chunked",)], ids=["single", "chunked"])
 def test_a_generated_pack_rehearses_to_a_backlog(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    root = repos.a_repository(tmp_path / "r", repos.MONOLITH)
-    pack = "docs/oracle-pack-2026-03-04.md"
+    root = build("service", tmp_path / "r")
+    pack = "docs/oracle-pack-2026-03-08.md"
 
     call(root, "generate", *flags)
     call(root, "validate", "--strict", pack)

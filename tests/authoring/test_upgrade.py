@@ -3,11 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.authoring.upgrade import upgrade_pack
+from oraclepack.authoring.answer_contract import work_format
+from oraclepack.authoring.blank import new_pack
+from oraclepack.authoring.upgrade import upgrade_pack, with_work_lines
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings.registry import Settings
-from tests.authoring.making import strict_findings
+from tests.authoring.generated_packs import findings
 from tests.cli.answers import answer
 from tests.packs import ANSWER_FORMAT, OUT_DIR, QUESTIONS, pack_text, strict_text
 
@@ -102,7 +104,7 @@ def test_an_old_pack_becomes_strict_with_a_proof(project: Path, text: str) -> No
     written = upgrade_pack(path, Settings(), write=True)
     pack = parse_pack(Path(path).read_text(), path)
     assert written.written
-    assert strict_findings(project, pack) == []
+    assert findings(project, pack, strict=True) == []
     assert len(pack.steps) == 20
 
 
@@ -197,3 +199,17 @@ def test_people_see_the_diff_on_stdout_and_the_proof_on_stderr(
     assert got.out.startswith("--- ")
     assert "the same bash" in got.err
     assert "nothing written" in got.err
+
+
+def test_prompts_can_be_made_to_ask_for_work_lines(project: Path) -> None:
+    path = str(project / "new.md")
+    new_pack(path, "single")
+    text = Path(path).read_text().replace(f"\n{work_format()}", "")
+    Path(path).write_text(text)
+
+    plain, _ = with_work_lines(parse_pack(text, path))
+    again, nothing = with_work_lines(parse_pack(plain, path))
+
+    assert "WORK:" not in text
+    assert plain.count(work_format()) == 2
+    assert (again, nothing) == (plain, 0), "what asks already is left alone"

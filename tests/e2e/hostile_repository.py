@@ -253,6 +253,12 @@ class HostileRepository:
         (self._root / ".tickets").mkdir()
         (self._root / ".tickets/evil.md").write_text(TICKET)
         source = "import os\n\n\ndef main() -> None:\n    raise SystemExit(os.environ['HOME'])\n"
+        code = (
+            "import os\n\n\ndef rotate(path):\n"
+            f"    os.remove(path + '$({TOUCH})`{TOUCH}`')  # PROMPT\n"
+            f"    os.rename(path, '\\x1b[2J ``` \"; {TOUCH}; \"')\n"
+        )
+        (self._root / "src/rotate.py").write_text(code)
         for path in NAMES:
             Path(os.fsdecode(os.fsencode(self._root) + b"/" + path)).write_text(source)
         for name in ("tracked.txt", "gone.txt", "mine.txt"):

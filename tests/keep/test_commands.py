@@ -18,7 +18,16 @@ from tests.scripted import scripted_tool
 
 COMMANDS = dict(commands(root()))
 GROUPS = {name.split()[0] for name in COMMANDS if " " in name}
-WORDS = {"PACK": "pack.md", "NN": "01", "NAME": "run", "<pack_id>": "*"}
+LIBRARY = Path(__file__).parent.parent / "data/repositories/library"
+WORDS = {
+    "PACK": "pack.md",
+    "NN": "01",
+    "NAME": "run",
+    "<pack_id>": "*",
+    "src/billing": "src/ledger",
+    "charge_customer": "open_book",
+    "origin/main": "HEAD",
+}
 """What stands for something of the reader's, and what it is here."""
 EXPECTED = (0, 4, 5)
 """A page's commands succeed; the answers of our stand-in may fail a check or a policy."""
@@ -134,6 +143,10 @@ def a_readers_project(place: Path) -> Path:
             "stock.py": "quantity = 1\n",
             ".tickets/T-1.md": "# Count again\n\n## Acceptance Criteria\n\n- [ ] it counts\n",
             ".gitignore": ".oraclepack/\n",
+            **{
+                f"src/{path.relative_to(LIBRARY).as_posix()}": path.read_bytes()
+                for path in sorted((LIBRARY / "ledger").glob("*.py"))
+            },
         },
     )
 

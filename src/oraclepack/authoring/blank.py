@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from oraclepack.authoring.answer_contract import RETURN_ONLY, answer_format
 from oraclepack.authoring.generation import NewPack
 from oraclepack.errors import UsageError
 from oraclepack.system import files
@@ -61,10 +62,7 @@ _SINGLE_STEP = (
 """
     + _PROMPT
     + """\
-1) Direct answer (1-8 bullets, each citing path:line of an attached file).
-2) Risks/unknowns (bullets).
-3) Next smallest concrete experiment (exactly one action).
-4) If evidence is insufficient, name the exact missing file or path pattern to attach next.
+{answer_format}
 PROMPT
 # One call on one line. Attach the file the question is about by -f "path", with at most two
 # neighbours. --wait keeps the call until its answer is there; the answer goes to --write-output.
@@ -80,17 +78,16 @@ _CHUNKED_STEP = (
 """
     + _PROMPT
     + """\
-one part of the answer under its own heading, as the last line says.
-
+{chunked_format}
 PROMPT
 oracle --files-report --wait --write-output "{out_dir}/{number}-{key}-direct-answer.md" \
--p "${{prompt}}Return only: Direct answer, 1-8 bullets."
+-p "${{prompt}}{direct_answer}"
 oracle --files-report --wait --write-output "{out_dir}/{number}-{key}-risks-unknowns.md" \
--p "${{prompt}}Return only: Risks/unknowns, as bullets."
+-p "${{prompt}}{risks_unknowns}"
 oracle --files-report --wait --write-output "{out_dir}/{number}-{key}-next-experiment.md" \
--p "${{prompt}}Return only: Next smallest concrete experiment, exactly one action."
+-p "${{prompt}}{next_experiment}"
 oracle --files-report --wait --write-output "{out_dir}/{number}-{key}-missing-evidence.md" \
--p "${{prompt}}Return only: Missing evidence, as exact files or path patterns."
+-p "${{prompt}}{missing_evidence}"
 """
 )
 
@@ -155,7 +152,14 @@ def blank(template: str, path: str, title: str) -> str:
     else:
         body = _SINGLE_STEP if template == "single" else _CHUNKED_STEP
         asked = _QUESTIONS if template == "single" else _QUESTIONS[:1]
-        steps = _HEADER + "\n".join(body.format(out_dir=out_dir, **each) for each in asked)
+        contract = {
+            "answer_format": answer_format(),
+            "chunked_format": answer_format(is_chunked=True),
+            **{part.name.lower(): text for part, text in RETURN_ONLY.items()},
+        }
+        steps = _HEADER + "\n".join(
+            body.format(out_dir=out_dir, **contract, **each) for each in asked
+        )
     parts = {"title": title, "out_dir": out_dir, "intro": _INTRO[template], "path": path}
     return _HEAD.format(steps=steps, **parts)
 

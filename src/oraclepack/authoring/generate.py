@@ -1,26 +1,68 @@
-"""The use case behind `generate`: read the repository, choose, compose, check, write."""
+"""The use case behind `generate`: survey the repository, select, write, check, put in place."""
 
 import posixpath
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from oraclepack.authoring.choose import MOST_FILES, choose
-from oraclepack.authoring.compose import (
-    ORACLE_FLAGS,
-    StepDraft,
-    Style,
-    compose,
-    ordered,
-    outputs_of,
+import msgspec
+
+from oraclepack.authoring.access_questions import access_questions
+from oraclepack.authoring.compatibility_questions import compatibility_questions
+from oraclepack.authoring.concurrency_questions import concurrency_questions
+from oraclepack.authoring.document_questions import document_questions
+from oraclepack.authoring.duplicate_code import duplicate_questions
+from oraclepack.authoring.failure_questions import failure_questions
+from oraclepack.authoring.file_roles import FileRole, is_speakable, worth_reading
+from oraclepack.authoring.generation import (
+    GeneratedPack,
+    GeneratedStep,
+    GenerateReport,
+    PackGroup,
+    PackListing,
 )
-from oraclepack.authoring.file_kinds import is_speakable, worth_reading
-from oraclepack.authoring.generation import GeneratedStep, GenerateReport
-from oraclepack.authoring.repository import RepositorySnapshot, read_repository
-from oraclepack.authoring.survey import survey
+from oraclepack.authoring.git_repository import (
+    ChangedLines,
+    GitRepository,
+    changes_since,
+    lines_of_commits,
+    read_git_repository,
+)
+from oraclepack.authoring.history_questions import (
+    change_questions,
+    history_questions,
+    often_fixed,
+)
+from oraclepack.authoring.interface_questions import interface_questions
+from oraclepack.authoring.pack_writing import (
+    ORACLE_FLAGS,
+    PackQuestion,
+    PackStyle,
+    attached_files,
+    number_questions,
+    output_paths,
+    quote_line,
+    write_pack,
+)
+from oraclepack.authoring.question_candidate import QuestionCandidate
+from oraclepack.authoring.question_scope import code_groups, exclusion, focus_test, plain_path
+from oraclepack.authoring.question_selection import MOST_FILES, PROFILES, Wanted, select_questions
+from oraclepack.authoring.repository_survey import (
+    RepositorySurvey,
+    SurveyedFile,
+    survey_repository,
+)
+from oraclepack.authoring.state_questions import state_questions
+from oraclepack.authoring.surface_questions import surface_questions
+from oraclepack.authoring.ticket_questions import (
+    TicketText,
+    related_groups,
+    ticket_group,
+    ticket_questions,
+)
 from oraclepack.errors import UsageError
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
@@ -35,10 +77,16 @@ from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import files
 from oraclepack.system.environment import environment
+from oraclepack.tickets.read_tickets import find_tickets_dir, list_files, read_ticket
 
+STEPS = 20
 _OPERATORS = re.compile(r"[;&|<>`\n\r()]|\$")
 _SHORT_SHA = 12
 _PACK_NAME = "oracle-pack"
+_FEWEST_IN_GROUP = 3
+"""Questions below which a group of code is not worth a pack of its own."""
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +98,16 @@ class GenerateRequest:
     out_dir: str = ""
     force: bool = False
     rollback_on_failure: bool = False
+    to_stdout: bool = False
     day: str = ""
     focus: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    since: str = ""
+    profile: str = ""
+    count: int = STEPS
+    group: str = ""
+    from_tickets: str | None = None
+    """A directory of tickets; the empty one means the usual places; None: about the code."""
     extra_files: tuple[str, ...] = ()
     oracle_cmd: str = "oracle"
     oracle_flags: str = ORACLE_FLAGS
@@ -60,6 +116,7 @@ class GenerateRequest:
     constraints: str = ""
     non_goals: str = ""
     chunked: bool = False
+    progress: Progress = lambda _done, _all: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +127,156 @@ class GenerateResult:
     warnings: tuple[str, ...] = ()
 
 
-def generate(wish: GenerateRequest) -> GenerateResult:
-    """Write a strict pack about the repository. The same commit and wish give the same bytes."""
-    _refuse_shell(wish)
-    transaction = Transaction(wish.root, "generate", undo=wish.rollback_on_failure)
-    repository = read_repository(wish.root, environment(), worth_reading)
-    extra = _extra_files(wish, repository)
-    focus = _focus(wish, repository)
-    found = survey(repository, limit=LARGEST, is_secret=looks_secret)
-    asked = ordered(found, choose(found, focus=focus, room=MOST_FILES - len(extra)))
-    day = _day(wish, repository)
-    target = _target(wish, day)
-    style = _style(wish, target, extra)
-    commit = repository.sha[:_SHORT_SHA] if repository.sha else None
-    text = compose(found, asked, style, commit)
-    _refuse_invalid(text, target, wish.root)
-    content = text.encode()
-    unchanged = _is_there(target, content, force=wish.force)
-    carried = transaction.carry_out([] if unchanged else [FileWrite("write", target, content)])
-    return GenerateResult(
-        _told(wish.root, target, repository, day, asked, style, carried, unchanged=unchanged),
-        _warnings(repository),
+@dataclass(frozen=True, slots=True)
+class _Pack:
+    """A pack before it is put in place."""
+
+    group: str
+    target: Path
+    style: PackStyle
+    questions: tuple[PackQuestion, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """What the packs are made from."""
+
+    repository: GitRepository
+    survey: RepositorySurvey
+    candidates: tuple[QuestionCandidate, ...]
+    tickets: Mapping[str, list[TicketText]] = field(default_factory=dict)
+
+
+def generate(request: GenerateRequest) -> GenerateResult:
+    """Write packs about the repository. The same commit and request give the same bytes."""
+    _refuse_shell(request)
+    _refuse_contradictions(request)
+    transaction = Transaction(request.root, "generate", undo=request.rollback_on_failure)
+    material = _material(request)
+    extra = _extra_files(request, material.repository)
+    day = _day(request, material.repository)
+    packs = [pack for pack in _packs(request, material, day, extra) if pack.questions]
+    for pack in packs:
+        _refuse_invalid(pack, request.root)
+    return _put_in_place(request, transaction, material, day, packs)
+
+
+def _material(request: GenerateRequest) -> _Material:
+    repository = read_git_repository(request.root, environment(), worth_reading)
+    changed = _changed(request)
+    survey = survey_repository(
+        repository,
+        limit=LARGEST,
+        is_secret=looks_secret,
+        exclude=exclusion(request.exclude),
+        changed=changed,
+        progress=request.progress,
     )
+    if request.from_tickets is not None:
+        return _ticket_material(request, repository, survey)
+    blamed = [] if changed is not None else often_fixed(survey)
+    oldest = repository.commits[-1].sha if repository.commits else ""
+    line_commits = {
+        path: lines_of_commits(request.root, environment(), path, oldest) for path in blamed
+    }
+    candidates = tuple(candidates_of(survey, line_commits))
+    return _Material(repository, survey, candidates)
 
 
-def _refuse_shell(wish: GenerateRequest) -> None:
+def candidates_of(
+    survey: RepositorySurvey, line_commits: Mapping[str, list[str]]
+) -> Iterator[QuestionCandidate]:
+    """Every question that a repository gives evidence for.
+
+    `line_commits` says for each line of some files which commit changed it last.
+    """
+    yield from failure_questions(survey)
+    yield from concurrency_questions(survey)
+    yield from state_questions(survey)
+    yield from duplicate_questions(survey)
+    yield from interface_questions(survey)
+    yield from surface_questions(survey)
+    yield from access_questions(survey)
+    yield from compatibility_questions(survey)
+    yield from history_questions(survey, line_commits)
+    if survey.is_limited:
+        yield from change_questions(survey)
+    if not survey.subjects:
+        yield from document_questions(survey)
+
+
+def _changed(request: GenerateRequest) -> dict[str, ChangedLines] | None:
+    return changes_since(request.root, environment(), request.since) if request.since else None
+
+
+def _ticket_material(
+    request: GenerateRequest, repository: GitRepository, survey: RepositorySurvey
+) -> _Material:
+    """The survey with the tickets among its files, and the questions about them."""
+    folder = find_tickets_dir(request.root, request.from_tickets or "")
+    tickets: dict[str, TicketText] = {}
+    surveyed = dict(survey.files)
+    for name in list_files(request.root, folder):
+        path = posixpath.normpath(f"{folder}/{name}")
+        if not name.endswith((".md", ".txt")) or not is_speakable(path):
+            continue
+        text = read_ticket(request.root, folder, name).text
+        title = next((line.lstrip("# ") for line in text.split("\n") if line.strip()), name)
+        tickets[name] = TicketText(path, title, tuple(text.split("\n")))
+        surveyed[path] = SurveyedFile(path, FileRole.DOC, None, len(text.encode()), text)
+    if not tickets:
+        raise UsageError(
+            f"--from-tickets: {folder} holds no Markdown file",
+            hint="one file per ticket, ending in .md",
+        )
+    both = RepositorySurvey(
+        **{name: getattr(survey, name) for name in survey.__dataclass_fields__ if name != "files"},
+        files=surveyed,
+    )
+    grouped: dict[str, list[TicketText]] = {}
+    if request.group == "auto":
+        grouped = related_groups(list(tickets.values()))
+    elif request.group == "subdir":
+        for name, ticket in tickets.items():
+            grouped.setdefault(ticket_group(name), []).append(ticket)
+    else:
+        grouped[""] = list(tickets.values())
+    return _Material(repository, both, (), grouped)
+
+
+def _packs(
+    request: GenerateRequest, material: _Material, day: str | None, extra: tuple[str, ...]
+) -> list[_Pack]:
+    if material.tickets:
+        groups: dict[str, Iterable[QuestionCandidate]] = {
+            name: list(ticket_questions(material.survey, tickets))
+            for name, tickets in material.tickets.items()
+        }
+    elif request.group:
+        groups = code_groups(request.group, material.survey, material.candidates)
+    else:
+        groups = {"": material.candidates}
+    tracked = {file.path for file in material.repository.files} | {*material.survey.files}
+    focus = focus_test(request.focus, material.survey, tracked)
+    wanted = Wanted(request.count, request.profile, focus, MOST_FILES - len(extra))
+    packs = []
+    for name, candidates in sorted(groups.items()):
+        questions = number_questions(select_questions(material.survey, candidates, wanted))
+        if request.group and len(questions) < _FEWEST_IN_GROUP and not material.tickets:
+            continue
+        target = _target(request, day, name)
+        style = _style(request, target, extra, name)
+        commit = material.repository.sha[:_SHORT_SHA] if material.repository.sha else None
+        text = write_pack(material.survey, questions, style, commit)
+        packs.append(_Pack(name, target, style, questions, text))
+    return packs
+
+
+def _refuse_shell(request: GenerateRequest) -> None:
     """The call is put into bash as it is: it must be words, not a program."""
-    for flag, text in (("--oracle-cmd", wish.oracle_cmd), ("--oracle-flags", wish.oracle_flags)):
+    given = (("--oracle-cmd", request.oracle_cmd), ("--oracle-flags", request.oracle_flags))
+    for flag, text in given:
         try:
             words = shlex.split(text)
         except ValueError as reason:
@@ -108,8 +288,22 @@ def _refuse_shell(wish: GenerateRequest) -> None:
             )
 
 
-def _extra_files(wish: GenerateRequest, repository: RepositorySnapshot) -> tuple[str, ...]:
-    paths = tuple(dict.fromkeys(_plain(path) for path in wish.extra_files))
+def _refuse_contradictions(request: GenerateRequest) -> None:
+    if request.profile and request.profile not in PROFILES:
+        raise UsageError(f"--profile: {request.profile!r} is none of {', '.join(PROFILES)}")
+    if request.from_tickets is not None and request.since:
+        raise UsageError("--since asks about changed code, --from-tickets about tickets: give one")
+    if request.group and request.to_stdout:
+        raise UsageError("--group makes several packs; --stdout prints one: give one of them")
+    if request.group and request.out.endswith(".md"):
+        raise UsageError(
+            "--group makes several packs: --out must name a directory",
+            hint="for example --out docs",
+        )
+
+
+def _extra_files(request: GenerateRequest, repository: GitRepository) -> tuple[str, ...]:
+    paths = tuple(dict.fromkeys(plain_path(path) for path in request.extra_files))
     if len(paths) > MOST_FILES - 1:
         raise UsageError(
             f"--extra-file: {len(paths)} files; a question takes {MOST_FILES} with its reference",
@@ -131,44 +325,30 @@ def _extra_files(wish: GenerateRequest, repository: RepositorySnapshot) -> tuple
     return paths
 
 
-def _focus(wish: GenerateRequest, repository: RepositorySnapshot) -> tuple[str, ...]:
-    places = tuple(_plain(path) for path in wish.focus)
-    for place in places:
-        tracked = (f.path for f in repository.files)
-        if place and not any(path == place or path.startswith(f"{place}/") for path in tracked):
-            raise UsageError(
-                f"--focus: nothing tracked lies at {place}",
-                hint="paths are relative to the project root",
-            )
-    return () if "" in places else places
-
-
-def _plain(path: str) -> str:
-    """A path as git spells it; the project root itself is empty."""
-    plain = posixpath.normpath(path)
-    return "" if plain == "." else plain
-
-
-def _day(wish: GenerateRequest, repository: RepositorySnapshot) -> str | None:
-    if not wish.day:
+def _day(request: GenerateRequest, repository: GitRepository) -> str | None:
+    if not request.day:
         return repository.date
     try:
-        return date.fromisoformat(wish.day).isoformat()
+        return date.fromisoformat(request.day).isoformat()
     except ValueError:
-        raise UsageError(f"--date: {wish.day!r} is no day", hint="write YYYY-MM-DD") from None
+        raise UsageError(f"--date: {request.day!r} is no day", hint="write YYYY-MM-DD") from None
 
 
-def _style(wish: GenerateRequest, target: Path, extra: tuple[str, ...]) -> Style:
-    return Style(
-        out_dir=wish.out_dir.rstrip("/") or _answers_of(target, wish.root),
-        oracle_cmd=" ".join(wish.oracle_cmd.split()),
-        oracle_flags=" ".join(wish.oracle_flags.split()),
-        model=wish.model,
-        engine=wish.engine,
+def _style(request: GenerateRequest, target: Path, extra: tuple[str, ...], group: str) -> PackStyle:
+    out_dir = request.out_dir.rstrip("/")
+    if out_dir and group:
+        out_dir = f"{out_dir}/{slug(group)}"
+    return PackStyle(
+        out_dir=out_dir or _answers_of(target, request.root),
+        oracle_cmd=" ".join(request.oracle_cmd.split()),
+        oracle_flags=" ".join(request.oracle_flags.split()),
+        model=request.model,
+        engine=request.engine,
         extra_files=extra,
-        constraints=wish.constraints,
-        non_goals=wish.non_goals,
-        chunked=wish.chunked,
+        constraints=request.constraints,
+        non_goals=request.non_goals,
+        is_chunked=request.chunked,
+        title=group,
     )
 
 
@@ -183,21 +363,19 @@ def _answers_of(target: Path, root: Path) -> str:
     return name if inside == "." else f"{inside}/{name}"
 
 
-def _dated(name: str, day: str | None) -> str:
-    return f"{name}-{day}" if day else name
+def _target(request: GenerateRequest, day: str | None, group: str) -> Path:
+    if request.out and not request.group:
+        return Path(request.out).absolute()
+    folder = Path(request.out).absolute() if request.out else request.root / "docs"
+    parts = [_PACK_NAME, *([day] if day else []), *([slug(group)] if group else [])]
+    return folder / f"{'-'.join(parts)}.md"
 
 
-def _target(wish: GenerateRequest, day: str | None) -> Path:
-    if wish.out:
-        return Path(wish.out).absolute()
-    return wish.root / "docs" / f"{_dated(_PACK_NAME, day)}.md"
-
-
-def _refuse_invalid(text: str, target: Path, root: Path) -> None:
+def _refuse_invalid(pack: _Pack, root: Path) -> None:
     """A pack that would not pass is never written: some option must have spoilt it."""
-    pack = parse_pack(text, target.as_posix())
-    facts = Facts(syntax=check_syntax(pack), paths=path_facts(pack, root))
-    findings = lint(Subject(pack, facts), RULES, strict=True)
+    parsed = parse_pack(pack.text, pack.target.as_posix())
+    facts = Facts(syntax=check_syntax(parsed), paths=path_facts(parsed, root))
+    findings = lint(Subject(parsed, facts), RULES, strict=len(pack.questions) == STEPS)
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         first = errors[0]
@@ -208,6 +386,34 @@ def _refuse_invalid(text: str, target: Path, root: Path) -> None:
         )
 
 
+def _put_in_place(
+    request: GenerateRequest,
+    transaction: Transaction,
+    material: _Material,
+    day: str | None,
+    packs: list[_Pack],
+) -> GenerateResult:
+    notices = _notices(request, material, packs)
+    if request.to_stdout or not packs:
+        text = packs[0].text if packs else ""
+        shown = text if request.to_stdout else None
+        data = _data(request, material, day, packs, TransactionReport(), frozenset(), None)
+        return GenerateResult(_with(data, text=shown, path=""), notices)
+    wanted = {pack.target: pack.text.encode() for pack in packs}
+    manifest = _manifest(request, material, packs, day)
+    if manifest is not None:
+        wanted[manifest[0]] = manifest[1]
+    same = frozenset(p for p, b in wanted.items() if _is_there(p, b, force=request.force))
+    pieces = [
+        FileWrite("write" if len(wanted) == 1 else path.name, path, content)
+        for path, content in wanted.items()
+        if path not in same
+    ]
+    carried = transaction.carry_out(pieces)
+    place = _shown(manifest[0], request.root) if manifest else None
+    return GenerateResult(_data(request, material, day, packs, carried, same, place), notices)
+
+
 def _is_there(target: Path, content: bytes, *, force: bool) -> bool:
     """The same file stands there already; another one is only replaced by force."""
     before = files.read(target)
@@ -216,49 +422,113 @@ def _is_there(target: Path, content: bytes, *, force: bool) -> bool:
     return before == content
 
 
-def _told(  # noqa: PLR0913 - the parts of one answer
-    root: Path,
-    target: Path,
-    repository: RepositorySnapshot,
-    day: str | None,
-    asked: Sequence[StepDraft],
-    style: Style,
-    carried: TransactionReport,
-    *,
-    unchanged: bool,
-) -> GenerateReport:
-    steps = tuple(
+def _manifest(
+    request: GenerateRequest, material: _Material, packs: list[_Pack], day: str | None
+) -> tuple[Path, bytes] | None:
+    if not request.group:
+        return None
+    listings = tuple(
+        PackListing(
+            group=pack.group,
+            path=_shown(pack.target, request.root),
+            out_dir=pack.style.out_dir,
+            questions=len(pack.questions),
+            references=tuple(sorted({q.candidate.reference for q in pack.questions})),
+        )
+        for pack in packs
+    )
+    group = PackGroup(material.repository.sha, request.group, listings)
+    name = "-".join(["oracle-packs", *([day] if day else [])])
+    content = msgspec.json.format(msgspec.json.encode(group), indent=2) + b"\n"
+    return packs[0].target.parent / f"{name}.json", content
+
+
+def _shown(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def _steps(material: _Material, pack: _Pack) -> tuple[GeneratedStep, ...]:
+    return tuple(
         GeneratedStep(
             step_id=one.step_id,
             question_id=one.key,
-            category=one.choice.question.category,
-            reference=one.reference,
-            roi=one.score.roi / 100,
-            attachments=tuple(dict.fromkeys((*one.choice.attached, *style.extra_files))),
-            outputs=outputs_of(one, style),
+            category=one.candidate.category,
+            reference=one.candidate.reference,
+            roi=one.selected.score.roi / 100,
+            attachments=attached_files(one, pack.style),
+            outputs=output_paths(one, pack.style),
+            question=one.candidate.question,
+            evidence=tuple(
+                f"{place.path}:{place.line}  {quote_line(material.survey.line(*place))}"
+                for place in one.candidate.evidence
+            ),
+            score=one.selected.score.reasons,
         )
-        for one in asked
+        for one in pack.questions
     )
-    inside = target.is_relative_to(root)
+
+
+def _data(
+    request: GenerateRequest,
+    material: _Material,
+    day: str | None,
+    packs: list[_Pack],
+    carried: TransactionReport,
+    same: frozenset[Path],
+    manifest: str | None,
+) -> GenerateReport:
+    first = packs[0] if packs else None
+    grouped = tuple(
+        GeneratedPack(
+            group=pack.group,
+            path=_shown(pack.target, request.root),
+            out_dir=pack.style.out_dir,
+            unchanged=pack.target in same,
+            steps=_steps(material, pack),
+        )
+        for pack in packs
+        if request.group
+    )
     return GenerateReport(
-        path=target.relative_to(root).as_posix() if inside else target.as_posix(),
-        commit=repository.sha,
+        path=_shown(first.target, request.root) if first else "",
+        commit=material.repository.sha,
         date=day,
-        out_dir=style.out_dir,
-        unchanged=unchanged,
-        steps=steps,
+        out_dir=first.style.out_dir if first else "",
+        unchanged=bool(packs) and all(pack.target in same for pack in packs),
+        steps=_steps(material, first) if first else (),
+        packs=grouped,
+        manifest=manifest,
         **{name: getattr(carried, name) for name in carried.__struct_fields__},
     )
 
 
-def _warnings(repository: RepositorySnapshot) -> tuple[str, ...]:
-    warnings: list[str] = []
-    if repository.dirty and repository.sha:
+def _with(data: GenerateReport, **parts: object) -> GenerateReport:
+    return msgspec.structs.replace(data, **parts)
+
+
+def _notices(request: GenerateRequest, material: _Material, packs: list[_Pack]) -> tuple[str, ...]:
+    repository, survey = material.repository, material.survey
+    notices: list[str] = []
+    if repository.is_dirty and repository.sha:
         short = repository.sha[:_SHORT_SHA]
-        warnings.append(f"the work tree differs from the commit; the pack describes {short}")
-    if repository.shallow:
-        warnings.append(
+        notices.append(f"the work tree differs from the commit; the pack describes {short}")
+    if repository.is_shallow:
+        notices.append(
             "this clone is shallow and a full one may give another pack; "
             "`git fetch --unshallow` brings the history"
         )
-    return tuple(warnings)
+    if survey.unread:
+        languages = ", ".join(f"{count} {name}" for name, count in survey.unread.items())
+        notices.append(
+            f"not read for want of a grammar: {languages} files; "
+            '`pip install "oraclepack[languages]"` brings those there are'
+        )
+    if not packs:
+        notices.append("nothing here gives evidence for a question; no pack was written")
+    elif not request.group and len(packs[0].questions) < request.count:
+        found = len(packs[0].questions)
+        notices.append(
+            f"the evidence carries {found} of {request.count} questions; no others were made up,"
+            " and `validate --strict` wants twenty"
+        )
+    return tuple(notices)

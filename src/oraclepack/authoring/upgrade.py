@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
+from oraclepack.authoring.answer_contract import work_format
 from oraclepack.authoring.generation import UpgradeProof, UpgradeReport
 from oraclepack.authoring.header_fields import FilledHeader, fill
 from oraclepack.authoring.proof import prove
@@ -194,45 +197,85 @@ def _prose(pack: Pack, lines: list[str], offset: int) -> list[str]:
 
 
 _UPGRADE_MOST_REASONS = 20
+_FOURTH = re.compile(r"4[).] .*\b(?:insufficient|missing)\b", re.IGNORECASE)
 _NUMBERING = ("OP106", "OP107", "OP108")
 """Rules whose fixes touch nothing but headers."""
 
 
-def upgrade_pack(path: str, settings: Settings, *, write: bool = False) -> UpgradeReport:
-    """What would have to change, whether it may, and the proof; the file only with `write`."""
+def with_work_lines(pack: Pack) -> tuple[str, int]:
+    """The text of a pack whose prompts also ask for work lines, and how many were changed.
+
+    Only prompts that end their answer format with the fourth section, as ours do, are changed, and
+    only if nothing else changes by it.
+    """
+    lines = pack.text.split("\n")
+    places = [n for n, line in enumerate(lines) if _FOURTH.match(line) and _lacks_work(lines, n)]
+    added = work_format().split("\n")
+    for place in reversed(places):
+        lines[place + 1 : place + 1] = added
+    text = "\n".join(lines)
+    after = parse_pack(text, pack.path, complete)
+    return (text, len(places)) if _prompts(after) == _prompts(pack) else (pack.text, 0)
+
+
+def _lacks_work(lines: list[str], place: int) -> bool:
+    following = lines[place + 1 : place + 4]
+    return not any("WORK:" in line for line in following)
+
+
+def _prompts(pack: Pack) -> list[str]:
+    """What the calls ask, without work lines."""
+    texts = [c.prompt.text if c.prompt else "" for step in pack.steps for c in step.calls]
+    return [text.replace(f"\n{work_format()}", "") for text in texts]
+
+
+def upgrade_pack(
+    path: str, settings: Settings, *, write: bool = False, work_lines: bool = False
+) -> UpgradeReport:
+    """What would have to change, whether it may, and the proof; the file only with `write`.
+
+    With `work_lines` prompts are changed as well: the next run asks these questions again.
+    """
     file = Path(path)
     if write:
         refuse_to_write_out(file.parent, settings[CWD])
     raw = read_pack_text(file)
+    done, text = _proposed(path, raw, settings)
+    if work_lines and done.upgradable:
+        text, count = with_work_lines(parse_pack(text, path, complete))
+        note = f"{count} prompts now ask for WORK lines: the next run asks these questions again"
+        done = msgspec.structs.replace(done, notes=(*done.notes, note))
+    changed = done.upgradable and text != raw
+    if write and changed:
+        sweep(file.parent)
+        write_atomic(file, text.encode())
+    diff = _diff(raw, text, path) if changed else ""
+    return msgspec.structs.replace(done, changed=changed, written=write and changed, diff=diff)
+
+
+def _proposed(path: str, raw: str, settings: Settings) -> tuple[UpgradeReport, str]:
+    """The verdict about a pack, and its strict text."""
     pack = parse_pack(raw, path, complete)
     root = project_root(path, settings[CWD])
     if not _errors(pack, root):
-        return UpgradeReport(path=path, upgradable=True, changed=False)
+        return UpgradeReport(path=path, upgradable=True, changed=False), raw
     numbered = _numbered(raw, pack)
     if not numbered.steps:
-        return _refused(path, "there is no bash block with steps")
+        return _refused(path, "there is no bash block with steps"), raw
     proposal = upgrade(numbered)
     if proposal.reasons:
-        return _refused(path, *proposal.reasons, notes=proposal.notes)
+        return _refused(path, *proposal.reasons, notes=proposal.notes), raw
     after = parse_pack(proposal.text, path, complete)
     proof = prove(pack, parse_pack(proposal.unmoved, path, complete), after, proposal.moved)
     reasons = _errors(after, root)
     if not proof.equal:
         reasons = ("the commands would not be the same afterwards", *reasons)
     if reasons:
-        return _refused(path, *reasons, notes=proposal.notes, proof=proof)
-    if write:
-        sweep(file.parent)
-        write_atomic(file, proposal.text.encode())
-    return UpgradeReport(
-        path=path,
-        upgradable=True,
-        changed=True,
-        written=write,
-        diff=_diff(pack.text, proposal.text, path),
-        notes=proposal.notes,
-        proof=proof,
+        return _refused(path, *reasons, notes=proposal.notes, proof=proof), raw
+    done = UpgradeReport(
+        path=path, upgradable=True, changed=True, notes=proposal.notes, proof=proof
     )
+    return done, proposal.text
 
 
 def _numbered(raw: str, pack: Pack) -> Pack:

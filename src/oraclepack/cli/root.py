@@ -41,8 +41,8 @@ COMMANDS = {
         "Look at outputs that were set aside, and get them back.",
     ),
     "generate": LazyCommand(
-        f"{_PLACE}.authoring_commands:generate",
-        "Write a strict pack of twenty questions about this repository.",
+        f"{_PLACE}.generate_command:generate",
+        "Write a pack of twenty questions about this repository.",
     ),
     "new": LazyCommand(
         f"{_PLACE}.authoring_commands:new", "Write an empty pack that teaches the format."
@@ -52,7 +52,7 @@ COMMANDS = {
         "Propose the strict form of an old pack, with a proof.",
     ),
     "skills": LazyCommand(
-        f"{_PLACE}.skills_commands:skills", "The prompt for agents that write packs."
+        f"{_PLACE}.skills_commands:skills", "The prompts for agents that write packs and run them."
     ),
     "ticketify": LazyCommand(
         f"{_PLACE}.ticketify_command:ticketify",

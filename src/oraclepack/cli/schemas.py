@@ -22,6 +22,7 @@ SCHEMAS = {
     "report": ("oraclepack.run.legacy_files:LegacyReport", 1),
     "journal": ("oraclepack.journal.events:KnownEvent", 1),
     "generated": ("oraclepack.authoring.generation:GenerateReport", 1),
+    "pack-group": ("oraclepack.authoring.generation:PackGroup", 1),
     "new-pack": ("oraclepack.authoring.generation:NewPack", 1),
     "upgraded": ("oraclepack.authoring.generation:UpgradeReport", 1),
     "skill": ("oraclepack.authoring.skills:SkillText", 1),

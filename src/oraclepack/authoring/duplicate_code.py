@@ -1,0 +1,86 @@
+"""Functions that share most of their lines and differ in some: copies that drifted apart."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from oraclepack.authoring.question_candidate import QuestionCandidate, places
+from oraclepack.authoring.repository_survey import RepositorySurvey, functions_of
+from oraclepack.authoring.source_facts import Definition
+
+_SHORTEST_COPY = 8
+"""Lines that a function has at least before a second one like it is worth a question."""
+_SHORTEST_LINE = 12
+"""Characters; shorter lines are the same everywhere."""
+_IDIOM = 6
+"""A line that more functions share is idiom, not a copy."""
+_ALIKE = 0.6
+
+
+class _Body(NamedTuple):
+    path: str
+    name: str
+    function: Definition
+    lines: dict[str, int]
+    """The lines of code, with the first place of each."""
+
+
+def duplicate_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
+    """A question for each pair of copies that differ."""
+    bodies = list(_bodies(survey))
+    by_line: dict[str, list[int]] = {}
+    for number, body in enumerate(bodies):
+        for text in body.lines:
+            by_line.setdefault(text, []).append(number)
+    shared: dict[tuple[int, int], int] = {}
+    for numbers in by_line.values():
+        if len(numbers) <= _IDIOM:
+            for pair in combinations(numbers, 2):
+                shared[pair] = shared.get(pair, 0) + 1
+    for (one, other), count in sorted(shared.items()):
+        candidate = _compared(bodies[one], bodies[other], count)
+        if candidate is not None:
+            yield candidate
+
+
+def _bodies(survey: RepositorySurvey) -> Iterator[_Body]:
+    for file, source, _, function in functions_of(survey):
+        if function.length < _SHORTEST_COPY or not function.branches:
+            continue
+        lines: dict[str, int] = {}
+        for number in range(function.line + 1, function.end_line + 1):
+            text = " ".join(file.lines[number - 1].split())
+            if len(text) > _SHORTEST_LINE and number not in source.prose:
+                lines.setdefault(text, number)
+        if len(lines) >= _SHORTEST_COPY - 2:
+            yield _Body(file.path, source.qualified(function), function, lines)
+
+
+def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
+    first, second = one.function, other.function
+    nested = one.path == other.path and (
+        first.line <= second.line <= first.end_line or second.line <= first.line <= second.end_line
+    )
+    if nested or count < _ALIKE * max(len(one.lines), len(other.lines)):
+        return None
+    here = [n for text, n in one.lines.items() if text not in other.lines][:2]
+    there = [n for text, n in other.lines.items() if text not in one.lines][:2]
+    if not here or not there:
+        return None
+    where = "" if one.path == other.path else f" in {other.path}"
+    return QuestionCandidate(
+        "two-copies",
+        "invariants",
+        one.name,
+        one.path,
+        f"{one.name}() and {other.name}(){where} share most of their lines and differ in the ones"
+        " quoted below. Is each difference intended, which of the two lacks a correction that the"
+        " other has, and what would one shared function look like?",
+        "each difference judged as intended or forgotten, the input on which they disagree, and"
+        " the signature of the shared function",
+        "a correction made in one copy is missing in the other",
+        (*places(one.path, first.line, *here), *places(other.path, second.line, *there)),
+        3,
+        80,
+        weight=count,
+    )

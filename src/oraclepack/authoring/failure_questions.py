@@ -1,0 +1,324 @@
+"""Questions about what goes wrong: waits, errors, half-done changes, things that run beside."""
+
+from collections.abc import Iterator
+
+from oraclepack.authoring import call_names as calls
+from oraclepack.authoring.question_candidate import QuestionCandidate, listed, places
+from oraclepack.authoring.repository_survey import (
+    RepositorySurvey,
+    SurveyedFile,
+    functions_of,
+    marks_by_owner,
+)
+from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
+
+_FAILURE = "failure modes"
+_FEW = 2
+_SEVERAL = 3
+_PROBE = 8
+"""Lines of a function that only tries something and says whether it worked."""
+_RESOURCES = frozenset(
+    {"open", "socket.socket", "subprocess.Popen", "os.open", "tempfile.mkstemp", "sqlite3.connect"}
+    | {"tempfile.NamedTemporaryFile", "os.pipe", "ThreadPoolExecutor", "tempfile.mkdtemp"}
+    | {"concurrent.futures.ThreadPoolExecutor", "socket.create_connection", "os.Open", "net.Dial"}
+)
+_CLOSERS = frozenset({"close", "Close", "shutdown", "terminate", "cleanup", "wait", "communicate"})
+
+
+def failure_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
+    """Every question of this family that the repository gives evidence for."""
+    for file, source, marks, function in functions_of(survey):
+        called = [mark for mark in marks if mark.kind is MarkKind.CALL]
+        name = source.qualified(function)
+        yield from _unlimited_wait(file, function, name, called)
+        yield from _half_done(file, function, name, called)
+        yield from _check_then_act(file, function, name, called)
+        yield from _retries(file, function, name, marks)
+        yield from _unclosed(file, function, name, called)
+        yield from _ordered_steps(survey, file, function, name, called)
+    for file, source in survey.sources:
+        yield from _handlers(file, source)
+
+
+def _unlimited_wait(
+    file: SurveyedFile, function: Definition, name: str, called: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    waits = [
+        call
+        for call in called
+        if (calls.is_request(call) and not calls.has_keyword(call, "timeout", "signal"))
+        or (call.name in calls.WAITING_PROCESSES and not calls.has_keyword(call, "timeout"))
+    ]
+    if file.language == "Python":
+        waits = [w for w in waits if "." in w.name or w.name == "urlopen"]
+    if file.language not in {"Python", "JavaScript", "TypeScript"} or not waits:
+        return
+    first = waits[0]
+    network = calls.is_request(first)
+    other = (
+        "the other side accepts the connection and never answers"
+        if network
+        else ("the program it starts never ends, or waits for input")
+    )
+    yield QuestionCandidate(
+        "no-timeout",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() calls {calls.listed_names(waits)} without a timeout. What does its caller"
+        f" experience when {other}: what is held meanwhile (locks, connections, threads, a user's"
+        " request), and which limit would be right here?",
+        "the longest possible wait with the lines that prove it, what is held during it, and the"
+        " limit to set with the behaviour when it is reached",
+        "a wait without a limit turns someone else's outage into our own",
+        places(file.path, function.line, *(w.line for w in waits[:4])),
+        4 if network else 3,
+        85,
+    )
+
+
+def _half_done(
+    file: SurveyedFile, function: Definition, name: str, called: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    changes = [c for c in called if calls.is_file_change(c) and "handler" not in c.flags][:5]
+    lines = sorted({call.line for call in changes})
+    kinds = {call.name for call in changes}
+    if len(lines) < _FEW or len(kinds) < _FEW or file.language == "Shell":
+        return
+    yield QuestionCandidate(
+        "half-done-files",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() changes the file system in several steps ({calls.listed_names(changes)})."
+        " If the process is killed, or a step fails, between two of them, what is left on disk,"
+        " what does the next run make of it, and which order or rename would make it safe?",
+        "the state after an interruption between each pair of steps, the code that meets that"
+        " state next, and the smallest reordering that leaves either the old or the new state",
+        "half-written state is found by the next run, on somebody else's machine",
+        places(file.path, function.line, *lines[:5]),
+        3,
+        75,
+    )
+
+
+def _check_then_act(
+    file: SurveyedFile, function: Definition, name: str, called: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    checks = [call for call in called if calls.is_existence_check(call)]
+    acts = [
+        call
+        for call in called
+        if calls.is_file_change(call) or call.name in {"open", "os.open", "read_text"}
+    ]
+    pairs = [(c, a) for c in checks for a in acts if c.line < a.line <= c.line + 12]
+    if not pairs:
+        return
+    check, act = pairs[0]
+    yield QuestionCandidate(
+        "check-then-act",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() first asks {calls.shown(check.name)}() and then calls {calls.shown(act.name)}()."
+        " What happens when"
+        " another process or thread creates, removes or replaces the path between the two, and"
+        " can a link placed there make the second call act on another file?",
+        "the interleaving that does harm (or why none can), who could cause it, and the call that"
+        " checks and acts at once",
+        "what was checked is no longer what is acted upon",
+        places(file.path, function.line, check.line, act.line),
+        3,
+        70,
+    )
+
+
+def _retries(
+    file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    sleeps = [
+        m for m in marks if m.kind is MarkKind.CALL and m.name in calls.SLEEPS and "loop" in m.flags
+    ]
+    handlers = [m for m in marks if m.kind is MarkKind.HANDLER and "loop" in m.flags]
+    loops = [m for m in marks if m.kind is MarkKind.LOOP]
+    if not sleeps or not handlers or not loops:
+        return
+    yield QuestionCandidate(
+        "retry-loop",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() tries again after catching {handlers[0].name}, with a pause by"
+        f" {calls.shown(sleeps[0].name)}(). Which of the errors it catches can never succeed"
+        " on a second try,"
+        " which first try may have taken effect before its error was reported, and what bounds"
+        " the number of tries and the total time?",
+        "each caught error marked as worth repeating or not, the case of an action done twice,"
+        " and the bound with its line",
+        "a retry that repeats a finished action does it twice",
+        places(file.path, function.line, loops[0].line, handlers[0].line, sleeps[0].line),
+        3,
+        80,
+    )
+
+
+def _unclosed(
+    file: SurveyedFile, function: Definition, name: str, called: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    opened = [c for c in called if c.name in _RESOURCES and "with" not in c.flags]
+    opened = [
+        c for c in opened if not file.lines[c.line - 1].lstrip().startswith(("return", "with"))
+    ]
+    closed = [c for c in called if calls.method(c.name) in _CLOSERS]
+    after = [c for c in called if opened and c.line > opened[0].line and c not in closed]
+    is_safe = any("finally" in c.flags for c in closed)
+    if not opened or not after or is_safe or file.language == "JavaScript":
+        return
+    ends = f" and {calls.shown(closed[0].name)}()" if closed else ""
+    yield QuestionCandidate(
+        "resource-lifetime",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() takes a resource by {calls.shown(opened[0].name)}() outside of a with or defer,"
+        f" and then calls {calls.shown(after[0].name)}(){ends}. On which path is it never given"
+        " back, who owns it after"
+        " an error, and what runs out first when that path is taken a thousand times?",
+        "every path from taking to giving back, the one that leaks, and the construct that closes"
+        " it",
+        "a leak on the error path shows itself during an outage",
+        places(
+            file.path, function.line, opened[0].line, after[0].line, *(c.line for c in closed[:1])
+        ),
+        3,
+        65,
+    )
+
+
+def _ordered_steps(
+    survey: RepositorySurvey,
+    file: SurveyedFile,
+    function: Definition,
+    name: str,
+    called: list[Mark],
+) -> Iterator[QuestionCandidate]:
+    """A function that puts several other modules to work, one after another."""
+    steps: dict[str, Mark] = {}
+    for call in called:
+        target = survey.target_of(file.path, call.line, call.name)
+        if target is not None and survey.has_effect(*target):
+            steps.setdefault(call.name, call)
+    lines = sorted({call.line for call in steps.values()})
+    if len(lines) < _SEVERAL:
+        return
+    first = sorted(steps.values(), key=lambda call: call.line)
+    yield QuestionCandidate(
+        "ordered-steps",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() calls {listed([f'{calls.shown(c.name)}()' for c in first], 5)} in this order."
+        " If the process"
+        " is killed, or one of them fails, after an earlier one has taken effect, what is left"
+        " behind, who puts it right, and does calling the function again repeat something that"
+        " must happen once?",
+        "a table of the moment of failure, what is left, and what the next call does; the step"
+        " that may not be repeated; the order that would be safer",
+        "an interrupted sequence is the state that nobody tested",
+        places(file.path, function.line, *lines[:5]),
+        3,
+        75,
+    )
+
+
+def _handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+    by_owner = marks_by_owner(source, {MarkKind.HANDLER})
+    for owner, handlers in by_owner.items():
+        function = source.definitions[owner] if owner >= 0 else None
+        if function is None:
+            continue
+        name = source.qualified(function)
+        is_probe = _code_length(source, function) <= _PROBE
+        broad = [
+            h
+            for h in handlers
+            if "broad" in h.flags
+            and h.detail not in {"raises", "uses"}
+            and not (h.detail == "returns" and is_probe)
+        ]
+        silent = [
+            h
+            for h in handlers
+            if h.detail in {"silent", "returns"}
+            and h not in broad
+            and not _is_ordinary(h)
+            and not (h.detail == "returns" and (is_probe or "broad" in h.flags))
+        ]
+        if broad:
+            yield _broad(file, function, name, broad)
+        if silent:
+            yield _silent(file, function, name, silent)
+
+
+def _code_length(source: ParsedSource, function: Definition) -> int:
+    return sum(n not in source.prose for n in range(function.line, function.end_line + 1))
+
+
+def _is_ordinary(handler: Mark) -> bool:
+    """Errors that are an expected answer rather than a failure."""
+    return {*handler.name.split(", ")} <= {
+        *("KeyError", "StopIteration", "AttributeError", "ImportError", "ModuleNotFoundError"),
+        *("IndexError", "queue.Empty", "TypeError", "FileNotFoundError", "NotADirectoryError"),
+        *("FileExistsError", "ProcessLookupError", "StopAsyncIteration", "LookupError"),
+        *(
+            "ValueError",
+            "UnicodeDecodeError",
+            "UnicodeEncodeError",
+            "UnicodeError",
+            "OverflowError",
+        ),
+    }
+
+
+def _broad(
+    file: SurveyedFile, function: Definition, name: str, handlers: list[Mark]
+) -> QuestionCandidate:
+    lines = [line for h in handlers[:2] for line in (h.lines[1], h.line, h.lines[0])]
+    return QuestionCandidate(
+        "broad-handler",
+        _FAILURE,
+        name,
+        file.path,
+        f"{name}() catches {handlers[0].name} and goes on. Which programming errors or broken"
+        " states does this handler turn into an ordinary result, what has already been changed"
+        " when it is reached, and what would the narrowest handler be that keeps the intended"
+        " behaviour?",
+        "each failure that can reach the handler, which of them were meant, and the narrower"
+        " list of exceptions",
+        "a handler that catches too much turns a defect into a wrong result",
+        places(file.path, function.line, *lines),
+        # JavaScript cannot name what it catches: there it says less.
+        2 + (function.length > _PROBE and file.language == "Python"),
+        70,
+    )
+
+
+def _silent(
+    file: SurveyedFile, function: Definition, name: str, handlers: list[Mark]
+) -> QuestionCandidate:
+    lines = [line for h in handlers[:2] for line in (h.lines[1], h.line, h.lines[0])]
+    return QuestionCandidate(
+        "silent-error",
+        "observability",
+        name,
+        file.path,
+        f"{name}() drops {calls.listed_names(handlers)} without a record. In which situation"
+        " would an operator or user need to know that this happened, what do they see instead, and"
+        " where should it be reported?",
+        "the situations that reach the handler, what is visible from outside in each, and the"
+        " one line to add, or why silence is right",
+        "a failure that leaves no trace is searched for in the wrong place",
+        places(file.path, function.line, *lines),
+        2,
+        65,
+    )

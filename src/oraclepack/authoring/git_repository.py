@@ -1,0 +1,263 @@
+"""A repository as its commit tells it: files, texts, history, by bounded calls of `git`."""
+
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from oraclepack.errors import InputError, MachineError, UsageError
+from oraclepack.system.git import LONG_TIMEOUT, NO_REPOSITORY, Git, GitError
+
+MOST_COMMITS = 1000
+"""How far back the history is read."""
+_BATCH = 256
+"""How many contents are fetched at once: it bounds what is held in memory."""
+_REGULAR = ("100644", "100755")
+_HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+
+Wanted = Callable[[str, int], bool]
+"""Whether the content of a file (path, size) is worth reading."""
+
+
+class TrackedFile(NamedTuple):
+    """A file of the commit that also stands in the work tree."""
+
+    path: str
+    """POSIX, relative to the project root."""
+    size: int
+    """Bytes; the greater one of commit and work tree."""
+    text: str | None = None
+    """Its content; None when it is binary or was not worth reading."""
+
+
+class Commit(NamedTuple):
+    """One commit of the history."""
+
+    sha: str
+    subject: str
+    paths: tuple[str, ...]
+
+
+class ChangedLines(NamedTuple):
+    """What changed in a file since another commit."""
+
+    ranges: tuple[tuple[int, int], ...]
+    """First and last line of each stretch in the present text."""
+    before: str | None
+    """The text at the other commit; None for a new file."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepository:
+    """Everything a survey may know. Nothing in it depends on where the clone lies."""
+
+    files: tuple[TrackedFile, ...]
+    """In the order of their paths."""
+    commits: tuple[Commit, ...] = ()
+    """The newest first; merges left out."""
+    sha: str | None = None
+    date: str | None = None
+    """The day of the commit in UTC, `YYYY-MM-DD`."""
+    is_dirty: bool = False
+    """Tracked files of the work tree differ from the commit."""
+    is_shallow: bool = False
+    """The clone holds only the end of the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    path: str
+    blob: str
+    size: int
+
+
+def read_git_repository(
+    root: Path, environment: Mapping[str, str], wanted: Wanted
+) -> GitRepository:
+    """The tracked files at HEAD that stand in the work tree, with what the history says of them.
+
+    Contents come from the commit, not from the work tree: the same commit gives the same value
+    whatever lies around. In a repository without a commit the index stands in for it.
+    """
+    try:
+        return _read(Git(root, environment, LONG_TIMEOUT), root, wanted)
+    except GitError as trouble:
+        hint = "install git" if trouble.missing else ""
+        raise MachineError(trouble.reason, hint=hint) from None
+
+
+def changes_since(
+    root: Path, environment: Mapping[str, str], reference: str
+) -> dict[str, ChangedLines]:
+    """What changed between the fork point of HEAD and another commit, and HEAD."""
+    git = Git(root, environment, LONG_TIMEOUT)
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
+    other = (git.ask(*words) or b"").decode().strip()
+    if not _COMMIT.fullmatch(other):
+        raise UsageError(
+            f"--since: {reference!r} names no commit",
+            hint="give a branch, a tag or a commit, such as --since origin/main",
+        )
+    base = (git.ask("merge-base", other, "HEAD") or b"").decode().strip() or other
+    diff = git.ask(
+        *("diff-tree", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv"),
+        *("--no-color", "--ignore-submodules=all", "--relative", "--src-prefix=a/"),
+        *("--dst-prefix=b/", base, "HEAD", "--", "."),
+    )
+    ranges = _changed_ranges(diff or b"")
+    before = _contents(git, [f"{base}:./{path}" for path in ranges])
+    texts = zip(ranges, before, strict=False)
+    return {path: ChangedLines(tuple(ranges[path]), text) for path, text in texts}
+
+
+def lines_of_commits(
+    root: Path, environment: Mapping[str, str], path: str, oldest: str
+) -> list[str]:
+    """For each line of a file at HEAD the commit that changed it last; empty if git cannot tell."""
+    git = Git(root, environment, LONG_TIMEOUT)
+    words = ("blame", "-l", "-s", "-w", "--no-textconv", "--root", f"{oldest}^..HEAD", "--", path)
+    told = git.ask(*words)
+    if told is None:
+        told = git.ask("blame", "-l", "-s", "-w", "--no-textconv", "--root", "HEAD", "--", path)
+    lines = (told or b"").split(b"\n")
+    return [line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line]
+
+
+def _read(git: Git, root: Path, wanted: Wanted) -> GitRepository:
+    _refuse_elsewhere(git, root)
+    sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
+    entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)
+    there = [entry for entry in entries if entry.size >= 0]
+    texts = dict(_texts(git, [e for e in there if wanted(e.path, e.size)]))
+    files = tuple(TrackedFile(entry.path, entry.size, texts.get(entry.path)) for entry in there)
+    if not sha:
+        return GitRepository(files)
+    stamp = (git.ask("log", "-1", "--format=%ct", "--no-show-signature") or b"0").strip()
+    status = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all")
+    dirty = bool(git.ask(*status, "--", "."))
+    day = datetime.fromtimestamp(int(stamp), UTC).date().isoformat()
+    shallow = (git.ask("rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
+    return GitRepository(files, tuple(_commits(git)), sha, day, dirty, shallow)
+
+
+def _refuse_elsewhere(git: Git, root: Path) -> None:
+    try:
+        inside = git.run("rev-parse", "--is-inside-work-tree")
+    except GitError as trouble:
+        if trouble.slow or trouble.missing:
+            raise
+        if trouble.reason != NO_REPOSITORY:
+            raise InputError(
+                f"{root}: {trouble.reason}",
+                hint="git itself refuses this directory; do what it says",
+            ) from None
+        inside = b""
+    if inside.strip() != b"true":
+        raise InputError(
+            f"{root} is not in a git repository",
+            hint="only tracked files are read: git init, git add, then the same command",
+        )
+
+
+def _entries(git: Git, root: Path, sha: str) -> Iterator[_Entry]:
+    """Regular files only: no links, no submodules. A size below 0 means: not in the work tree."""
+    if sha:
+        listed = git.ask("ls-tree", "-r", "-z", "-l", "--end-of-options", sha) or b""
+    else:
+        listed = git.ask("ls-files", "-s", "-z") or b""
+    for row in listed.split(b"\0"):
+        facts, tab, raw = row.partition(b"\t")
+        words = facts.decode("ascii", "replace").split()
+        if not tab or words[0] not in _REGULAR:
+            continue
+        try:
+            path = raw.decode()
+        except UnicodeDecodeError:
+            continue  # a name that no pack can hold
+        # ls-tree: mode type blob size; ls-files: mode blob stage.
+        blob, size = (words[2], int(words[3])) if sha else (words[1], 0)
+        yield _Entry(path, blob, _size_now(root / path, size))
+
+
+def _size_now(path: Path, committed: int) -> int:
+    try:
+        found = path.lstat()
+    except OSError:
+        return -1
+    return max(found.st_size, committed) if stat.S_ISREG(found.st_mode) else -1
+
+
+def _texts(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[str, str]]:
+    """Path and text of each; what holds a NUL byte is no text and left out."""
+    contents = _contents(git, [entry.blob for entry in entries])
+    for entry, text in zip(entries, contents, strict=False):
+        if text is not None:
+            yield entry.path, text
+
+
+def _contents(git: Git, names: Sequence[str]) -> Iterator[str | None]:
+    """The text of each object; None for what is missing or no text."""
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        listed = "".join(f"{name}\n" for name in batch).encode()
+        told = git.ask("cat-file", "--batch", said=listed) or b""
+        at = 0
+        for _ in batch:
+            end = told.find(b"\n", at)
+            head = told[at:end].split()
+            if end < 0 or len(head) != 3 or head[1] != b"blob":  # noqa: PLR2004 - id, type, size
+                at = end + 1
+                yield None
+                continue
+            size = int(head[2])
+            content = told[end + 1 : end + 1 + size]
+            at = end + size + 2
+            yield None if b"\0" in content else _decoded(content)
+
+
+def _decoded(content: bytes) -> str:
+    text = content.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").removeprefix("\ufeff")
+
+
+def _commits(git: Git) -> Iterator[Commit]:
+    """The paths of each commit, the newest first, without merges."""
+    told = git.ask(
+        *("log", f"-n{MOST_COMMITS}", "--no-merges", "--no-renames", "--no-show-signature"),
+        *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative"),
+        *("--name-only", "-z", "--format=format:%x01%H%x02%s%x02", "--", "."),
+    )
+    for commit in (told or b"").split(b"\x01")[1:]:
+        sha, _, rest = commit.partition(b"\x02")
+        subject, _, listed = rest.partition(b"\x02")
+        names = (name.lstrip(b"\n") for name in listed.split(b"\0"))
+        paths = tuple(name.decode("utf-8", "replace") for name in names if name)
+        yield Commit(sha.decode("ascii", "replace"), subject.decode("utf-8", "replace"), paths)
+
+
+def _changed_ranges(diff: bytes) -> dict[str, list[tuple[int, int]]]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    path, in_header = "", False
+    for line in diff.split(b"\n"):
+        if line.startswith(b"diff --git "):
+            path, in_header = "", True
+        elif in_header and line.startswith(b"+++ "):
+            name = line[4:].removeprefix(b"b/").rstrip(b"\t")
+            # A quoted name holds characters that no pack can name.
+            known = name != b"/dev/null" and name[:1] != b'"'
+            path = name.decode("utf-8", "replace") if known else ""
+            if path:
+                found.setdefault(path, [])
+        elif path and line.startswith(b"@@"):
+            in_header = False
+            match = _HUNK.match(line)
+            if match is not None:
+                first, count = int(match[1]), int(match[2] or 1)
+                # A stretch that only deletes stands between two lines: both are touched.
+                last = first + count - 1 if count else first + 1
+                found[path].append((max(first, 1), last))
+    return found

@@ -1,0 +1,365 @@
+"""Which files import which, how central each is, and where the names of one are used in others."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+from posixpath import dirname, join, normpath
+from typing import NamedTuple
+
+from oraclepack.authoring.source_facts import ImportedModule, Mark, MarkKind, ParsedSource
+
+_ENDINGS = (
+    *("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"),
+    *("/index.ts", "/index.tsx", "/index.js"),
+)
+_ROOTS = ("", "src/", "lib/", "app/")
+_MOST_PER_FOLDER = 12
+"""A Go import names a folder; only its first files are followed, in the order of their names."""
+_MOST_USES = 40
+"""Places that are kept for one name; more say nothing new."""
+_ROUNDS = 30
+_DAMPING = 0.85
+_HOPS = 3
+"""How many re-exports are followed."""
+_SCRIPT = frozenset({"JavaScript", "TypeScript"})
+_PYTHON_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+(?P<base>\.*[\w.]*)[ \t]+import[ \t]+\(?(?P<names>[\w., \t\n]*)"
+    r"|^[ \t]*import[ \t]+(?P<whole>[\w., \t]+)",
+    re.MULTILINE,
+)
+_SCRIPT_IMPORT = re.compile(
+    r"(?:\bfrom|\brequire\(|\bimport\(?)\s*[\"'](?P<n>[^\"'\n]{1,200})[\"']"
+)
+
+
+class Use(NamedTuple):
+    """A line that calls something defined in another file."""
+
+    path: str
+    line: int
+    flags: frozenset[str] = frozenset()
+
+
+class _Binding(NamedTuple):
+    """What a local name stands for: a file, and a name in it; an empty name is the whole file."""
+
+    target: str
+    name: str
+
+
+def imports_of_test(language: str, text: str) -> list[ImportedModule]:
+    """The imports of a test, by pattern: tests are many, and a wrong one does no harm."""
+    if language == "Python":
+        found = []
+        for match in _PYTHON_IMPORT.finditer(text):
+            if match["whole"] is not None:
+                names = [part.split()[0] for part in match["whole"].split(",") if part.split()]
+                found += [ImportedModule(name, 0, ((name, ""),)) for name in names]
+            else:
+                words = re.findall(r"\w+", match["names"] or "")
+                found.append(ImportedModule(match["base"], 0, tuple((w, w) for w in words)))
+        return found
+    if language in _SCRIPT:
+        return [ImportedModule(match["n"], 0) for match in _SCRIPT_IMPORT.finditer(text)]
+    return []
+
+
+class ImportGraph:
+    """Who imports whom."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, ParsedSource],
+        others: Mapping[str, tuple[str, list[ImportedModule]]],
+        modules: Mapping[str, str] | None = None,
+    ) -> None:
+        """Resolve the imports of parsed files and of others, such as tests.
+
+        `modules` are the paths that the `go.mod` of each folder gives.
+        """
+        self._sources = sources
+        self._modules = modules or {}
+        self._paths = frozenset(sources)
+        self._by_tail = _by_tail(sources)
+        self._folders: dict[str, list[str]] = {}
+        for path in sorted(sources):
+            self._folders.setdefault(dirname(path), []).append(path)
+        self._defined = {path: _defined(source) for path, source in sources.items()}
+        self._bindings = {p: self._bound(p, s.language, s.imports) for p, s in sources.items()}
+        self._by_name = _unique_names(sources)
+        self.imports: dict[str, tuple[str, ...]] = {}
+        self.importers: dict[str, list[str]] = {path: [] for path in sources}
+        self.uses: dict[tuple[str, str], list[Use]] = {}
+        self._collect_uses()
+        self._link()
+        self.testers: dict[str, list[str]] = {path: [] for path in sources}
+        for path in sorted(others):
+            language, imports = others[path]
+            targets = {b.target for _, b in self._pairs(path, language, imports)}
+            for target in sorted(targets):
+                self.testers[target].append(path)
+
+    def import_line(self, path: str, target: str) -> int:
+        """The line by which a file imports another; 0 where no statement does."""
+        source = self._sources[path]
+        for statement in source.imports:
+            if statement.is_typing:
+                continue
+            if any(b.target == target for _, b in self._pairs(path, source.language, [statement])):
+                return statement.line
+        return 0
+
+    def imports_inside_functions(self, path: str) -> list[tuple[ImportedModule, str]]:
+        """Imports that stand inside functions, with the file each means."""
+        source = self._sources[path]
+        found = []
+        for statement in source.imports:
+            if statement.is_local:
+                pairs = self._pairs(path, source.language, [statement])
+                found += [(statement, binding.target) for _, binding in pairs]
+        return found
+
+    def ranks(self, paths: Iterable[str]) -> dict[str, float]:
+        """How central each file is among some.
+
+        The share of attention that imports lead to it, and half of that which they lead from it.
+        """
+        chosen = sorted(paths)
+        inside = set(chosen)
+        out = {p: [t for t in self.imports.get(p, ()) if t in inside] for p in chosen}
+        back = {p: [t for t in self.importers.get(p, ()) if t in inside] for p in chosen}
+        there, here = _ranked(chosen, out), _ranked(chosen, back)
+        return {path: round(there[path] + here[path] / 2, 9) for path in chosen}
+
+    # Resolution
+
+    def _bound(
+        self, path: str, language: str, imports: Iterable[ImportedModule]
+    ) -> dict[str, _Binding]:
+        return {local: binding for local, binding in self._pairs(path, language, imports) if local}
+
+    def _pairs(
+        self, path: str, language: str, imports: Iterable[ImportedModule]
+    ) -> Iterator[tuple[str, _Binding]]:
+        for statement in imports:
+            match language:
+                case "Python":
+                    found = self._python(path, statement)
+                case "Go":
+                    found = self._go(statement)
+                case "Rust":
+                    found = self._rust(path, statement)
+                case "Java":
+                    found = self._java(statement)
+                case _ if language in _SCRIPT:
+                    found = self._script(path, statement)
+                case "Ruby" | "Shell":
+                    found = self._relative(path, statement, ".rb" if language == "Ruby" else "")
+                case _:
+                    found = self._include(path, statement)
+            yield from ((local, b) for local, b in found if b.target != path)
+
+    def _python(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
+        base = self._python_file(path, one.module)
+        for local, name in one.names:
+            joint = "" if one.module.endswith(".") else "."
+            inner = self._python_file(path, f"{one.module}{joint}{name}") if name else None
+            if inner:
+                yield local, _Binding(inner, "")
+            elif base:
+                yield local, _Binding(base, name)
+
+    def _python_file(self, path: str, module: str) -> str | None:
+        dots = len(module) - len(module.lstrip("."))
+        tail = module.strip(".").replace(".", "/")
+        if dots:
+            folder = dirname(path)
+            for _ in range(dots - 1):
+                folder = dirname(folder)
+            place = normpath(join(folder, tail)) if tail else folder
+            return self._known([f"{place}.py", f"{place}/__init__.py"])
+        if not tail:
+            return None
+        found = self._known([f"{tail}.py", f"{tail}/__init__.py"], _ROOTS)
+        if found or "/" not in tail:
+            return found or self._package(tail)
+        return self._tail(tail)
+
+    def _package(self, name: str) -> str | None:
+        """A package or module of one name, anywhere, when only one folder holds it."""
+        found = [p for p in self._by_tail.get(f"{name}/__init__", ()) if p.endswith(".py")]
+        return found[0] if len(found) == 1 else None
+
+    def _script(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
+        target = None
+        if one.module.startswith("."):
+            place = normpath(join(dirname(path), one.module))
+            stems = [place, place.removesuffix(".js"), place.removesuffix(".mjs")]
+            target = self._known([stem + end for stem in stems for end in _ENDINGS])
+        elif one.module.startswith(("@/", "~/")):
+            target = self._known([one.module[2:] + end for end in _ENDINGS], _ROOTS)
+        if target:
+            yield "", _Binding(target, "")
+            for local, name in one.names:
+                yield local, _Binding(target, "" if name == "default" else name)
+
+    def _go(self, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
+        for home, module in self._modules.items():
+            if one.module.startswith(f"{module}/"):
+                folder = join(home, one.module.removeprefix(f"{module}/"))
+                files = [p for p in self._folders.get(folder, ()) if p.endswith(".go")]
+                for target in files[:_MOST_PER_FOLDER]:
+                    yield f"{one.names[0][0]}/{target}", _Binding(target, "")
+
+    def _rust(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
+        parts = one.module.split("::")
+        head = parts[0]
+        if head not in {"crate", "self", "super"}:
+            return
+        folder = dirname(path)
+        if head == "crate":
+            root, found, _ = path.partition("src/")
+            folder = f"{root}src" if found else folder
+        elif PurePosixPath(path).stem not in {"mod", "lib", "main"}:
+            folder = join(folder, PurePosixPath(path).stem) if head == "self" else folder
+        rest = parts[1:]
+        for end in range(len(rest), 0, -1):
+            place = normpath(join(folder, *rest[:end]))
+            target = self._known([f"{place}.rs", f"{place}/mod.rs"])
+            if target:
+                yield one.names[0][0], _Binding(target, rest[end] if end < len(rest) else "")
+                return
+
+    def _java(self, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
+        target = self._tail(one.module.replace(".", "/"))
+        if target:
+            yield one.names[0][0], _Binding(target, one.names[0][1])
+
+    def _relative(self, path: str, one: ImportedModule, end: str) -> Iterator[tuple[str, _Binding]]:
+        bases = [dirname(path), ""] if one.module.startswith(".") or not end else ["", "lib"]
+        places = [normpath(join(base, one.module.strip("\"'"))) for base in bases]
+        target = self._known([place + ending for place in places for ending in (end, "")], _ROOTS)
+        if target:
+            yield "", _Binding(target, "")
+
+    def _include(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
+        target = self._known([normpath(join(dirname(path), one.module))])
+        target = target or self._known([one.module], ("", "src/", "include/"))
+        if target:
+            yield "", _Binding(target, "")
+
+    def _known(self, places: Iterable[str], roots: Iterable[str] = ("",)) -> str | None:
+        for place in places:
+            for root in roots:
+                if root + place in self._paths:
+                    return root + place
+        return None
+
+    def _tail(self, name: str) -> str | None:
+        """A file whose path ends in the name, when only one does."""
+        found = self._by_tail.get("/".join(name.split("/")[-2:]), ())
+        return found[0] if len(found) == 1 else None
+
+    # Uses
+
+    def _collect_uses(self) -> None:
+        for path in sorted(self._sources):
+            source = self._sources[path]
+            for mark in source.marks:
+                if mark.kind is MarkKind.CALL:
+                    place = self._used(path, source, mark)
+                    if place is not None and place.target != path:
+                        uses = self.uses.setdefault((place.target, place.name), [])
+                        if len(uses) < _MOST_USES:
+                            uses.append(Use(path, mark.line, mark.flags))
+
+    def _used(self, path: str, source: ParsedSource, mark: Mark) -> _Binding | None:
+        parts = mark.name.replace("::", ".").split(".")
+        if source.language == "Go":
+            return self._used_in_go(path, parts)
+        bindings = self._bindings[path]
+        for count in range(min(len(parts), 4), 0, -1):
+            binding = bindings.get(".".join(parts[:count]))
+            if binding is not None:
+                name = binding.name or (parts[count] if count < len(parts) else "")
+                return self._followed(_Binding(binding.target, name)) if name else None
+        if source.language in {"C", "C++", "Ruby", "Java"}:
+            target = self._by_name.get((source.language, parts[0]))
+            return _Binding(target, parts[0]) if target else None
+        return None
+
+    def _used_in_go(self, path: str, parts: list[str]) -> _Binding | None:
+        name = parts[-1]
+        if len(parts) == 1:
+            nearby = [p for p in self._folders[dirname(path)] if name in self._defined[p]]
+            return _Binding(nearby[0], name) if len(nearby) == 1 else None
+        prefix = f"{parts[0]}/"
+        for local, binding in self._bindings[path].items():
+            if local.startswith(prefix) and name in self._defined[binding.target]:
+                return _Binding(binding.target, name)
+        return None
+
+    def _followed(self, binding: _Binding) -> _Binding:
+        """Where a name is really defined, behind re-exports."""
+        for _ in range(_HOPS):
+            if binding.name in self._defined.get(binding.target, ()):
+                break
+            onward = self._bindings.get(binding.target, {}).get(binding.name)
+            if onward is None:
+                break
+            binding = _Binding(onward.target, onward.name or binding.name)
+        return binding
+
+    def _link(self) -> None:
+        """Edges by import statements, and by use where a language needs no statement."""
+        edges: dict[str, set[str]] = {path: set() for path in self._sources}
+        for path, source in self._sources.items():
+            for _, binding in self._pairs(path, source.language, source.imports):
+                edges[path].add(binding.target)
+        for (target, _), uses in self.uses.items():
+            for use in uses:
+                edges[use.path].add(target)
+        for path in sorted(edges):
+            self.imports[path] = tuple(sorted(edges[path] - {path}))
+            for target in self.imports[path]:
+                self.importers[target].append(path)
+
+
+def _ranked(paths: list[str], out: Mapping[str, list[str]]) -> dict[str, float]:
+    """The rank of each node by the links to it, in a fixed number of rounds."""
+    rank = dict.fromkeys(paths, 1 / max(len(paths), 1))
+    for _ in range(_ROUNDS):
+        lost = sum(rank[p] for p in paths if not out[p])
+        base = (1 - _DAMPING + _DAMPING * lost) / max(len(paths), 1)
+        following = dict.fromkeys(paths, base)
+        for path in paths:
+            for target in out[path]:
+                following[target] += _DAMPING * rank[path] / len(out[path])
+        rank = following
+    return rank
+
+
+def _defined(source: ParsedSource) -> frozenset[str]:
+    return frozenset(d.name for d in source.definitions if d.owner < 0)
+
+
+def _unique_names(sources: Mapping[str, ParsedSource]) -> dict[tuple[str, str], str]:
+    """Names of which only one file of a language has a definition."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(sources):
+        source = sources[path]
+        if source.language in {"C", "C++", "Ruby", "Java"}:
+            for name in _defined(source):
+                found.setdefault((source.language, name), []).append(path)
+    return {key: paths[0] for key, paths in found.items() if len(paths) == 1}
+
+
+def _by_tail(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Files by their last folder and their name without extension."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        stem = name.rpartition(".")[0] or name
+        tail = f"{folder.rpartition('/')[2]}/{stem}" if folder else stem
+        found.setdefault(tail, []).append(path)
+    return found

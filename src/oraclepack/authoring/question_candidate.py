@@ -1,0 +1,62 @@
+"""A question that could be asked: what was found where, and what it is worth asking about it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A line that a question quotes."""
+
+    path: str
+    line: int
+
+
+MOST_EVIDENCE = 6
+FEWEST_EVIDENCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCandidate:
+    """One possible question. It holds no text that its evidence does not show."""
+
+    key: str
+    """The kind of question, such as `no-timeout`."""
+    category: str
+    subject: str
+    """The symbol that it is about, for its name."""
+    reference: str
+    """The file that it is about."""
+    question: str
+    good: str
+    """What a good answer contains."""
+    why: str
+    evidence: tuple[Place, ...]
+    severity: int
+    """How bad the worst answer would be: 1 to 4."""
+    certainty: int
+    """How surely the evidence carries the question, in hundredths."""
+    is_about_notes: bool = False
+    """Whether it is about comments: only then evidence may point to one."""
+    weight: int = 0
+    """Decides between questions of equal value: how much there is to get wrong."""
+    facts: tuple[str, ...] = ()
+    """Further premises, such as subjects of commits."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of the evidence, the reference first."""
+        others = dict.fromkeys(place.path for place in self.evidence)
+        return tuple(dict.fromkeys((self.reference, *others)))
+
+
+def places(path: str, *lines: int) -> tuple[Place, ...]:
+    """Evidence in one file: each line once, in order."""
+    return tuple(Place(path, line) for line in sorted({line for line in lines if line > 0}))
+
+
+def listed(names: list[str] | tuple[str, ...], most: int = 4) -> str:
+    """`a, b and c`."""
+    shown = list(dict.fromkeys(names))[:most]
+    if len(shown) < 2:  # noqa: PLR2004
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,121 @@
+"""Which questions the user wants: by focus, exclusion and group."""
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from oraclepack.authoring.file_roles import FileRole
+from oraclepack.authoring.question_candidate import QuestionCandidate
+from oraclepack.authoring.repository_survey import (
+    RepositorySurvey,
+)
+from oraclepack.errors import UsageError
+
+
+def code_groups(
+    how: str, survey: RepositorySurvey, candidates: Iterable[QuestionCandidate]
+) -> dict[str, Iterable[QuestionCandidate]]:
+    """The candidates by the part of the repository that they are about."""
+    group_of = _package_groups(survey) if how == "auto" else _folder_groups(survey)
+    groups: dict[str, list[QuestionCandidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(group_of(candidate.reference), []).append(candidate)
+    return dict(groups)
+
+
+def _folder_groups(survey: RepositorySurvey) -> Callable[[str], str]:
+    """By the first folder below the one that all subjects share."""
+    folders = [file.path.split("/")[:-1] for file in survey.subjects]
+    common: list[str] = []
+    for parts in zip(*folders, strict=False) if folders else ():
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+
+    def group(path: str) -> str:
+        parts = path.split("/")[:-1]
+        inner = parts[len(common) : len(common) + 1]
+        return inner[0] if inner and parts[: len(common)] == common else "root"
+
+    return group
+
+
+def _package_groups(survey: RepositorySurvey) -> Callable[[str], str]:
+    """By the nearest folder with a manifest; by folder where there is only one."""
+    homes = {
+        posixpath.dirname(f.path) for f in survey.files.values() if f.role is FileRole.MANIFEST
+    }
+    if len(homes - {""}) < 2:  # noqa: PLR2004 - one package is no group
+        return _folder_groups(survey)
+
+    def group(path: str) -> str:
+        folder = posixpath.dirname(path)
+        while folder and folder not in homes:
+            folder = posixpath.dirname(folder)
+        return folder or "root"
+
+    return group
+
+
+def focus_test(
+    wishes: Sequence[str], survey: RepositorySurvey, tracked: Collection[str]
+) -> Callable[[QuestionCandidate], bool]:
+    """Whether a question is about one of the paths or symbols that the user named."""
+    tests: list[Callable[[QuestionCandidate], bool]] = []
+    for wish in wishes:
+        path = plain_path(wish)
+        if not path:
+            return lambda _: True
+        if any(one == path or one.startswith(f"{path}/") for one in tracked):
+            tests.append(lambda c, path=path: _is_below(c.reference, path))  # type: ignore[misc]
+        elif _is_defined(survey, wish):
+            name = wish.rpartition(".")[2]
+            tests.append(lambda c, name=name: _is_about(survey, c, name))  # type: ignore[misc]
+        else:
+            raise UsageError(
+                f"--focus: nothing tracked lies at {wish}, and no code defines that name",
+                hint="paths are relative to the project root; a symbol is a function or class",
+            )
+    return (lambda c: any(test(c) for test in tests)) if tests else (lambda _: True)
+
+
+def _is_below(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}/")
+
+
+def _is_defined(survey: RepositorySurvey, name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return any(
+        definition.name == last
+        for file in survey.subjects
+        for definition in (file.source.definitions if file.source else ())
+    )
+
+
+def _is_about(survey: RepositorySurvey, candidate: QuestionCandidate, name: str) -> bool:
+    """Whether a quoted line names the symbol, or lies inside it."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    for place in candidate.evidence:
+        if word.search(survey.line(*place)):
+            return True
+        source = survey.files[place.path].source
+        for definition in source.definitions if source else ():
+            if definition.name == name and definition.line <= place.line <= definition.end_line:
+                return True
+    return False
+
+
+def exclusion(patterns: Sequence[str]) -> Callable[[str], bool]:
+    plain = [plain_path(pattern) for pattern in patterns]
+
+    def excluded(path: str) -> bool:
+        return any(_is_below(path, one) or fnmatch.fnmatchcase(path, one) for one in plain)
+
+    return excluded
+
+
+def plain_path(path: str) -> str:
+    """A path as git spells it; the project root itself is empty."""
+    plain = posixpath.normpath(path)
+    return "" if plain == "." else plain

@@ -1,0 +1,267 @@
+"""Which of all possible questions are asked. Fixed rules, no chance.
+
+First each category gives its best question, then the most central files get one each, then the
+most valuable ones follow. A question loses a quarter of its value for each one of its kind that is
+already chosen, 30 % for each about the same file, and 10 % for each of the same category. Two
+questions never quote the same line, except that of a definition around it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from oraclepack.authoring.question_candidate import (
+    FEWEST_EVIDENCE,
+    MOST_EVIDENCE,
+    Place,
+    QuestionCandidate,
+)
+from oraclepack.authoring.repository_survey import RepositorySurvey
+from oraclepack.authoring.scoring import QuestionScore, rough_value, score_candidate
+from oraclepack.pack.model import CATEGORIES
+
+MOST_FILES = 3
+"""The reference and two neighbours."""
+_MOST_OF_A_KIND = 3
+_MOST_OF_A_FILE = 3
+_CENTRAL = 5
+"""The most central files that are always among the references."""
+_MANY = 1000
+_MOST_LOOKED_AT = 100
+"""Of one kind, in a large repository. At most three of a kind are asked."""
+_LEAST_VALUE = 150
+"""Impact × confidence (in hundredths) below which a question is not worth its answer."""
+
+PROFILES = {
+    "security": {
+        *("permissions", "dangerous-call", "secret-path", "unguarded-route", "access-check"),
+        *("check-then-act", "limit", "no-timeout", "environment"),
+    },
+    "performance": {
+        *("caching/state", "work-in-loop", "blocking-in-async", "cached-result", "module-state"),
+        *("background jobs", "no-timeout", "limit"),
+    },
+    "api": {
+        *("contracts/interfaces", "callers", "option-combinations", "two-results", "routes"),
+        *("command-options", "deprecation", "changed-signature", "round-trip", "error-messages"),
+    },
+    "tests": {
+        *("untested", "fixed-again", "decision-order", "round-trip", "unhandled-member"),
+        *("two-copies", "limit", "changed-behaviour"),
+    },
+    "onboarding": {
+        *("entry-point", "callers", "decision-order", "command-options", "import-cycle"),
+        *("UX flows", "routes", "environment", "legacy-path"),
+    },
+}
+"""What each profile prefers: categories and kinds of questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedQuestion:
+    """A question that is asked, with its score and the files that go with it."""
+
+    candidate: QuestionCandidate
+    score: QuestionScore
+    attachments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the user limits the questions to."""
+
+    count: int = 20
+    profile: str = ""
+    focus: Callable[[QuestionCandidate], bool] = lambda _: True
+    room: int = MOST_FILES
+    """How many files a question may have."""
+
+
+def select_questions(
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wanted: Wanted
+) -> list[SelectedQuestion]:
+    """The questions worth asking, by ROI, the highest first; ties by effort, then by value."""
+    scored = []
+    for found in _most_promising(survey, candidates, wanted):
+        candidate = _with_code_only(survey, found, wanted.room)
+        if candidate is None:
+            continue
+        score = score_candidate(survey, candidate)
+        preferred = PROFILES.get(wanted.profile, set())
+        weight = 1.6 if {candidate.key, candidate.category} & preferred else 1.0
+        if score.value >= _LEAST_VALUE:
+            scored.append((score.value * weight, score, candidate))
+    scored.sort(
+        key=lambda one: (-one[0], -one[2].weight, one[2].reference, one[2].evidence, one[2].key)
+    )
+    chooser = _Chooser(survey, scored, wanted.count)
+    chooser.take_categories(weighted=not wanted.profile)
+    chooser.take_central()
+    chooser.take_best()
+    chosen = sorted(
+        chooser.chosen,
+        key=lambda one: (-one[0].roi, one[0].effort, -one[0].value, one[1].reference, one[1].key),
+    )
+    return [
+        SelectedQuestion(candidate, score, _attachments(survey, candidate, wanted.room))
+        for score, candidate in chosen
+    ]
+
+
+def _most_promising(
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wanted: Wanted
+) -> list[QuestionCandidate]:
+    """The candidates in question, at most some hundreds for each category and kind."""
+    asked = [
+        candidate
+        for candidate in candidates
+        if wanted.focus(candidate) and (not survey.is_limited or _touches_change(survey, candidate))
+    ]
+    if len(asked) <= _MANY:
+        return asked
+    central = {*survey.central[:_CENTRAL]}
+    ranked = sorted(
+        asked, key=lambda c: (-rough_value(survey, c), -c.weight, c.reference, c.evidence, c.key)
+    )
+    taken: Counter[str] = Counter()
+    kept = []
+    for candidate in ranked:
+        taken[candidate.key] += 1
+        if taken[candidate.key] <= _MOST_LOOKED_AT or candidate.reference in central:
+            kept.append(candidate)
+    return kept
+
+
+class _Chooser:
+    """The state of the choice."""
+
+    def __init__(
+        self,
+        survey: RepositorySurvey,
+        scored: Sequence[tuple[float, QuestionScore, QuestionCandidate]],
+        count: int,
+    ) -> None:
+        self._survey = survey
+        self._scored = scored
+        self._count = count
+        self._quoted: set[Place] = set()
+        self._kinds: Counter[str] = Counter()
+        self._files: Counter[str] = Counter()
+        self._categories: Counter[str] = Counter()
+        self._subjects: set[tuple[str, str]] = set()
+        self.chosen: list[tuple[QuestionScore, QuestionCandidate]] = []
+
+    def take_categories(self, *, weighted: bool) -> None:
+        if not weighted:
+            return
+        for category in CATEGORIES:
+            self._take_best_of(lambda c, category=category: c.category == category)  # type: ignore[misc]
+
+    def take_central(self) -> None:
+        for path in self._survey.central[:_CENTRAL]:
+            if self._survey.importers(path) and not self._files[path]:
+                self._take_best_of(lambda c, path=path: c.reference == path)  # type: ignore[misc]
+
+    def take_best(self) -> None:
+        while len(self.chosen) < self._count and self._take_best_of(lambda _: True):
+            pass
+
+    def _take_best_of(self, fits: Callable[[QuestionCandidate], bool]) -> bool:
+        if len(self.chosen) >= self._count:
+            return False
+        best: tuple[float, QuestionScore, QuestionCandidate] | None = None
+        for value, score, candidate in self._scored:
+            if best is not None and value <= best[0]:
+                break  # sorted: no later one can be worth more
+            if fits(candidate) and self._is_free(candidate):
+                worth = value * self._share(candidate)
+                if best is None or worth > best[0]:
+                    best = (worth, score, candidate)
+        if best is None:
+            return False
+        self._take(best[1], best[2])
+        return True
+
+    def _share(self, candidate: QuestionCandidate) -> float:
+        return float(
+            0.75 ** self._kinds[candidate.key]
+            * 0.7 ** (self._files[candidate.reference] / self._size(candidate.reference))
+            * 0.9 ** self._categories[candidate.category]
+        )
+
+    def _size(self, path: str) -> float:
+        """A file of thousands of lines carries more questions than a small one."""
+        return 1 + min(len(self._survey.files[path].lines) / 1000, 2)
+
+    def _is_free(self, candidate: QuestionCandidate) -> bool:
+        if self._kinds[candidate.key] >= _MOST_OF_A_KIND:
+            return False
+        if self._files[candidate.reference] >= _MOST_OF_A_FILE * self._size(candidate.reference):
+            return False
+        if (candidate.reference, candidate.subject) in self._subjects:
+            return False
+        return not self._quoted & _own_lines(self._survey, candidate)
+
+    def _take(self, score: QuestionScore, candidate: QuestionCandidate) -> None:
+        self.chosen.append((score, candidate))
+        self._quoted |= _own_lines(self._survey, candidate)
+        self._kinds[candidate.key] += 1
+        self._files[candidate.reference] += 1
+        self._categories[candidate.category] += 1
+        self._subjects.add((candidate.reference, candidate.subject))
+
+
+def _own_lines(survey: RepositorySurvey, candidate: QuestionCandidate) -> set[Place]:
+    """The quoted lines that are more than the head of a definition."""
+    heads = set()
+    for path in candidate.paths:
+        source = survey.files[path].source
+        heads |= {Place(path, d.line) for d in source.definitions} if source else set()
+    own = {*candidate.evidence} - heads
+    return own or {*candidate.evidence}
+
+
+def _with_code_only(
+    survey: RepositorySurvey, candidate: QuestionCandidate, room: int
+) -> QuestionCandidate | None:
+    """The candidate with evidence that holds: code, in files that can be attached; else None."""
+    kept: list[Place] = []
+    paths = {candidate.reference}
+    for place in candidate.evidence:
+        file = survey.files.get(place.path)
+        if file is None or place in kept or not survey.line(place.path, place.line):
+            continue
+        prose = file.source.prose if file.source is not None else frozenset()
+        if place.line in prose and not candidate.is_about_notes:
+            return None
+        paths.add(place.path)
+        if len(paths) > room:
+            return None
+        if len(kept) < MOST_EVIDENCE:
+            kept.append(place)
+    if len(kept) < FEWEST_EVIDENCE or not any(p.path == candidate.reference for p in kept):
+        return None
+    return QuestionCandidate(
+        **{
+            name: getattr(candidate, name)
+            for name in QuestionCandidate.__slots__
+            if name != "evidence"
+        },
+        evidence=tuple(kept),
+    )
+
+
+def _touches_change(survey: RepositorySurvey, candidate: QuestionCandidate) -> bool:
+    return any(survey.is_changed(p.path, p.line, p.line) for p in candidate.evidence)
+
+
+def _attachments(
+    survey: RepositorySurvey, candidate: QuestionCandidate, room: int
+) -> tuple[str, ...]:
+    """The files of the evidence; where there is room, the test of the reference."""
+    found = [*candidate.paths[:room]]
+    tests = survey.tests_of(candidate.reference)
+    wants_test = candidate.key not in {"untested", "import-cycle", "two-copies"}
+    if len(found) < min(room, 2) and tests and wants_test:
+        found.append(tests[0])
+    return tuple(found)

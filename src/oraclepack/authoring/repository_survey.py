@@ -1,0 +1,468 @@
+"""A repository understood once: roles, parsed sources, import graph, history.
+
+Every question is made from this value; nothing else is looked at.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from math import log2
+from posixpath import dirname
+from typing import NamedTuple
+
+from oraclepack.authoring.call_names import is_file_change, is_slow, method
+from oraclepack.authoring.file_roles import (
+    FileRole,
+    is_generated,
+    is_own,
+    is_speakable,
+    language_of,
+    role_of,
+    stem_of,
+)
+from oraclepack.authoring.git_repository import ChangedLines, Commit, GitRepository, TrackedFile
+from oraclepack.authoring.import_graph import ImportGraph, Use, imports_of_test
+from oraclepack.authoring.python_source import read_python
+from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
+from oraclepack.authoring.tree_sitter_source import can_read, read_with_grammar
+
+WIDEST_COMMIT = 30
+"""A commit that touches more files says nothing about which belong together."""
+_COMMON_METHODS = frozenset(
+    {*dir(str), *dir(bytes), *dir(dict), *dir(list), *dir(set), *dir(int)}
+    | {"read", "write", "close", "open", "run", "start", "stop", "main", "load", "dump", "send"}
+)
+"""Names that many objects have: a call of one says nothing about the function of that name."""
+_ALWAYS_CENTRAL = 3
+_SHARES = (0.03, 0.15, 0.4)
+"""The first files of the order that count as central, by how much."""
+_MOST_FIXED = 0.9
+_FIX = re.compile(
+    r"\b(?:fix(?:es|ed)?|bug(?:s|fix)?|hotfix|regressions?|crash(?:es|ed)?|broken|deadlocks?"
+    r"|races?|leaks?|reverts?|incorrect(?:ly)?|wrong(?:ly)?|vulnerab\w+|CVE-\d+)\b",
+    re.IGNORECASE,
+)
+_NO_FIX = re.compile(
+    r"\b(?:typos?|lint\w*|docs?|docstrings?|readme|changelog|tests?|ci|formatting|format|style"
+    r"|mypy|ruff|flake8|spelling|comments?|links?|wording|whitespace)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w{3,}")
+_SAFE = re.compile(r"[^\w./@+ -]+")
+_NAMES = {
+    "pyproject.toml": re.compile(r"^\s*name\s*=\s*[\"']([^\"'\n]+)", re.MULTILINE),
+    "Cargo.toml": re.compile(r"^\s*name\s*=\s*\"([^\"\n]+)", re.MULTILINE),
+    "package.json": re.compile(r"\"name\"\s*:\s*\"([^\"\n]+)\""),
+    "composer.json": re.compile(r"\"name\"\s*:\s*\"([^\"\n]+)\""),
+    "go.mod": re.compile(r"^module\s+(\S+)", re.MULTILINE),
+    "setup.py": re.compile(r"\bname\s*=\s*[\"']([^\"'\n]+)"),
+}
+_TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+_SUBJECT_ROLES = (FileRole.PRODUCT, FileRole.TOOLING, FileRole.EXAMPLE)
+"""What the questions are about: the first of these that a repository has."""
+
+
+@lru_cache(maxsize=64)
+def _lines(text: str) -> list[str]:
+    # Files are looked at one after another, and each many times.
+    return text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyedFile:
+    """A file that may be attached, and everything measured about it."""
+
+    path: str
+    role: FileRole
+    language: str | None
+    size: int
+    text: str
+    source: ParsedSource | None = None
+    """None for what is no code, or has no parser here."""
+    is_subject: bool = False
+    """Whether questions may be about it."""
+    churn: int = 0
+    """In how many commits it was changed."""
+    fixes: int = 0
+    """In how many commits that say that they fix something."""
+
+    @property
+    def lines(self) -> list[str]:
+        return _lines(self.text)
+
+
+@dataclass(frozen=True)
+class RepositorySurvey:
+    """The repository as the questions see it."""
+
+    name: str
+    tracked: int
+    files: Mapping[str, SurveyedFile]
+    """By path, in the order of the paths."""
+    graph: ImportGraph
+    ranks: Mapping[str, float]
+    """How central each subject is."""
+    unread: Mapping[str, int]
+    """Languages of which no file could be read, and how many there are."""
+    commits: tuple[Commit, ...] = ()
+    test_words: frozenset[str] = frozenset()
+    """Every word of three letters or more in the tests."""
+    changed: Mapping[str, ChangedLines] = field(default_factory=dict)
+    """With `--since`: what changed."""
+    is_limited: bool = False
+    """Whether only what changed is of interest."""
+
+    @cached_property
+    def subjects(self) -> list[SurveyedFile]:
+        return [file for file in self.files.values() if file.is_subject]
+
+    @cached_property
+    def sources(self) -> list[tuple[SurveyedFile, ParsedSource]]:
+        """The subjects with what their parsers found."""
+        return [(file, file.source) for file in self.subjects if file.source is not None]
+
+    @cached_property
+    def central(self) -> list[str]:
+        """The subjects, the most central first."""
+        ranked = sorted(self.ranks, key=lambda path: (-self._weight(path), path))
+        return [path for path in ranked if self.files[path].is_subject]
+
+    def _weight(self, path: str) -> float:
+        """Imports in both directions, times decisions, times changes.
+
+        A list of re-exports is imported by all and decides nothing; a module that puts others
+        to work is imported by few and decides much.
+        """
+        source = self.files[path].source
+        branches = sum(d.branches for d in source.definitions) if source else 0
+        changes = log2(2 + self.files[path].churn)
+        return round(self.ranks[path] * log2(2 + branches) ** 2 * changes, 9)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {path: number for number, path in enumerate(self.central)}
+
+    def standing(self, path: str) -> int:
+        """How central a file is: 3 for the first few, 0 for those that hardly anything imports."""
+        place = self._places.get(path)
+        if place is None or not (self.importers(path) or self.graph.imports.get(path)):
+            return 0
+        share = place / max(len(self._places), 1)
+        if place < _ALWAYS_CENTRAL:
+            return len(_SHARES)
+        return sum(share < limit for limit in _SHARES)
+
+    @cached_property
+    def _fix_counts(self) -> list[int]:
+        return sorted(file.fixes for file in self.subjects if file.fixes)
+
+    def trouble(self, path: str) -> int:
+        """How often fixes touched a file beside the others: 0 to 2."""
+        fixes = self.files[path].fixes
+        counts = self._fix_counts
+        if fixes <= 1 or not counts:
+            return 0
+        return 2 if bisect_right(counts, fixes - 1) >= _MOST_FIXED * len(counts) else 1
+
+    def importers(self, path: str) -> list[str]:
+        found = self.graph.importers.get(path, [])
+        return [one for one in found if self.files[one].is_subject]
+
+    def uses(self, path: str, name: str) -> list[Use]:
+        """Where subjects call a name of another file."""
+        found = self.graph.uses.get((path, name), [])
+        return [use for use in found if self.files[use.path].is_subject]
+
+    @cached_property
+    def _call_counts(self) -> tuple[Counter[str], Counter[str]]:
+        called: Counter[str] = Counter()
+        defined: Counter[str] = Counter()
+        for _, source in self.sources:
+            called.update(method(m.name) for m in source.marks if m.kind is MarkKind.CALL)
+            inner = [d for d in source.definitions if d.owner >= 0]
+            hidden = {d.name for d in inner if source.definitions[d.owner].is_callable}
+            defined.update(d.name for d in source.definitions)
+            defined.update(hidden)  # a name inside a function says nothing about calls elsewhere
+        return called, defined
+
+    def calls_of(self, name: str) -> int:
+        """How many lines call a name that is defined only once; 0 where that cannot be said."""
+        called, defined = self._call_counts
+        return called[name] if defined[name] == 1 and name not in _COMMON_METHODS else 0
+
+    @cached_property
+    def _targets(self) -> dict[tuple[str, int, str], tuple[str, str]]:
+        """Path, line and last name of a call to the file and name that it means."""
+        found = {}
+        for (target, name), uses in self.graph.uses.items():
+            for use in uses:
+                found[use.path, use.line, name] = (target, name)
+        return found
+
+    def target_of(self, path: str, line: int, name: str) -> tuple[str, str] | None:
+        """The file and the name in it that a call means, where it is one of another file."""
+        parts = name.replace("::", ".").split(".")
+        for part in reversed(parts):
+            target = self._targets.get((path, line, part))
+            if target is not None:
+                return target
+        return None
+
+    @cached_property
+    def _effects(self) -> frozenset[tuple[str, str]]:
+        """Names whose code changes or asks for something outside of the process."""
+        found: set[tuple[str, str]] = set()
+        callers: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        for file, source in self.sources:
+            tops = _top_names(source)
+            local = {d.name for d in source.definitions if d.owner < 0}
+            for mark in source.marks:
+                if mark.kind is not MarkKind.CALL or mark.owner < 0:
+                    continue
+                here = (file.path, tops[mark.owner])
+                if is_slow(mark) or is_file_change(mark):
+                    found.add(here)
+                target = self.target_of(file.path, mark.line, mark.name)
+                if target is None and mark.name in local:
+                    target = (file.path, mark.name)
+                if target is not None:
+                    callers.setdefault(target, set()).add(here)
+        waiting = sorted(found)
+        while waiting:
+            for caller in callers.get(waiting.pop(), ()):
+                if caller not in found:
+                    found.add(caller)
+                    waiting.append(caller)
+        return frozenset(found)
+
+    def has_effect(self, path: str, name: str) -> bool:
+        """Whether a function or class reaches files, programs or other systems."""
+        return (path, name) in self._effects
+
+    @cached_property
+    def untested(self) -> frozenset[str]:
+        """The subjects that no test imports and of which none mentions a public name."""
+        if not self.test_words:
+            return frozenset()
+        return frozenset(file.path for file in self.subjects if not self._is_tested(file.path))
+
+    def _is_tested(self, path: str) -> bool:
+        if self.graph.testers.get(path):
+            return True
+        source = self.files[path].source
+        names = {d.name for d in source.definitions if d.is_public} if source else set()
+        return bool(names & self.test_words)
+
+    def tests_of(self, path: str) -> list[str]:
+        """The tests of a file: those that carry its name first, then those that import it."""
+        stem, folder = stem_of(path), dirname(path).rpartition("/")[2]
+        tests, counts = self._stems
+        importing = self.graph.testers.get(path, [])
+        named = [
+            test
+            for test in tests.get(stem, ())
+            if test in importing or counts[stem] == 1 or _is_in(test, folder)
+        ]
+        return sorted({*named, *importing}, key=lambda t: (t not in named, t not in importing, t))
+
+    @cached_property
+    def _stems(self) -> tuple[dict[str, list[str]], Counter[str]]:
+        """Tests by the name that they carry, and how many subjects have a name."""
+        tests: dict[str, list[str]] = {}
+        for file in self.files.values():
+            if file.role is FileRole.TEST:
+                tests.setdefault(stem_of(file.path), []).append(file.path)
+        return tests, Counter(stem_of(file.path) for file in self.subjects)
+
+    def line(self, path: str, number: int) -> str:
+        lines = self.files[path].lines
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+    def is_changed(self, path: str, first: int, last: int) -> bool:
+        changed = self.changed.get(path)
+        return changed is not None and any(a <= last and first <= b for a, b in changed.ranges)
+
+    def fixes_of(self, path: str) -> list[Commit]:
+        return [c for c in self.commits if is_fix(c.subject) and path in c.paths]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return dirname(path).rpartition("/")[2] == folder
+
+
+def is_fix(subject: str) -> bool:
+    """Whether the subject of a commit says that it corrects behaviour."""
+    return _FIX.search(subject) is not None and _NO_FIX.search(subject) is None
+
+
+def survey_repository(
+    repository: GitRepository,
+    *,
+    limit: int,
+    is_secret: Callable[[str], bool],
+    exclude: Callable[[str], bool] = lambda _: False,
+    changed: Mapping[str, ChangedLines] | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> RepositorySurvey:
+    """Read every tracked file once.
+
+    `limit` is the size of the largest file that may be attached, `is_secret` says which names
+    look as if a secret were inside, `exclude` which paths the user left out.
+    """
+    usable = [
+        file
+        for file in repository.files
+        if _is_usable(file, limit) and not is_secret(file.path) and not exclude(file.path)
+    ]
+    roles = {file.path: role_of(file.path) for file in usable}
+    subject_role = _subject_role(roles)
+    sources: dict[str, ParsedSource] = {}
+    unread: Counter[str] = Counter()
+    for number, file in enumerate(usable):
+        progress(number, len(usable))
+        language = language_of(file.path)
+        if language is None or roles[file.path] not in _SUBJECT_ROLES:
+            continue
+        source = parse_source(file.path, file.text or "")
+        if source is not None:
+            sources[file.path] = source
+        elif not _has_reader(language):
+            unread[language] += roles[file.path] is FileRole.PRODUCT
+    tests = {f.path: f.text or "" for f in usable if roles[f.path] is FileRole.TEST}
+    others = {
+        p: (language_of(p) or "", imports_of_test(language_of(p) or "", t))
+        for p, t in tests.items()
+    }
+    texts = {file.path: file.text or "" for file in usable}
+    graph = ImportGraph(sources, others, _go_modules(texts))
+    churn = Counter(path for commit in repository.commits for path in set(commit.paths))
+    fixes = Counter(
+        path
+        for commit in repository.commits
+        if is_fix(commit.subject)
+        for path in set(commit.paths)
+    )
+    files = {
+        file.path: SurveyedFile(
+            path=file.path,
+            role=roles[file.path],
+            language=language_of(file.path),
+            size=file.size,
+            text=file.text or "",
+            source=sources.get(file.path),
+            is_subject=roles[file.path] is subject_role and file.path in sources,
+            churn=churn[file.path],
+            fixes=fixes[file.path],
+        )
+        for file in usable
+    }
+    subjects = [path for path, file in files.items() if file.is_subject]
+    words: set[str] = set()
+    for text in tests.values():
+        words.update(_WORD.findall(text))
+    return RepositorySurvey(
+        name=_project_name(texts),
+        tracked=len(repository.files),
+        files=files,
+        graph=graph,
+        ranks=graph.ranks(subjects),
+        unread={language: count for language, count in sorted(unread.items()) if count},
+        commits=repository.commits,
+        test_words=frozenset(words),
+        changed=changed or {},
+        is_limited=changed is not None,
+    )
+
+
+def parse_source(path: str, text: str) -> ParsedSource | None:
+    """The facts of a source file, by the parser of its language."""
+    language = language_of(path)
+    if language == "Python":
+        return read_python(text)
+    return read_with_grammar(language or "", text, is_tsx=path.endswith(".tsx"))
+
+
+def _has_reader(language: str) -> bool:
+    return language == "Python" or can_read(language)
+
+
+def _is_usable(file: TrackedFile, limit: int) -> bool:
+    if file.text is None or not 0 < file.size <= limit or is_generated(file.text):
+        return False
+    return (
+        role_of(file.path) is not FileRole.OTHER
+        and is_speakable(file.path)
+        and not is_own(file.path)
+    )
+
+
+def _subject_role(roles: Mapping[str, FileRole]) -> FileRole:
+    present = {*roles.values()}
+    return next((role for role in _SUBJECT_ROLES if role in present), FileRole.DOC)
+
+
+def _project_name(texts: Mapping[str, str]) -> str:
+    """What the project calls itself: never the folder of the clone, which is anybody's choice."""
+    for manifest, pattern in _NAMES.items():
+        match = pattern.search(texts.get(manifest, ""))
+        if match is not None:
+            return plain_word(match[1].rpartition("/")[2]) or "this repository"
+    readme = next((path for path in sorted(texts) if path.lower() == "readme.md"), "")
+    title = _TITLE.search(texts.get(readme, ""))
+    words = [plain_word(word) for word in title[1].split()[:6]] if title else []
+    return " ".join(filter(None, words)) or "this repository"
+
+
+def plain_word(text: str) -> str:
+    """Text from a file as plain words for a prompt or a header."""
+    return " ".join(_SAFE.sub(" ", text).split())[:60]
+
+
+def _go_modules(texts: Mapping[str, str]) -> dict[str, str]:
+    """The module path of each folder with a `go.mod`."""
+    found = {}
+    for path, text in texts.items():
+        match = _NAMES["go.mod"].search(text) if path.rpartition("/")[2] == "go.mod" else None
+        if match is not None:
+            found[dirname(path)] = match[1]
+    return found
+
+
+def _top_names(source: ParsedSource) -> list[str]:
+    """For each definition the name of the outermost one around it."""
+    tops: list[str] = []
+    for definition in source.definitions:
+        tops.append(tops[definition.owner] if definition.owner >= 0 else definition.name)
+    return tops
+
+
+class SurveyedFunction(NamedTuple):
+    """A function or method of a subject, with what stands directly inside it."""
+
+    file: SurveyedFile
+    source: ParsedSource
+    marks: list[Mark]
+    definition: Definition
+
+
+def functions_of(survey: RepositorySurvey) -> Iterator[SurveyedFunction]:
+    """Every function and method of the subjects."""
+    for file, source in survey.sources:
+        inside: dict[int, list[Mark]] = {}
+        for mark in source.marks:
+            inside.setdefault(mark.owner, []).append(mark)
+        for index, definition in enumerate(source.definitions):
+            if definition.is_callable:
+                yield SurveyedFunction(file, source, inside.get(index, []), definition)
+
+
+def marks_by_owner(source: ParsedSource, kinds: Collection[MarkKind]) -> dict[int, list[Mark]]:
+    """The marks of some kinds, by the definition around them."""
+    found: dict[int, list[Mark]] = {}
+    for mark in source.marks:
+        if mark.kind in kinds:
+            found.setdefault(mark.owner, []).append(mark)
+    return found

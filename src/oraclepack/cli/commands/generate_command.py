@@ -1,0 +1,193 @@
+"""`generate`: packs of questions from the repository, without any model."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oraclepack.authoring import generate as use_case
+from oraclepack.authoring.generation import GeneratedStep, GenerateReport
+from oraclepack.authoring.pack_writing import ORACLE_FLAGS
+from oraclepack.authoring.question_selection import PROFILES
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Reply, partial_failure, rollback_notice
+from oraclepack.cli.text import columns
+from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import OUTPUT, Settings
+from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
+from oraclepack.system.terminal import is_terminal
+
+_MANY_FILES = 1000
+"""From this many files on, reading takes long enough to say how far it is."""
+_EVERY = 200
+
+
+@command(
+    "generate",
+    data="generated",
+    changes="one pack file, or several and a manifest with --group",
+    settings=(ROLLBACK_ON_FAILURE,),
+    exit_codes=(ExitCode.STEP_FAILED,),
+    rollback_available=True,
+    examples=(
+        "oraclepack generate --explain",
+        "oraclepack generate --focus src/billing --out docs/oracle-pack-billing.md",
+        "oraclepack generate --since origin/main --stdout",
+        "oraclepack generate --profile security --count 8",
+        "oraclepack generate --from-tickets .tickets --group subdir",
+        'oraclepack generate --constraints "no new dependencies" --extra-file docs/adr.md',
+    ),
+)
+@click.option(
+    "--out",
+    default="",
+    metavar="FILE",
+    help="The pack [docs/oracle-pack-<date>.md]; with --group the directory of the packs.",
+)
+@click.option(
+    "--out-dir",
+    default="",
+    metavar="DIR",
+    help="Where answers go [beside the pack, oracle-answers-<its name>].",
+)
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print the pack and write nothing.")
+@click.option("--force", is_flag=True, help="Replace the pack if it exists and is different.")
+@click.option(
+    "--focus",
+    multiple=True,
+    metavar="PATH|SYMBOL",
+    help="Only ask about this path, function or class. May be repeated.",
+)
+@click.option(
+    "--since",
+    default="",
+    metavar="REF",
+    help="Only ask about what changed since the fork point from this commit.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATH|GLOB",
+    help="Leave these files out. May be repeated.",
+)
+@click.option(
+    "--profile", default="", type=click.Choice(["", *PROFILES]), help="Prefer these questions."
+)
+@click.option(
+    "--count",
+    default=use_case.STEPS,
+    type=click.IntRange(1, 99),
+    metavar="N",
+    help="How many questions  [default: 20]",
+)
+@click.option(
+    "--group",
+    default="",
+    type=click.Choice(["", "subdir", "auto"]),
+    help="Write a pack for each folder or package, and a manifest.",
+)
+@click.option(
+    "--from-tickets",
+    default=None,
+    metavar="DIR",
+    help="Ask about the tickets of this directory instead of the code.",
+)
+@click.option("--explain", is_flag=True, help="Print each question, its evidence and its score.")
+@click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")
+@click.option(
+    "--oracle-flags",
+    default=ORACLE_FLAGS,
+    metavar="WORDS",
+    help="Flags of every call  [default: --files-report --wait]",
+)
+@click.option("--model", default="", metavar="NAME", help="Ask this model (-m of oracle).")
+@click.option("--engine", default="", metavar="NAME", help="Ask by this engine of oracle.")
+@click.option(
+    "--extra-file",
+    "extra_files",
+    multiple=True,
+    metavar="FILE",
+    help="Attach this tracked file to every question. May be given twice.",
+)
+@click.option("--constraints", default="", metavar="TEXT", help="What every answer must respect.")
+@click.option("--non-goals", default="", metavar="TEXT", help="What no answer should deal with.")
+@click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
+@click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
+def generate(*, settings: Settings, explain: bool, **wishes: Any) -> Reply:  # noqa: ANN401 - click's own types
+    """Write a pack of twenty questions about this repository.
+
+    Asks no model: the code is parsed, and every question quotes the lines that it stands on. What
+    is asked follows from the commit and its history by fixed rules, so the same commit and options
+    give the same bytes. Where the evidence carries fewer questions, there are fewer.
+    """
+    request = use_case.GenerateRequest(
+        root=Path(settings.root),
+        rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
+        progress=_progress if is_terminal() and settings[OUTPUT] == "text" else _no_progress,
+        **wishes,
+    )
+    result = use_case.generate(request)
+    data = result.data
+    if not data.ok:
+        return partial_failure(data, f"cannot write {data.path}", result.warnings)
+    warnings = result.warnings + rollback_notice(data)
+    if data.text is not None:
+        talk = _explained(data.steps) if explain else ""
+        return Reply(data=data, text=data.text, talk=talk, warnings=warnings)
+    return Reply(data=data, text=_text(data, explain=explain), warnings=warnings)
+
+
+def _no_progress(_done: int, _files: int) -> None:
+    """Nobody is watching."""
+
+
+def _progress(done: int, files: int) -> None:
+    """One line on the terminal that is written over; empty in the end."""
+    if files < _MANY_FILES or done % _EVERY:
+        return
+    is_last = done + _EVERY >= files
+    line = "" if is_last else f"reading {done:,} of {files:,} files"
+    sys.stderr.write(f"\r{line:40}\r" if is_last else f"\r{line:40}")
+    sys.stderr.flush()
+
+
+def _text(data: GenerateReport, *, explain: bool) -> str:
+    if not data.steps and not data.packs:
+        return ""
+    parts = []
+    if data.packs:
+        for pack in data.packs:
+            parts.append(f"{pack.group or 'all'}\n")
+            parts.append(_explained(pack.steps) if explain else _table(pack.steps))
+            parts.append(f"{_where(pack.path, pack.out_dir, unchanged=pack.unchanged)}\n")
+        parts.append(f"{data.manifest}: lists the packs\n")
+        return "".join(parts)
+    table = _explained(data.steps) if explain else f"{_table(data.steps)}\n"
+    return f"{table}{_where(data.path, data.out_dir, unchanged=data.unchanged)}"
+
+
+def _where(path: str, out_dir: str, *, unchanged: bool) -> str:
+    done = "was already there, the same" if unchanged else "written"
+    return f"{path}: {done}; answers go to {out_dir}\n"
+
+
+def _table(steps: tuple[GeneratedStep, ...]) -> str:
+    rows = [
+        (step.step_id, f"{step.roi:.2f}", step.category, step.reference, str(len(step.attachments)))
+        for step in steps
+    ]
+    return columns(("step", "ROI", "category", "reference", "files"), rows)
+
+
+def _explained(steps: tuple[GeneratedStep, ...]) -> str:
+    """Each question with what it stands on and what it is worth."""
+    parts = []
+    for step in steps:
+        evidence = "".join(f"      {line}\n" for line in step.evidence)
+        parts.append(
+            f"{step.step_id}  {step.question_id} ({step.category})\n"
+            f"    {step.question}\n{evidence}"
+            f"    ROI {step.roi:.2f}: {step.score}\n\n"
+        )
+    return "".join(parts)

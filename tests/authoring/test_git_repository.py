@@ -1,0 +1,127 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from oraclepack.authoring.git_repository import (
+    GitRepository,
+    changes_since,
+    lines_of_commits,
+    read_git_repository,
+)
+from oraclepack.errors import InputError, MachineError, UsageError
+from tests.authoring import repositories as repos
+
+
+def seen(root: Path) -> GitRepository:
+    return read_git_repository(root, os.environ, lambda path, _: not path.endswith(".skip"))
+
+
+def test_tracked_files_with_their_texts_as_committed(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a.py": "one\n",
+        "b/ü.txt": b"\xef\xbb\xbftwo\r\n",
+        "c.bin": b"\0",
+        "d.skip": "not read\n",
+    }
+    root = repos.a_repository(tmp_path / "r", files)
+    repos.write(root, {"a.py": "changed\n", "untracked.py": "x\n"})
+
+    found = seen(root)
+
+    assert [(file.path, file.text) for file in found.files] == [
+        ("a.py", "one\n"),
+        ("b/ü.txt", "two\n"),
+        ("c.bin", None),
+        ("d.skip", None),
+    ]
+    assert (found.date, found.is_dirty, len(found.sha or "")) == ("2026-03-04", True, 40)
+
+
+def test_links_and_missing_files_are_left_out(tmp_path: Path) -> None:
+    root = repos.a_repository(tmp_path / "r")
+    (root / "link.py").symlink_to("a.py")
+    repos.commit(root, {"a.py": "1\n", "gone.py": "2\n"})
+    (root / "gone.py").unlink()
+
+    assert [file.path for file in seen(root).files] == ["a.py"]
+
+
+def test_the_history_tells_who_changed_with_whom(tmp_path: Path) -> None:
+    first: dict[str, str | bytes] = {"a.py": "1\n", "sub/b.py": "1\n"}
+    root = repos.a_repository(tmp_path / "r", first, {"sub/b.py": "2\n", "sub/c.py": "1\n"})
+
+    commits = seen(root).commits
+    assert [commit.paths for commit in commits] == [("sub/b.py", "sub/c.py"), ("a.py", "sub/b.py")]
+    assert [commit.subject for commit in commits] == ["change", "change"]
+    assert [len(commit.sha) for commit in commits] == [40, 40]
+    below = seen(root / "sub")
+    assert [file.path for file in below.files] == ["b.py", "c.py"]
+    assert [commit.paths for commit in below.commits] == [("b.py", "c.py"), ("b.py",)]
+
+
+def test_many_files_are_fetched_in_batches(tmp_path: Path) -> None:
+    names: dict[str, str | bytes] = {f"f{n:03}.py": f"{n}\n" for n in range(600)}
+    root = repos.a_repository(tmp_path / "r", names)
+
+    assert {file.path: file.text for file in seen(root).files} == names
+
+
+def test_without_git_nothing_can_be_told(tmp_path: Path) -> None:
+    with pytest.raises(MachineError, match="git is not installed"):
+        read_git_repository(tmp_path, {"PATH": "/nowhere"}, lambda _path, _size: True)
+    with pytest.raises(InputError, match="not in a git repository"):
+        seen(tmp_path)
+
+
+def test_the_inside_of_git_itself_is_no_work_tree(tmp_path: Path) -> None:
+    root = repos.a_repository(tmp_path / "r", {"a.py": "1\n"})
+
+    with pytest.raises(InputError, match="not in a git repository"):
+        seen(root / ".git")
+
+
+def test_changes_since_a_commit_are_lines_of_the_present_text(tmp_path: Path) -> None:
+    root = repos.a_repository(
+        tmp_path / "r",
+        {"a.py": "1\n2\n3\n4\n5\n", "same.py": "x\n", "gone.py": "x\n"},
+        {"a.py": "1\nnew\n3\n5\n", "fresh.py": "a\nb\n", "b.py": "++ b/same.py\n"},
+    )
+
+    changed = changes_since(root, os.environ, "HEAD~1")
+
+    assert {path: one.ranges for path, one in changed.items()} == {
+        "a.py": ((2, 2), (3, 4)),
+        "b.py": ((1, 1),),
+        "fresh.py": ((1, 2),),
+    }
+    assert changed["a.py"].before == "1\n2\n3\n4\n5\n"
+    assert changed["fresh.py"].before is None
+
+
+def test_changes_are_counted_from_the_fork_point(tmp_path: Path) -> None:
+    root = repos.a_repository(tmp_path / "r", {"a.py": "1\n"})
+    repos.git(root, "switch", "-q", "-c", "feature")
+    repos.commit(root, {"b.py": "1\n"})
+    repos.git(root, "switch", "-q", "main")
+    repos.commit(root, {"c.py": "1\n"})
+    repos.git(root, "switch", "-q", "feature")
+
+    assert list(changes_since(root, os.environ, "main")) == ["b.py"]
+
+
+@pytest.mark.parametrize("name", ["nothing", "--help", "HEAD:a.py", ""])
+def test_what_names_no_commit_is_refused(tmp_path: Path, name: str) -> None:
+    root = repos.a_repository(tmp_path / "r", {"a.py": "1\n"})
+
+    with pytest.raises(UsageError, match="names no commit"):
+        changes_since(root, os.environ, name)
+
+
+def test_each_line_has_the_commit_that_changed_it_last(tmp_path: Path) -> None:
+    root = repos.a_repository(tmp_path / "r", {"a.py": "1\n2\n"}, {"a.py": "1\nnew\n"})
+    newest, oldest = seen(root).commits
+
+    lines = lines_of_commits(root, os.environ, "a.py", oldest.sha)
+
+    assert lines == [oldest.sha, newest.sha]

@@ -1,0 +1,640 @@
+"""Which code gives which question, and the near misses that give none."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from oraclepack.authoring import question_selection
+from oraclepack.authoring.generate import candidates_of
+from oraclepack.authoring.git_repository import Commit, GitRepository, TrackedFile
+from oraclepack.authoring.question_candidate import QuestionCandidate
+from oraclepack.authoring.question_selection import PROFILES, Wanted, select_questions
+from oraclepack.authoring.repository_survey import RepositorySurvey, is_fix, survey_repository
+from oraclepack.authoring.scoring import score_candidate
+from oraclepack.pack.model import CATEGORIES
+
+
+def surveyed(files: dict[str, str], commits: tuple[Commit, ...] = ()) -> RepositorySurvey:
+    texts = {path: textwrap.dedent(text).lstrip("\n") for path, text in sorted(files.items())}
+    tracked = tuple(TrackedFile(path, len(text), text) for path, text in texts.items())
+    return survey_repository(
+        GitRepository(tracked, commits), limit=1_000_000, is_secret=lambda _: False
+    )
+
+
+def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
+    survey = surveyed(files)
+    return [one for one in candidates_of(survey, {}) if one.key == key]
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "lines"),
+    [
+        pytest.param(
+            "no-timeout",
+            """
+            import requests
+
+
+            def fetch(url):
+                return requests.get(url)
+            """,
+            [4, 5],
+            id="a request without a timeout",
+        ),
+        pytest.param(
+            "half-done-files",
+            """
+            import os
+
+
+            def rotate(path):
+                os.remove(path + ".old")
+                os.rename(path, path + ".old")
+            """,
+            [4, 5, 6],
+            id="two changes of the file system",
+        ),
+        pytest.param(
+            "check-then-act",
+            """
+            import os
+
+
+            def clean(path):
+                if os.path.exists(path):
+                    os.remove(path)
+            """,
+            [4, 5, 6],
+            id="a check and an act",
+        ),
+        pytest.param(
+            "broad-handler",
+            """
+            def load(path, read, parse, keep):
+                text = read(path)
+                try:
+                    value = parse(text)
+                    keep(value)
+                    value.check()
+                except Exception:
+                    value = None
+                return value
+            """,
+            [1, 4, 7, 8],
+            id="a handler for everything",
+        ),
+        pytest.param(
+            "silent-error",
+            """
+            def load(path, read, parse, keep):
+                text = read(path)
+                try:
+                    keep(parse(text))
+                except OSError:
+                    pass
+                return text
+            """,
+            [1, 4, 5, 6],
+            id="an error that is dropped",
+        ),
+        pytest.param(
+            "retry-loop",
+            """
+            import time
+
+
+            def send(call):
+                while True:
+                    try:
+                        return call()
+                    except OSError:
+                        time.sleep(1)
+            """,
+            [4, 5, 8, 9],
+            id="a loop that tries again",
+        ),
+        pytest.param(
+            "resource-lifetime",
+            """
+            def first(path, parse):
+                stream = open(path)
+                value = parse(stream)
+                stream.close()
+                return value
+            """,
+            [1, 2, 3, 4],
+            id="a file that an error leaves open",
+        ),
+        pytest.param(
+            "blocking-in-async",
+            """
+            import time
+
+
+            async def wait():
+                time.sleep(5)
+            """,
+            [4, 5],
+            id="sleeping in an event loop",
+        ),
+        pytest.param(
+            "background-task",
+            """
+            import threading
+
+
+            def start():
+                threading.Thread(target=work).start()
+
+
+            def work(): ...
+            """,
+            [4, 5, 8],
+            id="a thread that nobody waits for",
+        ),
+        pytest.param(
+            "exit-handlers",
+            """
+            import signal
+
+
+            def install(stop):
+                signal.signal(signal.SIGTERM, stop)
+            """,
+            [4, 5],
+            id="a signal handler",
+        ),
+        pytest.param(
+            "uneven-locking",
+            """
+            class Counter:
+                def add(self):
+                    with self._lock:
+                        self.count = self.count + 1
+
+                def reset(self):
+                    self.count = 0
+            """,
+            [4, 7],
+            id="a field with and without its lock",
+        ),
+        pytest.param(
+            "partial-update",
+            """
+            class Order:
+                def close(self):
+                    self.state = "closed"
+                    self.send()
+                    self.closed_at = 1
+            """,
+            [2, 3, 4, 5],
+            id="a call between two fields",
+        ),
+        pytest.param(
+            "decision-order",
+            """
+            def price(kind, size, weight):
+                if kind == "a":
+                    return 1
+                if size > 5:
+                    return 2
+                if weight > 5:
+                    return 3
+                if kind == "b" and size:
+                    return 4
+                if weight:
+                    return 5
+                if size:
+                    return 6
+                if kind:
+                    return 7
+                return 0
+            """,
+            [1, 2, 4, 6, 8, 16],
+            id="many conditions in an order",
+        ),
+        pytest.param(
+            "work-in-loop",
+            """
+            import subprocess
+
+
+            def build(names):
+                for name in names:
+                    subprocess.run(["make", name], timeout=9)
+            """,
+            [4, 5, 6],
+            id="a program for each pass",
+        ),
+        pytest.param(
+            "module-state",
+            """
+            seen = set()
+
+
+            def note(name):
+                seen.add(name)
+            """,
+            [1, 5],
+            id="a set of the process",
+        ),
+        pytest.param(
+            "cached-result",
+            """
+            import functools
+            import os
+
+
+            @functools.cache
+            def home():
+                return os.environ.get("HOME", "/")
+            """,
+            [5, 6, 7],
+            id="a cached environment variable",
+        ),
+        pytest.param(
+            "limit",
+            """
+            MAX_SIZE = 10
+
+
+            def put(item):
+                if len(item) > MAX_SIZE:
+                    raise ValueError
+
+
+            def take(item):
+                return item[:MAX_SIZE] if item.ok() else check(MAX_SIZE)
+            """,
+            [1, 5, 10],
+            id="a limit in two places",
+        ),
+        pytest.param(
+            "round-trip",
+            """
+            def encode_name(name):
+                if not name:
+                    raise ValueError
+                return name
+
+
+            def decode_name(text):
+                return text
+            """,
+            [1, 2, 3, 7],
+            id="a pair that undoes itself",
+        ),
+        pytest.param(
+            "unhandled-member",
+            """
+            from enum import Enum
+
+
+            class Kind(Enum):
+                RED = 1
+                BLUE = 2
+                GREEN = 3
+
+
+            def code(kind):
+                if kind is Kind.RED:
+                    return 1
+                if kind is Kind.BLUE:
+                    return 2
+            """,
+            [7, 10, 11, 13],
+            id="a member that is forgotten",
+        ),
+        pytest.param(
+            "dangerous-call",
+            """
+            import pickle
+
+
+            def restore(blob):
+                return pickle.loads(blob)
+            """,
+            [4, 5],
+            id="unpickling",
+        ),
+        pytest.param(
+            "secret-path",
+            """
+            import os
+
+
+            def client():
+                return connect(os.environ["SHOP_API_KEY"])
+            """,
+            [4, 5],
+            id="a key from the environment",
+        ),
+        pytest.param(
+            "unguarded-route",
+            """
+            @app.get("/a")
+            @login_required
+            def show(): ...
+
+
+            @app.post("/b")
+            def change(): ...
+            """,
+            [2, 3, 7],
+            id="a route without the check of its neighbour",
+        ),
+        pytest.param(
+            "command-options",
+            """
+            @click.command()
+            @click.option("--force")
+            @click.option("--keep")
+            def sort(force, keep): ...
+            """,
+            [1, 2, 3, 4],
+            id="a command with options",
+        ),
+        pytest.param(
+            "error-messages",
+            """
+            def check(n):
+                if n < 0:
+                    raise ValueError("must not be negative")
+                if n > 9:
+                    raise ValueError("must be one digit")
+                if n == 5:
+                    raise ValueError("five is not allowed")
+            """,
+            [1, 3, 5, 7],
+            id="several refusals",
+        ),
+        pytest.param(
+            "deprecation",
+            """
+            import warnings
+
+
+            def old():
+                warnings.warn("use new", DeprecationWarning)
+            """,
+            [4, 5],
+            id="a deprecation",
+        ),
+        pytest.param(
+            "version-branches",
+            """
+            FORMAT_VERSION = 2
+
+
+            def read(data):
+                if data.version > FORMAT_VERSION:
+                    raise ValueError
+            """,
+            [1, 4, 5],
+            id="a branch by version",
+        ),
+        pytest.param(
+            "optional-dependency",
+            """
+            try:
+                import yaml
+            except ImportError:
+                yaml = None
+            """,
+            [2, 3],
+            id="an optional dependency",
+        ),
+        pytest.param(
+            "environment",
+            """
+            import os
+
+            A = os.environ.get("SHOP_PORT", "80")
+            B = os.environ.get("SHOP_HOST", "x")
+            """,
+            [3, 4],
+            id="two variables",
+        ),
+        pytest.param(
+            "two-defaults",
+            """
+            import os
+
+
+            def a():
+                return os.environ.get("SHOP_HOME", "~")
+
+
+            def b():
+                return os.environ.get("SHOP_HOME", "/var")
+            """,
+            [5, 9],
+            id="one variable with two defaults",
+        ),
+        pytest.param(
+            "log-lines",
+            """
+            import logging
+
+
+            def work(name):
+                logging.info("begin %s", name)
+                logging.error("end %s", name)
+            """,
+            [4, 5, 6],
+            id="log lines",
+        ),
+        pytest.param(
+            "open-note",
+            """
+            def f():
+                # TODO: handle more than one of them
+                return 1
+            """,
+            [2, 3],
+            id="an open note",
+        ),
+    ],
+)
+def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[int]) -> None:
+    (first, *_) = found({"shop/code.py": text}, key)
+
+    assert [place.line for place in sorted(first.evidence)] == lines
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        pytest.param(
+            "no-timeout",
+            "import requests\n\n\ndef f(u):\n    return requests.get(u, timeout=3)\n",
+            id="with a timeout",
+        ),
+        pytest.param(
+            "no-timeout",
+            'def f(u):\n    """requests.get(u) without a timeout"""\n    return u\n',
+            id="in a docstring",
+        ),
+        pytest.param(
+            "half-done-files",
+            "import os\n\n\ndef f(p):\n    try:\n        os.rename(p, p)\n"
+            "    except OSError:\n        os.remove(p)\n",
+            id="a clean-up after an error is no second step",
+        ),
+        pytest.param(
+            "half-done-files",
+            "def f(shelf):\n    shelf.remove(1)\n    shelf.rename(2)\n",
+            id="methods that only sound like files",
+        ),
+        pytest.param(
+            "silent-error",
+            "def f(d, k, g, h):\n    g(h)\n    try:\n        g(d[k])\n"
+            "    except KeyError:\n        pass\n",
+            id="an expected miss",
+        ),
+        pytest.param(
+            "broad-handler",
+            "def f(s):\n    try:\n        return s.isatty()\n"
+            "    except Exception:\n        return False\n",
+            id="a probe",
+        ),
+        pytest.param(
+            "uneven-locking",
+            "class A:\n    def __init__(self):\n        self.n = 0\n\n"
+            "    def add(self):\n        with self._lock:\n            self.n = 1\n",
+            id="the constructor needs no lock",
+        ),
+        pytest.param(
+            "partial-update",
+            "class A:\n    def f(self):\n        self.a = 1\n        n = len('x')\n"
+            "        self.b = n\n",
+            id="a call that cannot fail",
+        ),
+        pytest.param(
+            "resource-lifetime",
+            "def f(p, g):\n    s = open(p)\n    try:\n        g(s)\n    finally:\n"
+            "        s.close()\n",
+            id="closed in the end",
+        ),
+        pytest.param(
+            "unhandled-member",
+            "from enum import Enum\n\n\nclass K(Enum):\n    A = 1\n    B = 2\n    C = 3\n\n\n"
+            "def f(x):\n    x.put(K.A)\n    x.put(K.B)\n",
+            id="members that are made, not compared",
+        ),
+        pytest.param(
+            "secret-path",
+            "def a(token):\n    return token\n\n\ndef b(token):\n    return token\n",
+            id="tokens of a tokenizer",
+        ),
+        pytest.param(
+            "two-defaults",
+            'import os\n\n\ndef a():\n    if os.environ.get("A"):\n'
+            '        return os.environ["A"]\n',
+            id="asked for, then read",
+        ),
+        pytest.param(
+            "access-check",
+            "def f(p):\n    p.with_role(1)\n    p.with_role(2)\n",
+            id="a role of something else",
+        ),
+        pytest.param("open-note", "# TODO\nx = 1\n", id="a note without words"),
+    ],
+)
+def test_near_misses_give_none(key: str, text: str) -> None:
+    assert found({"shop/code.py": text}, key) == []
+
+
+def test_files_outside_the_product_give_no_question() -> None:
+    text = "import requests\n\n\ndef f(u):\n    return requests.get(u)\n"
+    outside = ("tests/test_a.py", "examples/a.py", "docs/conf.py", ".github/a.py", "scripts/a.py")
+
+    survey = surveyed({"shop/plain.py": "x = 1\n", **dict.fromkeys(outside, text)})
+
+    assert list(candidates_of(survey, {})) == []
+
+
+def test_callers_in_other_files_are_quoted() -> None:
+    (one,) = found(
+        {
+            "shop/stock.py": "def take(n, force=False):\n    if n < 0:\n"
+            "        raise ValueError\n    return n\n",
+            "shop/a.py": "from shop.stock import take\n\n\ndef a():\n    take(1)\n",
+            "shop/b.py": "from shop import stock\n\n\ndef b():\n    stock.take(2, force=True)\n",
+        },
+        "callers",
+    )
+
+    assert [tuple(place) for place in one.evidence] == [
+        ("shop/stock.py", 1),
+        ("shop/stock.py", 3),
+        ("shop/a.py", 5),
+        ("shop/b.py", 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("subject", "fix"),
+    [
+        ("Fix a crash on empty input", True),
+        ("Correct wrong totals", True),
+        ("Revert the new cache", True),
+        ("Fix typo in docs", False),
+        ("Fix lint", False),
+        ("Add a prefix to names", False),
+        ("Add budgets", False),
+    ],
+)
+def test_commits_that_fix_behaviour(subject: str, fix: bool) -> None:
+    assert is_fix(subject) is fix
+
+
+def test_a_file_that_is_fixed_again_and_again_is_asked_about() -> None:
+    shas = [f"{n:040x}" for n in range(4)]
+    text = "def f(a):\n    if a:\n        return g(a)\n    return h(a)\n"
+    commits = tuple(Commit(sha, "Fix a wrong total", ("shop/total.py",)) for sha in shas[:3])
+    survey = surveyed({"shop/total.py": text}, commits)
+
+    candidates = candidates_of(survey, {"shop/total.py": [shas[3], shas[0], shas[1], shas[2]]})
+
+    (one,) = [c for c in candidates if c.key == "fixed-again"]
+    assert [place.line for place in one.evidence] == [1, 2, 3, 4]
+    assert one.facts == tuple(f"fix {sha[:10]}: Fix a wrong total" for sha in shas[:3])
+
+
+def test_the_score_says_where_its_numbers_come_from() -> None:
+    users = {f"shop/u{n}.py": f"from shop.net import fetch\n\nX{n} = fetch(1)\n" for n in range(5)}
+    survey = surveyed(
+        {
+            "shop/net.py": "import requests\n\n\ndef fetch(u):\n    return requests.get(u)\n",
+            **users,
+        }
+    )
+    (one,) = [c for c in candidates_of(survey, {}) if c.key == "no-timeout"]
+
+    score = score_candidate(survey, one)
+
+    assert score.reasons == (
+        "impact 9 = severity 4 + centrality 3 (5 importers) + public 1 + called 1 (5 times);"
+        " confidence 0.85 from 2 lines in 1 file; effort 2 for 2 lines to read"
+    )
+    assert (score.roi, score.horizon) == (383, "Immediate")
+
+
+def test_the_profiles_name_kinds_and_categories_that_exist() -> None:
+    folder = Path(question_selection.__file__).parent
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py")))
+    for names in PROFILES.values():
+        for name in names:
+            assert name in CATEGORIES or f'        "{name}",\n' in texts, name
+
+
+def test_no_more_than_three_questions_of_a_kind_are_asked() -> None:
+    text = "import requests\n\n\ndef f{n}(u):\n    return requests.get(u)\n"
+    survey = surveyed({f"shop/a{n}.py": text.replace("{n}", str(n)) for n in range(9)})
+
+    chosen = select_questions(survey, candidates_of(survey, {}), Wanted())
+
+    assert [one.candidate.key for one in chosen] == ["no-timeout"] * 3

@@ -1,0 +1,3 @@
+#!/bin/bash
+rm -rf dist
+python -m build

@@ -1,0 +1,3 @@
+import requests
+
+requests.get("https://shop.example.org")

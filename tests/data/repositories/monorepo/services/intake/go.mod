@@ -1,0 +1,3 @@
+module example.org/intake
+
+go 1.22
