@@ -1,4 +1,5 @@
 import errno
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,10 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from oraclepack.authoring import skills
-from oraclepack.authoring.skills import AGENTS, SkillState, canonical_prompt, render
-from oraclepack.errors import UsageError
+from oraclepack.authoring.answer_contract import answer_format, work_format
+from oraclepack.authoring.skills import AGENTS, SKILLS, SkillState, canonical_prompt, render
+from oraclepack.cli.root import COMMANDS
+from oraclepack.errors import ExitCode, UsageError
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.cli.answers import answer
 from tests.faults import failing
@@ -28,8 +31,9 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
     return loaded, body
 
 
-def states(root: Path) -> dict[str, str]:
-    return {skill.agent: str(skill.state) for skill in skills.check(root).skills}
+def states(root: Path, skill: str = "oracle-pack") -> dict[str, str]:
+    found = skills.check(root, skills=(skill,)).skills
+    return {one.agent: str(one.state) for one in found}
 
 
 @pytest.mark.parametrize("agent", ["codex", "claude"])
@@ -85,7 +89,7 @@ def test_check_tells_absent_stale_edited_and_foreign(
 ) -> None:
     assert set(states(tmp_path).values()) == {"absent"}
     skills.install(tmp_path, ALL)
-    stale = render(AGENTS["codex"], "An older prompt.\n", "0.0.1")
+    stale = render(AGENTS["codex"], SKILLS["oracle-pack"], "An older prompt.\n", "0.0.1")
     (tmp_path / PLACES["codex"]).write_text(stale)
     with (tmp_path / PLACES["gemini"]).open("a") as file:
         file.write("# mine\n")
@@ -97,7 +101,8 @@ def test_check_tells_absent_stale_edited_and_foreign(
     assert states(tmp_path) == {"codex": "stale", "gemini": "edited", "claude": "edited"}
     assert got.code == 2
     assert got.envelope["error"]["code"] == "OUTDATED_SKILL"
-    found = {skill["agent"]: skill["version"] for skill in got.envelope["data"]["skills"]}
+    written = got.envelope["data"]["skills"]
+    found = {one["agent"]: one["version"] for one in written if one["skill"] == "oracle-pack"}
     assert found["codex"] == "0.0.1"
     (tmp_path / PLACES["claude"]).write_text("my own skill\n")
     assert states(tmp_path)["claude"] == "foreign"
@@ -108,7 +113,7 @@ def test_check_looks_at_the_agents_and_the_place_that_are_named(
 ) -> None:
     elsewhere = tmp_path / "my skills"
     skills.install(tmp_path, ["claude"], str(elsewhere))
-    (copy,) = elsewhere.rglob("*.md")
+    copy = elsewhere / "oracle-pack" / "SKILL.md"
     copy.write_text(copy.read_text() + "mine\n")
     there = ("--cwd", str(tmp_path), "--dir", str(elsewhere), "--json")
 
@@ -116,14 +121,16 @@ def test_check_looks_at_the_agents_and_the_place_that_are_named(
     other = answer(capsys, "skills", "check", "gemini", *there)
 
     assert (got.code, other.code) == (2, 0)
-    assert [skill["agent"] for skill in got.envelope["data"]["skills"]] == ["claude"]
+    assert {skill["agent"] for skill in got.envelope["data"]["skills"]} == {"claude"}
     hint = got.envelope["error"]["suggestion"]
     assert f"skills install claude --dir '{elsewhere}'" in hint
 
 
 def test_stale_copies_are_replaced_but_edits_only_by_force(tmp_path: Path) -> None:
     skills.install(tmp_path, ALL)
-    (tmp_path / PLACES["codex"]).write_text(render(AGENTS["codex"], "Older.\n", "0.0.1"))
+    (tmp_path / PLACES["codex"]).write_text(
+        render(AGENTS["codex"], SKILLS["oracle-pack"], "Older.\n", "0.0.1")
+    )
     skills.install(tmp_path, ["codex"])
     (tmp_path / PLACES["claude"]).write_text("my own skill\n")
 
@@ -169,7 +176,8 @@ def test_a_failure_halfway(
     assert got.code == 3
     assert got.envelope["error"]["code"] == "PARTIAL_FAILURE"
     assert (data["rollback_status"], data["rollback_error"]) == (status, None)
-    assert (data["failed_step"], data["skipped_steps"]) == ("gemini", ["claude"])
+    assert data["failed_step"] == "gemini/oracle-pack"
+    assert data["skipped_steps"][-1] == "claude/oracle-run"
     assert {agent for agent in ALL if (tmp_path / PLACES[agent]).is_file()} == left
     assert (tmp_path / ".gemini").read_text() == "in the way\n"
     if left:
@@ -190,7 +198,7 @@ def test_a_rollback_that_fails_says_what_it_left(
     assert got["error"]["code"] == "PARTIAL_FAILURE"
     assert data["rollback_status"] == "failed"
     assert "not taken back" in data["rollback_error"]
-    assert data["completed_steps"] == ["codex"]
+    assert data["completed_steps"] == ["codex/oracle-pack"]
 
 
 def _install_on_a_disk_without_links(
@@ -220,3 +228,40 @@ def test_a_replaced_file_comes_back_with_mode_and_times(
     assert got.code == 3
     assert path.read_text() == "my own skill\n"
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+
+
+def test_the_skill_for_running_packs_is_installed_beside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only = ("--skill", "oracle-run", "--cwd", str(tmp_path))
+
+    got = answer(capsys, "skills", "install", *ALL, *only)
+
+    assert got.code == 0
+    assert set(states(tmp_path, "oracle-run").values()) == {"current"}
+    assert set(states(tmp_path).values()) == {"absent"}
+    for agent, place in PLACES.items():
+        shown = answer(capsys, "skills", "show", agent, "--skill", "oracle-run")
+        there = tmp_path / place.replace("oracle-pack", "oracle-run")
+        assert there.read_text() == shown.out
+
+
+def test_the_skill_for_running_packs_knows_every_exit_code_and_only_real_commands() -> None:
+    text = SKILLS["oracle-run"].prompt()
+
+    for code in ExitCode:
+        assert re.search(rf"^\| [^|]*\b{code.value}\b", text, re.MULTILINE), code
+    for name in re.findall(r"`oraclepack (\w[\w-]*)", text):
+        assert name in COMMANDS, name
+
+
+def test_the_canonical_prompt_holds_the_answer_contract_of_the_program() -> None:
+    assert answer_format() in canonical_prompt()
+    assert "<<" not in canonical_prompt().replace("<<'PROMPT'", "").replace("$(cat <<…)", "")
+
+
+@pytest.mark.parametrize("page", ["writing-packs.md", "generating-packs.md"])
+def test_the_guides_quote_the_answer_contract_of_the_program(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+
+    assert "\n".join(f"    {line}" for line in work_format().split("\n")) in text

@@ -1,4 +1,4 @@
-"""The one prompt, dressed for each agent, and how to recognise a copy of it."""
+"""The skills for agents: writing packs and driving oraclepack, in the form each agent reads."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -9,17 +9,57 @@ from pathlib import Path
 import msgspec
 
 from oraclepack import __version__
+from oraclepack.authoring.answer_contract import answer_format
 from oraclepack.errors import UsageError
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 
-_PROMPT = Path(__file__).with_name("prompt.md")
+_FOLDER = Path(__file__).parent
+_ANSWER_FORMAT = "<<ANSWER FORMAT>>"
+"""The place of the answer contract in the canonical prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A prompt that agents can have installed."""
+
+    name: str
+    file: str
+    """In the package, beside this module."""
+    description: str
+
+    def prompt(self) -> str:
+        """The one text that this skill contains for every agent."""
+        text = (_FOLDER / self.file).read_text(encoding="utf-8")
+        return text.replace(_ANSWER_FORMAT, answer_format())
+
+
+SKILLS = {
+    skill.name: skill
+    for skill in (
+        Skill(
+            "oracle-pack",
+            "prompt.md",
+            "Write an oracle pack: twenty scored questions about this repository in one Markdown"
+            " file that oraclepack can validate and run. Use when asked for an oracle pack, a"
+            " question pack or a codebase review by strong models.",
+        ),
+        Skill(
+            "oracle-run",
+            "drive.md",
+            "Drive oraclepack: validate, rehearse, run, resume and turn packs into work by its"
+            " machine interface, without paying twice. Use when asked to run, continue, check or"
+            " clean up an oracle pack.",
+        ),
+    )
+}
+EVERY_SKILL = tuple(SKILLS)
 
 
 def canonical_prompt() -> str:
-    """The one text that every skill contains."""
-    return _PROMPT.read_text(encoding="utf-8")
+    """The one text about writing packs."""
+    return SKILLS["oracle-pack"].prompt()
 
 
 def installed(path: Path) -> str | None:
@@ -53,6 +93,7 @@ class SkillText(msgspec.Struct, frozen=True):
     path: str
     version: str
     text: str
+    skill: str = "oracle-pack"
 
 
 class SkillStatus(msgspec.Struct, frozen=True):
@@ -63,6 +104,7 @@ class SkillStatus(msgspec.Struct, frozen=True):
     state: SkillState
     version: str | None = None
     """The version of oraclepack that wrote it, as its mark says."""
+    skill: str = "oracle-pack"
 
 
 class SkillInstallation(msgspec.Struct, frozen=True):
@@ -72,6 +114,7 @@ class SkillInstallation(msgspec.Struct, frozen=True):
     path: str
     before: SkillState
     written: bool
+    skill: str = "oracle-pack"
 
 
 class SkillsInstallReport(TransactionReport, frozen=True, kw_only=True):
@@ -93,12 +136,6 @@ class SkillsCheck(msgspec.Struct, frozen=True):
         return tuple(skill for skill in self.skills if skill.state in wrong)
 
 
-NAME = "oracle-pack"
-DESCRIPTION = (
-    "Write an oracle pack: twenty scored questions about this repository in one Markdown file that"
-    " oraclepack can validate and run. Use when asked for an oracle pack, a question pack or a"
-    " codebase review by strong models."
-)
 _MARK = re.compile(
     r"^(?:<!--|#) oraclepack (?P<version>\S+) sha256:(?P<digest>[0-9a-f]{64})(?: -->)?$"
 )
@@ -111,38 +148,41 @@ class Agent:
     name: str
     folder: str
     file: str
-    dress: Callable[[str], str]
+    """With the name of the skill for `{}`."""
+    dress: Callable[[Skill, str], str]
     mark: str
 
-    @property
-    def path(self) -> str:
-        return f"{self.folder}/{self.file}"
+    def file_of(self, skill: Skill) -> str:
+        return self.file.format(skill.name)
+
+    def path_of(self, skill: Skill) -> str:
+        return f"{self.folder}/{self.file_of(skill)}"
 
 
-def _skill(prompt: str) -> str:
+def _skill(skill: Skill, prompt: str) -> str:
     """A folder's SKILL.md: YAML front matter, then the prompt."""
     # A quoted scalar: a colon in plain YAML would begin a mapping.
-    return f'---\nname: {NAME}\ndescription: "{DESCRIPTION}"\n---\n\n{prompt}'
+    return f'---\nname: {skill.name}\ndescription: "{skill.description}"\n---\n\n{prompt}'
 
 
-def _toml(prompt: str) -> str:
+def _toml(skill: Skill, prompt: str) -> str:
     """A command of the Gemini CLI; the words of the user are put behind the prompt by it."""
-    return f"description = \"{DESCRIPTION}\"\n\nprompt = '''\n{prompt}'''\n"
+    return f"description = \"{skill.description}\"\n\nprompt = '''\n{prompt}'''\n"
 
 
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent("codex", ".agents/skills", f"{NAME}/SKILL.md", _skill, "<!-- {} -->"),
-        Agent("gemini", ".gemini/commands", f"{NAME}.toml", _toml, "# {}"),
-        Agent("claude", ".claude/skills", f"{NAME}/SKILL.md", _skill, "<!-- {} -->"),
+        Agent("codex", ".agents/skills", "{}/SKILL.md", _skill, "<!-- {} -->"),
+        Agent("gemini", ".gemini/commands", "{}.toml", _toml, "# {}"),
+        Agent("claude", ".claude/skills", "{}/SKILL.md", _skill, "<!-- {} -->"),
     )
 }
 
 
-def render(agent: Agent, prompt: str, version: str) -> str:
+def render(agent: Agent, skill: Skill, prompt: str, version: str) -> str:
     """The file for an agent. Its last line says who made it, and the hash of all before."""
-    body = agent.dress(prompt)
+    body = agent.dress(skill, prompt)
     mark = agent.mark.format(f"oraclepack {version} sha256:{sha256_text(body)}")
     return f"{body}{mark}\n"
 
@@ -167,17 +207,21 @@ def judge(found: str | None, wanted: str) -> tuple[SkillState, str | None]:
 EVERYBODY = tuple(AGENTS)
 
 
-def show(agent: str) -> SkillText:
+def show(agent: str, skill: str = "oracle-pack") -> SkillText:
     """What `install` would write, and where in a project."""
-    chosen = AGENTS[agent]
-    return SkillText(agent, chosen.path, __version__, _text(chosen))
+    wanted = _Copy(AGENTS[agent], SKILLS[skill])
+    return SkillText(agent, wanted.agent.path_of(wanted.skill), __version__, wanted.text, skill)
 
 
-def check(root: Path, directory: str = "", agents: Iterable[str] = EVERYBODY) -> SkillsCheck:
+def check(
+    root: Path,
+    directory: str = "",
+    agents: Iterable[str] = EVERYBODY,
+    skills: Iterable[str] = EVERY_SKILL,
+) -> SkillsCheck:
     """Which copies there are, and whether they are as this version would write them."""
-    return SkillsCheck(
-        __version__, tuple(_found(root, directory, AGENTS[a]) for a in dict.fromkeys(agents))
-    )
+    copies = _copies(agents, skills)
+    return SkillsCheck(__version__, tuple(_found(root, directory, copy) for copy in copies))
 
 
 def install(
@@ -185,54 +229,75 @@ def install(
     agents: Sequence[str],
     directory: str = "",
     *,
+    skills: Iterable[str] = EVERY_SKILL,
     force: bool = False,
     rollback_on_failure: bool = False,
 ) -> SkillsInstallReport:
-    """Write the skill of each agent; a copy that somebody changed is only replaced by force."""
+    """Write the skills of each agent; a copy that somebody changed is only replaced by force."""
     transaction = Transaction(root, "skills-install", undo=rollback_on_failure)
-    names = tuple(dict.fromkeys(agents))
-    places = {name: _place(root, directory, AGENTS[name]) for name in names}
+    copies = _copies(agents, skills)
+    places = {copy: copy.place(root, directory) for copy in copies}
     if len(set(places.values())) < len(places):
         raise UsageError(
             "--dir: two of these agents would share one file", hint="install them one by one"
         )
-    before = {skill.agent: skill for skill in check(root, directory, names).skills}
-    for name, skill in before.items():
+    before = {copy: _found(root, directory, copy) for copy in copies}
+    for copy, skill in before.items():
         if not skill.state.is_ours and not force:
             raise UsageError(
                 f"{skill.path} is {skill.state}: it is not replaced",
-                hint=f"look at it, then pass --force ({name})",
+                hint=f"look at it, then pass --force ({copy.agent.name})",
             )
-    wanted = {name: _text(AGENTS[name]).encode() for name in names}
     pieces = [
-        FileWrite(name, places[name], wanted[name])
-        for name in names
-        if installed(places[name]) != wanted[name].decode()
+        FileWrite(copy.step, places[copy], copy.text.encode())
+        for copy in copies
+        if installed(places[copy]) != copy.text
     ]
     carried = transaction.carry_out(pieces)
-    told = tuple(
-        SkillInstallation(name, before[name].path, before[name].state, name in carried.standing)
-        for name in names
+    done = tuple(
+        SkillInstallation(
+            agent=copy.agent.name,
+            path=before[copy].path,
+            before=before[copy].state,
+            written=copy.step in carried.standing,
+            skill=copy.skill.name,
+        )
+        for copy in copies
     )
-    return _with(carried, told)
-
-
-def _with(carried: TransactionReport, skills: tuple[SkillInstallation, ...]) -> SkillsInstallReport:
     parts = {name: getattr(carried, name) for name in carried.__struct_fields__}
-    return SkillsInstallReport(version=__version__, skills=skills, **parts)
+    return SkillsInstallReport(version=__version__, skills=done, **parts)
 
 
-def _text(agent: Agent) -> str:
-    return render(agent, canonical_prompt(), __version__)
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A skill for an agent."""
+
+    agent: Agent
+    skill: Skill
+
+    @property
+    def step(self) -> str:
+        """Its name among the steps of an installation."""
+        return f"{self.agent.name}/{self.skill.name}"
+
+    @property
+    def text(self) -> str:
+        return render(self.agent, self.skill, self.skill.prompt(), __version__)
+
+    def place(self, root: Path, directory: str) -> Path:
+        """In the project, or in the directory of skills that the user names."""
+        if directory:
+            return Path(directory).absolute() / self.agent.file_of(self.skill)
+        return root / self.agent.path_of(self.skill)
 
 
-def _place(root: Path, directory: str, agent: Agent) -> Path:
-    """In the project, or in the directory of skills that the user names."""
-    return Path(directory).absolute() / agent.file if directory else root / agent.path
+def _copies(agents: Iterable[str], skills: Iterable[str]) -> list[_Copy]:
+    chosen = [SKILLS[name] for name in dict.fromkeys(skills)]
+    return [_Copy(AGENTS[name], skill) for name in dict.fromkeys(agents) for skill in chosen]
 
 
-def _found(root: Path, directory: str, agent: Agent) -> SkillStatus:
-    place = _place(root, directory, agent)
-    state, version = judge(installed(place), _text(agent))
+def _found(root: Path, directory: str, copy: _Copy) -> SkillStatus:
+    place = copy.place(root, directory)
+    state, version = judge(installed(place), copy.text)
     shown = place.relative_to(root) if place.is_relative_to(root) else place
-    return SkillStatus(agent.name, shown.as_posix(), state, version)
+    return SkillStatus(copy.agent.name, shown.as_posix(), state, version, copy.skill.name)

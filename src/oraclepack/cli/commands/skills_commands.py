@@ -1,4 +1,4 @@
-"""`skills`: the one prompt for agents that write packs."""
+"""`skills`: the prompts for agents that write packs and run them."""
 
 import shlex
 from pathlib import Path
@@ -14,6 +14,7 @@ from oraclepack.settings.registry import Settings
 from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
 
 NAMES = click.Choice(("codex", "gemini", "claude"))
+_SKILLS = click.Choice(("oracle-pack", "oracle-run"))
 
 skills = Group(
     "skills",
@@ -28,7 +29,7 @@ skills = Group(
             f"{__name__}:check", "Find copies of the skills that are stale or edited."
         ),
     },
-    help="The prompt for agents that write packs.",
+    help="The prompts for agents that write packs and run them.",
 )
 
 _directory = click.option(
@@ -40,23 +41,41 @@ _directory = click.option(
 )
 
 
+_skills = click.option(
+    "--skill",
+    "chosen",
+    multiple=True,
+    type=_SKILLS,
+    help="Only this skill: writing packs, or running them. May be repeated.",
+)
+
+
 @command(
     "show",
     data="skill",
     reads_config=False,
-    examples=("oraclepack skills show codex", "oraclepack skills show gemini --json"),
+    examples=(
+        "oraclepack skills show codex",
+        "oraclepack skills show claude --skill oracle-run",
+    ),
 )
 @click.argument("agent", type=NAMES)
-def show(agent: str) -> Reply:
+@click.option(
+    "--skill",
+    default="oracle-pack",
+    type=_SKILLS,
+    help="Writing packs, or running them  [default: oracle-pack]",
+)
+def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
-    found = use_case.show(agent)
+    found = use_case.show(agent, skill)
     return Reply(data=found, text=found.text)
 
 
 @command(
     "install",
     data="skills-installed",
-    changes="one file for each agent",
+    changes="one file for each agent and skill",
     settings=(ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
     rollback_available=True,
@@ -67,8 +86,16 @@ def show(agent: str) -> Reply:
 )
 @click.argument("agents", type=NAMES, nargs=-1, required=True)
 @_directory
+@_skills
 @click.option("--force", is_flag=True, help="Replace also a copy that somebody has changed.")
-def install(agents: tuple[str, ...], directory: str, *, force: bool, settings: Settings) -> Reply:
+def install(
+    agents: tuple[str, ...],
+    directory: str,
+    chosen: tuple[str, ...],
+    *,
+    force: bool,
+    settings: Settings,
+) -> Reply:
     """Write the skills of agents into the project.
 
     Codex reads .agents/skills, the Gemini CLI .gemini/commands, Claude .claude/skills.
@@ -77,16 +104,17 @@ def install(agents: tuple[str, ...], directory: str, *, force: bool, settings: S
         Path(settings.root),
         agents,
         directory,
+        skills=chosen or use_case.EVERY_SKILL,
         force=force,
         rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
     )
     if not told.ok:
         return partial_failure(told, "not every skill was installed")
     rows = [
-        (skill.agent, "written" if skill.written else "unchanged", skill.path)
+        (skill.agent, skill.skill, "written" if skill.written else "unchanged", skill.path)
         for skill in told.skills
     ]
-    text = columns(("agent", "skill", "path"), rows)
+    text = columns(("agent", "skill", "result", "path"), rows)
     return Reply(data=told, text=text, warnings=rollback_notice(told))
 
 
@@ -100,21 +128,30 @@ def install(agents: tuple[str, ...], directory: str, *, force: bool, settings: S
 )
 @click.argument("agents", type=NAMES, nargs=-1)
 @_directory
-def check(agents: tuple[str, ...], directory: str, *, settings: Settings) -> Reply:
+@_skills
+def check(
+    agents: tuple[str, ...], directory: str, chosen: tuple[str, ...], *, settings: Settings
+) -> Reply:
     """Find copies of the skills that are stale or edited.
 
     Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
     not installed is no fault.
     """
-    told = use_case.check(Path(settings.root), directory, agents or use_case.EVERYBODY)
+    told = use_case.check(
+        Path(settings.root),
+        directory,
+        agents or use_case.EVERYBODY,
+        chosen or use_case.EVERY_SKILL,
+    )
     rows = [
-        (skill.agent, skill.state.value, skill.version or "-", skill.path) for skill in told.skills
+        (skill.agent, skill.skill, skill.state.value, skill.version or "-", skill.path)
+        for skill in told.skills
     ]
-    text = columns(("agent", "state", "made by", "path"), rows)
+    text = columns(("agent", "skill", "state", "made by", "path"), rows)
     if not told.outdated:
         return Reply(data=told, text=text)
     words = [
-        *(skill.agent for skill in told.outdated),
+        *dict.fromkeys(skill.agent for skill in told.outdated),
         *(["--dir", directory] if directory else []),
     ]
     failure = ReplyError(
