@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test retest check format docs bench coverage fuzz torture clean
+.PHONY: setup demo picture test retest check format docs bench coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -59,6 +59,11 @@ torture: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz --count 2000 --seed 1
+
+# The public prices of models that the package ships, from the newest genai-prices.
+prices: $(READY)
+	@$(PIP) install --upgrade --group prices
+	$(BIN)/python -m tests.price_table
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

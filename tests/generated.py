@@ -82,7 +82,7 @@ def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set
     }
     told = ", ".join(word for source, word in places.items() if source in setting.sources)
     used = "all" if setting.name in shared else ", ".join(users.get(setting.name, ["-"]))
-    default = setting.default if setting.default not in ("", ()) else "-"
+    default = setting.default if setting.default not in ("", (), {}) else "-"
     shown = str(default).lower() if isinstance(default, bool) else default
     kind = " \\| ".join(getattr(setting.kind, "choices", (setting.kind.name,)))
     rule = ": ".join(word for word in (setting.project.scope, setting.project.limit) if word)

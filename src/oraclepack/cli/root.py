@@ -76,6 +76,9 @@ COMMANDS = {
     "cache": LazyCommand(
         f"{_PLACE}.cache_commands:cache", "Look at and trim the cache of answers."
     ),
+    "prices": LazyCommand(
+        f"{_PLACE}.prices_commands:prices", "What models cost, who says so, and since when."
+    ),
     "doctor": LazyCommand(
         f"{_PLACE}.setup_commands:doctor", "Tell what is installed and what would not work."
     ),

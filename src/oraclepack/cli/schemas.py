@@ -49,6 +49,8 @@ SCHEMAS = {
     "cache-explained": ("oraclepack.calls.cache:CacheExplanation", 1),
     "cache-pruned": ("oraclepack.calls.cache:CachePruneReport", 1),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
+    "prices": ("oraclepack.tools.prices:PriceList", 1),
+    "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
     "doctor": ("oraclepack.cli.schemas:doctor_schema", 2),
     "runs-pruned": ("oraclepack.run.prune_runs:RunsPruneReport", 1),

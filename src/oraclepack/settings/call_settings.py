@@ -1,8 +1,9 @@
 """The settings about calls of tools: which engine, the cache, retries, limits."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from oraclepack.settings.declaration import Setting
+from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.project_rules import (
     FALSE,
     HIGHER,
@@ -12,9 +13,11 @@ from oraclepack.settings.project_rules import (
     LOWER_OF_LIMITED,
     PROGRAM,
     TRUE,
+    USER_ONLY,
     ranked,
 )
-from oraclepack.settings.value_kinds import Bool, Choice, Duration, Int, Path, Texts
+from oraclepack.settings.value_kinds import Bool, Choice, Duration, Int, Path, Prices, Texts
+from oraclepack.tools.prices import TokenPrice
 
 REHEARSAL = "rehearsal"
 """The engine that is oraclepack itself, and the provider of its answers."""
@@ -117,3 +120,14 @@ PROVIDER_SETTINGS: tuple[Setting[Any], ...] = (
     *REQUESTS_PER_MINUTE.values(),
 )
 """Of all oraclepack processes of the user together; only in config files and variables."""
+
+PRICES: Setting[Mapping[str, TokenPrice]] = Setting(
+    "prices",
+    Prices(),
+    {},
+    "Your own prices by model, in dollars for a million input and output tokens.",
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    project=USER_ONLY,
+)
+MONEY_SETTINGS: tuple[Setting[Any], ...] = (PRICES,)
+"""What calls cost and may cost."""

@@ -10,7 +10,11 @@ from typing import Any, cast
 import msgspec
 
 from oraclepack.errors import UsageError, did_you_mean
-from oraclepack.settings.call_settings import CALL_SETTINGS, PROVIDER_SETTINGS
+from oraclepack.settings.call_settings import (
+    CALL_SETTINGS,
+    MONEY_SETTINGS,
+    PROVIDER_SETTINGS,
+)
 from oraclepack.settings.declaration import (
     EVERYWHERE,
     OWN,
@@ -119,6 +123,7 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
             *PIPELINE_SETTINGS,
             *CALL_SETTINGS,
             *PROVIDER_SETTINGS,
+            *MONEY_SETTINGS,
         ),
         key=lambda setting: setting.name,
     )

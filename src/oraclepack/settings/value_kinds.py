@@ -2,11 +2,14 @@
 
 import math
 import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Protocol, TypeVar
 
 import msgspec
 
 from oraclepack.errors import UsageError
+from oraclepack.tools.prices import TokenPrice
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -151,6 +154,50 @@ class Texts(msgspec.Struct, frozen=True):
         if not isinstance(parts, list | tuple) or not all(isinstance(p, str) for p in parts):
             raise ValueError("must be a text or a list of texts")
         return tuple(part for part in parts if part.strip())
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """US dollars for a million tokens by model: tables of TOML, or `MODEL=INPUT/OUTPUT,…`."""
+
+    name: str = "prices"
+
+    def read(self, raw: object) -> Mapping[str, TokenPrice]:
+        tables = _price_tables(raw) if isinstance(raw, str) else raw
+        if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
+            raise ValueError("must be a table of prices by model")
+        return {name.strip().lower(): _price(name, tables[name]) for name in sorted(tables)}
+
+
+def _price_tables(text: str) -> dict[str, dict[str, str]]:
+    tables = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        model, _, amounts = part.rpartition("=")
+        per_input, _, per_output = amounts.partition("/")
+        if not model.strip():
+            raise ValueError("must be a list of MODEL=INPUT/OUTPUT")
+        tables[model] = {"input": per_input, "output": per_output}
+    return tables
+
+
+def _price(model: str, table: object) -> TokenPrice:
+    if not isinstance(table, Mapping) or table.keys() != {"input", "output"}:
+        raise ValueError(f"must give input and output of {model}, and nothing else")
+    amounts = {side: _amount(table[side]) for side in ("input", "output")}
+    missing = [side for side, amount in amounts.items() if amount is None]
+    if missing:
+        raise ValueError(f"must give dollars for a million tokens as {missing[0]} of {model}")
+    return msgspec.convert(amounts, TokenPrice)
+
+
+def _amount(raw: object) -> Decimal | None:
+    """An amount of money; None for what is none. A float of TOML counts as it is spelled."""
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        return None
+    try:
+        amount = Decimal(str(raw).strip())
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() and amount >= 0 else None
 
 
 def _number(raw: object) -> float | None:

@@ -54,6 +54,8 @@ def _spelled(value: object) -> str:
             return str(value).lower()
         case tuple():
             return ", ".join(map(str, value)) or "-"
+        case dict():
+            return ", ".join(f"{name}={part}" for name, part in value.items()) or "-"
         case _:
             return str(value) or "-"
 

@@ -1,0 +1,81 @@
+"""`prices`: what models cost, who says so, and since when."""
+
+import click
+
+from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.text import columns
+from oraclepack.settings.call_settings import PRICES
+from oraclepack.settings.registry import Settings
+from oraclepack.system.printable import single_lines
+from oraclepack.tools.prices import ModelPrice, PriceReport, list_prices, show_price
+
+prices = Group(
+    "prices",
+    entries={
+        "list": LazyCommand(f"{__name__}:list_models", "List the models whose price is known."),
+        "show": LazyCommand(f"{__name__}:show", "Show the price of one model, and who says so."),
+    },
+    help="What models cost, who says so, and since when.",
+)
+
+
+@command(
+    "list", data="prices", examples=("oraclepack prices list", "oraclepack prices list --json")
+)
+def list_models(settings: Settings) -> Reply:
+    """List the models whose price is known.
+
+    Prices are US dollars for a million tokens. They come from a dated table in the program; a
+    table [prices."MODEL"] with `input` and `output` in your own config file wins.
+    """
+    found = list_prices(settings[PRICES])
+    heads = ("model", "input", "output", "source", "date")
+    return Reply(found, columns(heads, map(_row, single_lines(found).models)))
+
+
+@command(
+    "show",
+    data="price",
+    examples=("oraclepack prices show gpt-5.5-pro", "oraclepack prices show sonnet --json"),
+)
+@click.argument("model", metavar="MODEL")
+def show(model: str, settings: Settings) -> Reply:
+    """Show the price of one model, and who says so.
+
+    MODEL is a name as oracle takes it; the name that oracle makes of it, and the one that is
+    billed, are shown too.
+    """
+    found = show_price(model, settings[PRICES])
+    return Reply(found, _text(single_lines(found)))
+
+
+def _row(price: ModelPrice) -> tuple[str, ...]:
+    rates = price.price
+    return (price.model, str(rates.input), str(rates.output), price.source, price.date or "-")
+
+
+def _text(found: PriceReport) -> str:
+    if found.resolved is None:
+        return f"{found.model}: oracle refuses this name over the API\n"
+    meaning = f", for oracle {found.resolved}" if found.resolved != found.model else ""
+    if found.price is None:
+        return (
+            f"{found.model}{meaning}: the price is unknown\n"
+            f'  set it in your own config file: [prices."{found.resolved}"] with input = and '
+            "output =, in dollars for a million tokens\n"
+        )
+    price, rates = found.price, found.price.price
+    billed = f", billed as {price.billed_as}" if price.billed_as != found.resolved else ""
+    since = f", {price.date}" if price.date else ""
+    tiers = "".join(
+        f"  above {tier.above:,} input tokens: ${tier.input} and ${tier.output}\n"
+        for tier in rates.tiers
+    )
+    return (
+        f"{found.model}{meaning}{billed}\n"
+        f"  ${rates.input} for a million input tokens, ${rates.output} for a million output "
+        f"tokens\n{tiers}"
+        f"  source: {price.source}{since}\n"
+        f"  oracle sends at most {found.input_limit or 0:,} input tokens\n"
+    )

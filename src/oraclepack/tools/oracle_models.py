@@ -1,0 +1,116 @@
+"""The models that oracle knows: what a name stands for, what is sent, how much fits.
+
+Names are resolved as oracle 0.21 does over the API; `tests/real/test_models.py` compares the two.
+"""
+
+import re
+
+import msgspec
+
+DEFAULT_MODEL = "gpt-5.5-pro"
+"""What oracle asks when nobody names a model."""
+
+_DEFAULT_LIMIT = 200_000
+"""Input tokens that oracle allows a model it does not know."""
+
+
+class OracleModel(msgspec.Struct, frozen=True):
+    """A model of oracle's own list."""
+
+    provider: str
+    input_limit: int
+    """Input tokens. oracle refuses a larger question before it asks."""
+    api_name: str = ""
+    """The name that is sent to the provider, where it is another one."""
+
+
+ORACLE_MODELS = {
+    "gpt-6-astra": OracleModel("openai", 272_000),
+    "gpt-5.6": OracleModel("openai", 272_000),
+    "gpt-5.6-sol": OracleModel("openai", 272_000),
+    "gpt-5.5-pro": OracleModel("openai", 1_050_000),
+    "gpt-5.5": OracleModel("openai", 1_050_000),
+    "gpt-5.4-pro": OracleModel("openai", 196_000),
+    "gpt-5.4": OracleModel("openai", 196_000),
+    "gpt-5.2-pro": OracleModel("openai", 196_000, "gpt-5.5-pro"),
+    "gpt-5.2-instant": OracleModel("openai", 196_000, "gpt-5.2-chat-latest"),
+    "gpt-5.2": OracleModel("openai", 196_000),
+    "gpt-5.1-pro": OracleModel("openai", 196_000, "gpt-5.5-pro"),
+    "gpt-5.1-codex": OracleModel("openai", 196_000),
+    "gpt-5.1": OracleModel("openai", 196_000),
+    "gpt-5-pro": OracleModel("openai", 196_000),
+    "gemini-3.5-flash": OracleModel("google", 1_048_576),
+    "gemini-3.1-flash-lite": OracleModel("google", 1_048_576),
+    "gemini-3.1-pro": OracleModel("google", 200_000, "gemini-3.1-pro-preview"),
+    "gemini-3-pro": OracleModel("google", 200_000, "gemini-3-pro-preview"),
+    "claude-4.6-sonnet": OracleModel("anthropic", 200_000, "claude-sonnet-4-6"),
+    "claude-4.1-opus": OracleModel("anthropic", 200_000, "claude-opus-4-1"),
+    "grok-4.1": OracleModel("xai", 2_000_000, "grok-4-1-fast-reasoning"),
+}
+
+
+def _holding(*parts: str) -> re.Pattern[str]:
+    """Names that hold all of these, in any order."""
+    return re.compile("".join(f"(?=.*{re.escape(part)})" for part in parts), re.DOTALL)
+
+
+_RULES: tuple[tuple[re.Pattern[str], str | None], ...] = (
+    (re.compile(r"gpt[-_ ]?6[-_ ]pro\Z"), None),
+    (re.compile(r"(?:latest|gpt[-_ ]?6(?:[-_ ]astra)?)\Z"), "gpt-6-astra"),
+    # A variant of GPT-5.6 with the word "pro" in it: a reasoning mode, not a model.
+    (
+        re.compile(r"(?:(?:chat)?gpt[\s._-]*)?5[._-]6[\s._-]+(?:.*[^a-z0-9])?pro(?:[^a-z0-9]|\Z)"),
+        None,
+    ),
+    (_holding("grok"), "grok-4.1"),
+    (_holding("claude", "sonnet"), "claude-4.6-sonnet"),
+    (_holding("claude", "opus"), "claude-4.1-opus"),
+    (_holding("5.5", "pro"), "gpt-5.5-pro"),
+    (_holding("5.5"), "gpt-5.5"),
+    (_holding("5.4", "pro"), "gpt-5.4-pro"),
+    (_holding("5.4"), "gpt-5.4"),
+    (re.compile(r"claude\Z|.*\bsonnet\b", re.DOTALL), "claude-4.6-sonnet"),
+    (re.compile(r"(?:opus|claude-4\.1)\Z"), "claude-4.1-opus"),
+    (_holding("5.0"), "gpt-5-pro"),
+    (re.compile(r"gpt-5\Z|(?=.*5-pro)(?!.*5\.1)", re.DOTALL), "gpt-5-pro"),
+    (_holding("5.2", "pro"), "gpt-5.2-pro"),
+    (_holding("5.1", "pro"), "gpt-5.1-pro"),
+    (_holding("codex", "max"), None),
+    (_holding("codex"), "gpt-5.1-codex"),
+    (_holding("gemini", "deep"), None),
+    (re.compile(r".*deep[-_]?think", re.DOTALL), None),
+    (_holding("gemini", "3.5", "flash"), "gemini-3.5-flash"),
+    (
+        re.compile(r"(?=.*3[._]1)(?=.*gemini)(?=.*flash)(?=.*lite)", re.DOTALL),
+        "gemini-3.1-flash-lite",
+    ),
+    (re.compile(r"(?=.*3[._]1)(?=.*gemini)", re.DOTALL), "gemini-3.1-pro"),
+    (_holding("gemini"), "gemini-3-pro"),
+    (_holding("pro"), DEFAULT_MODEL),
+)
+"""What a name stands for, in oracle's order; None is refused."""
+
+
+def resolve_model(name: str | None) -> str | None:
+    """The model that oracle means by a name over the API; None where oracle refuses the name.
+
+    A name that oracle does not know stands for itself.
+    """
+    given = (name or "").strip().lower()
+    if not given:
+        return DEFAULT_MODEL
+    if given in ORACLE_MODELS or "/" in given:
+        return given
+    return next((model for pattern, model in _RULES if pattern.match(given)), given)
+
+
+def api_name(model: str) -> str:
+    """The name under which a resolved model is sent to its provider, and billed."""
+    known = ORACLE_MODELS.get(model)
+    return known.api_name or model if known else model
+
+
+def input_limit(model: str) -> int:
+    """The input tokens that oracle sends to a resolved model at most."""
+    known = ORACLE_MODELS.get(model)
+    return known.input_limit if known else _DEFAULT_LIMIT
