@@ -22,7 +22,7 @@ def test_verdicts(seen: ProgramProbe, status: Presence, problem: str) -> None:
 
     assert check.status is status
     assert problem in check.problem
-    assert (check.mend == "") is (status is Presence.OK)
+    assert (check.fix == "") is (status is Presence.OK)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Need(msgspec.Struct, frozen=True):
     spellings: tuple[str, ...]
     """What it may be called on PATH; the first one found is taken."""
     without: str
-    mend: str
+    fix: str
     oldest: tuple[int, ...] = ()
     required: bool = False
 
@@ -58,8 +58,8 @@ class ProgramCheck(msgspec.Struct, frozen=True):
     problem: str
     without: str
     """What does not work without it."""
-    mend: str
-    """How to mend it; empty when all is well."""
+    fix: str
+    """How to fix it; empty when all is well."""
 
 
 class LoginShell(msgspec.Struct, frozen=True):
@@ -158,8 +158,8 @@ def judge(need: Need, seen: ProgramProbe) -> ProgramCheck:
     elif need.oldest and _numbers(version) < need.oldest:
         oldest = ".".join(map(str, need.oldest))
         status, problem = Presence.OLD, f"older than {oldest}"
-    mend = "" if status is Presence.OK else need.mend
-    return ProgramCheck(need.name, status, seen.path, version, problem, need.without, mend)
+    fix = "" if status is Presence.OK else need.fix
+    return ProgramCheck(need.name, status, seen.path, version, problem, need.without, fix)
 
 
 def judge_login(login_ns: int, plain_ns: int) -> LoginShell:

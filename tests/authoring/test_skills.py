@@ -197,7 +197,7 @@ def test_a_rollback_that_fails_says_what_it_left(
     data = got["data"]
     assert got["error"]["code"] == "PARTIAL_FAILURE"
     assert data["rollback_status"] == "failed"
-    assert "not taken back" in data["rollback_error"]
+    assert "not rolled back" in data["rollback_error"]
     assert data["completed_steps"] == ["codex/oracle-pack"]
 
 

@@ -44,7 +44,7 @@ def test_the_data_keeps_its_schema(
 ) -> None:
     data = answer(capsys, "explain", *words, "--json").envelope["data"]
 
-    jsonschema.validate(data, schema_of("explained"))
+    jsonschema.validate(data, schema_of("rule-explanation"))
     assert len(data["rules"]) == (1 if words else len(RULES))
 
 

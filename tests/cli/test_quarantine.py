@@ -135,7 +135,7 @@ def test_files_come_back_and_the_journal_knows(
 
     got = ask(capsys, tmp_path, "restore", *named, "--json")
 
-    jsonschema.validate(got.envelope["data"], schema_of("quarantine-restored"))
+    jsonschema.validate(got.envelope["data"], schema_of("quarantine-restore-report"))
     assert got.code == 0
     assert (tmp_path / "docs/out/02-a.md").read_text() == "old 02-a.md"
     assert (tmp_path / "docs/out/02-b.md").read_text() == "old 02-b.md"

@@ -27,7 +27,7 @@ TOLD = RunReport(
     resume_from="02",
     rollback_status="not_attempted",
     rollback_error=None,
-    completion=CompletionReport(ok=1, to_run=3, figure=0.33, required=1.0, self_skipped=()),
+    completion=CompletionReport(ok=1, to_run=3, ratio=0.33, required=1.0, self_skipped=()),
     steps=tuple(
         StepReport(
             step_id=one,

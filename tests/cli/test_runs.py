@@ -147,7 +147,7 @@ def test_one_run_in_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
 def test_one_run_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     an_ended_run(tmp_path)
 
-    got = in_project(capsys, tmp_path, "runs", "show", RUN_ID, "--json", schema="run-shown")
+    got = in_project(capsys, tmp_path, "runs", "show", RUN_ID, "--json", schema="run-details")
 
     data = got.envelope["data"]
     assert data["manifest"]["pack_hash"] == "5" * 64

@@ -39,7 +39,7 @@ def a_foreign_run(root: Path) -> RunDir:
 def trust(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
     got = answer(capsys, "trust", *args, "--cwd", str(root))
     if "--json" in args and got.code == 0:
-        jsonschema.validate(got.envelope["data"], schema_of("trusted"))
+        jsonschema.validate(got.envelope["data"], schema_of("trust-report"))
     return got
 
 

@@ -1,5 +1,6 @@
 """A published schema does not change under its readers: what it says is raised to a new version."""
 
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 
 from oraclepack.calls import cache
 from oraclepack.cli import reply
-from oraclepack.cli.schemas import SCHEMAS
+from oraclepack.cli.schemas import RENAMED, SCHEMAS, schema_of
+from oraclepack.errors import UsageError
 from oraclepack.journal import events
 from oraclepack.run import legacy_files, manifests
 from oraclepack.work import backlog
@@ -35,13 +37,25 @@ def test_a_schema_is_as_it_was_published(name: str) -> None:
 
 
 def test_no_copy_is_missing_and_none_is_left_over() -> None:
+    former = {new: old for old, new in RENAMED.items()}
     wanted = [
-        copy_of(name, version).name
+        copy_of(former.get(name, name) if version < newest else name, version).name
         for name, (_, newest) in SCHEMAS.items()
         for version in range(1, newest + 1)
     ]
 
     assert sorted(path.name for path in COPIES.iterdir()) == sorted(wanted)
+
+
+PARTICIPLE = re.compile(r"(told|shown|seen|found|ed|undone)(-|$)")
+
+
+def test_a_schema_is_named_by_a_noun_and_its_former_name_is_explained() -> None:
+    assert [name for name in SCHEMAS if PARTICIPLE.search(name)] == []
+    for old, new in RENAMED.items():
+        with pytest.raises(UsageError, match=old) as refused:
+            schema_of(old)
+        assert refused.value.hint == f"it is called {new} now"
 
 
 @pytest.mark.parametrize("name", CARRIED)

@@ -78,7 +78,7 @@ def test_the_good_example_does_not(doc: RuleDoc) -> None:
 
 @every_rule
 def test_nothing_is_left_unsaid(doc: RuleDoc) -> None:
-    assert all((doc.summary, doc.why, doc.mend, doc.bad.strip(), doc.good.strip()))
+    assert all((doc.summary, doc.why, doc.fix, doc.bad.strip(), doc.good.strip()))
     assert doc.summary.endswith(".")
     assert doc.rule[:3] in FAMILIES
 

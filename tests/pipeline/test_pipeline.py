@@ -241,7 +241,7 @@ def test_rules_that_are_left_out_may_still_stop_it(capsys: pytest.CaptureFixture
 
 
 def test_the_page_on_github() -> None:
-    share = CompletionReport(ok=2, to_run=4, figure=0.5, required=0.9, self_skipped=())
+    share = CompletionReport(ok=2, to_run=4, ratio=0.5, required=0.9, self_skipped=())
     stages = tuple(
         StageReport(stage, status, reason)
         for stage, status, reason in zip(

@@ -27,8 +27,8 @@ def work(actionable: int, answered: int) -> ActionizeReport:
 
 
 def completed(ok: int, to_run: int, required: float = 1.0) -> CompletionReport:
-    figure = ok / to_run if to_run else 1.0
-    return CompletionReport(ok=ok, to_run=to_run, figure=figure, required=required, self_skipped=())
+    ratio = ok / to_run if to_run else 1.0
+    return CompletionReport(ok=ok, to_run=to_run, ratio=ratio, required=required, self_skipped=())
 
 
 SHORT_OF_STEPS = "completion 0.95 (19 of 20) is below --min-completion 1"

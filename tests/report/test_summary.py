@@ -23,7 +23,7 @@ TOLD = RunReport(
     resume_from="03",
     rollback_status="completed",
     rollback_error=None,
-    completion=CompletionReport(ok=2, to_run=4, figure=0.5, required=1.0, self_skipped=()),
+    completion=CompletionReport(ok=2, to_run=4, ratio=0.5, required=1.0, self_skipped=()),
     steps=(
         step("01", "ok", "done", reason="it went well before"),
         step("02", "ok"),

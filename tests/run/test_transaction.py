@@ -55,7 +55,7 @@ def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
     assert (tmp_path / place / "a/b/new.md").read_bytes() == b"1"
 
 
-def test_what_is_to_stay_is_not_taken_back(tmp_path: Path) -> None:
+def test_what_is_to_stay_is_not_rolled_back(tmp_path: Path) -> None:
     (tmp_path / "stays.md").write_bytes(b"old")
     pieces = [
         FileWrite("one", tmp_path / "a.md", b"1"),
@@ -91,9 +91,9 @@ def test_a_file_that_cannot_be_taken_back_does_not_keep_the_others(tmp_path: Pat
     assert carried.rollback_status is RollbackStatus.FAILED
     assert carried.rollback_error is not None
     assert "I/O error" in carried.rollback_error
-    assert carried.rollback_error.endswith("; not taken back: b.md")
+    assert carried.rollback_error.endswith("; not rolled back: b.md")
     assert carried.completed_steps == ("a", "b", "c")
-    assert (carried.rolled_back_steps, carried.not_taken_back) == (("a", "c"), ("b.md",))
+    assert (carried.rolled_back_steps, carried.not_rolled_back) == (("a", "c"), ("b.md",))
     assert carried.resume_from == "a"
     assert sorted(path.name for path in tmp_path.glob("*.md")) == ["b.md"]
 
@@ -122,7 +122,7 @@ def a_failed_rollback(root: Path) -> list[FileWrite]:
     pieces = [FileWrite(name[0], root / name, b"new") for name in ("a.md", "b.md", "c.md", "d.md")]
     with stuck("b.md"):
         carried = Transaction(root, "test", undo=True).carry_out(pieces)
-    assert (carried.rollback_status, carried.not_taken_back) == (RollbackStatus.FAILED, ("b.md",))
+    assert (carried.rollback_status, carried.not_rolled_back) == (RollbackStatus.FAILED, ("b.md",))
     return pieces
 
 
@@ -157,7 +157,7 @@ def test_a_rollback_that_still_cannot_be_finished_stops_the_command(tmp_path: Pa
     with stuck("b.md"), pytest.raises(MachineError, match="cannot be finished") as raised:
         Transaction(tmp_path, "test", undo=True)
 
-    assert raised.value.detail.endswith("not taken back: b.md")
+    assert raised.value.detail.endswith("not rolled back: b.md")
     Transaction(tmp_path, "test", undo=True)
     assert (tmp_path / "b.md").read_bytes() == b"old"
 

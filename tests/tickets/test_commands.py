@@ -21,7 +21,7 @@ def test_the_answer_meets_its_schema(
 
     told = answer(capsys, "ticketify", *words, "--cwd", str(tmp_path), "--json")
 
-    jsonschema.validate(told.envelope["data"], schema_of("ticketified"))
+    jsonschema.validate(told.envelope["data"], schema_of("ticketify-report"))
 
 
 @pytest.mark.parametrize(

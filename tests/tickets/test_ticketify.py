@@ -202,7 +202,7 @@ def test_force_replaces_it_and_keeps_a_copy(tmp_path: Path) -> None:
 
     made = ticketify(TicketifyRequest(tmp_path, force=True))
 
-    assert [(tmp_path / path).read_text() for path in made.data.set_aside] == ["mine\n"]
+    assert [(tmp_path / path).read_text() for path in made.data.backups] == ["mine\n"]
     assert "# Product requirements" in (tmp_path / PRD).read_text()
 
 
@@ -224,7 +224,7 @@ def test_task_masters_results_stay_unless_asked(tmp_path: Path) -> None:
 
     assert not (tmp_path / ".taskmaster/tasks/tasks.json").exists()
     assert (tmp_path / f"{OUT}/next.json").exists()
-    assert [(tmp_path / path).read_text() for path in made.data.set_aside] == ["{}", "c"]
+    assert [(tmp_path / path).read_text() for path in made.data.backups] == ["{}", "c"]
 
 
 def test_check_tells_stale_from_tampered(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_a_rollback_that_fails_names_what_is_left(root: Path) -> None:
 
     assert (told.failed_step, told.rollback_status) == ("change-plan.md", RollbackStatus.FAILED)
     assert told.rollback_error is not None
-    assert "not taken back: " in told.rollback_error
+    assert "not rolled back: " in told.rollback_error
     assert "backlog.md" in told.rollback_error
 
 

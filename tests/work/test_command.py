@@ -31,7 +31,7 @@ def test_the_figures_are_told(capsys: pytest.CaptureFixture[str], folder: Path) 
     got = answer(capsys, *args, "--export", "github,taskmaster", "--json")
 
     assert (got.code, got.err) == (0, "")
-    jsonschema.validate(got.envelope["data"], schema_of("actionized"))
+    jsonschema.validate(got.envelope["data"], schema_of("actionize-report"))
     assert got.envelope["data"]["tasks"] == {
         "actionable": 1,
         "blocked": 20,

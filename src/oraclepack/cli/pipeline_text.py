@@ -104,8 +104,8 @@ def _lacks(told: PipelineReport) -> Iterator[str]:
 def _figures(policy: PolicyReport) -> str:
     share, work = policy.completion, policy.action_yield
     return (
-        f"completion {share.figure:.2f} of {share.required:g}, "
-        f"yield {work.figure:.2f} of {work.required:g}"
+        f"completion {share.ratio:.2f} of {share.required:g}, "
+        f"yield {work.ratio:.2f} of {work.required:g}"
     )
 
 

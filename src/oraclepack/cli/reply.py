@@ -101,7 +101,7 @@ def partial_failure(data: TransactionReport, what: str, warnings: tuple[str, ...
     lines += [f"{data.failed_step}: failed"]
     lines += [f"{step}: not begun" for step in data.skipped_steps]
     lines += [f"set aside: {path}" for path in data.quarantined]
-    lines += [f"not taken back: {path}" for path in data.not_taken_back]
+    lines += [f"not rolled back: {path}" for path in data.not_rolled_back]
     failure = ReplyError(
         "PARTIAL_FAILURE",
         f"{what}: {data.error}; {told}",

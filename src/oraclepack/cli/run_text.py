@@ -99,7 +99,7 @@ def run_text(told: RunReport, place: RunLocation, command: str | None) -> tuple[
     if told.rollback_status != RollbackStatus.NOT_ATTEMPTED:
         told_error = f": {told.rollback_error}" if told.rollback_error else ""
         pieces.append(f"rollback {told.rollback_status}{told_error}\n")
-        pieces += [f"not taken back: {path}\n" for path in told.not_taken_back]
+        pieces += [f"not rolled back: {path}\n" for path in told.not_rolled_back]
     pieces.append(f"run directory: {place.shown(told.run_dir)}\n")
     if told.resume_from is not None and command is not None:
         pieces.append(f"to continue: {command}\n")

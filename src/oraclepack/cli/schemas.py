@@ -11,27 +11,27 @@ from oraclepack.errors import UsageError, did_you_mean
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMAS = {
-    "run-told": ("oraclepack.run.run_report:RunReport", 1),
-    "pipeline-told": ("oraclepack.pipeline.pipeline_report:PipelineReport", 1),
-    "verified": ("oraclepack.answers.verification:VerifyReport", 1),
-    "verified-packs": ("oraclepack.answers.verification:VerifyPacksReport", 1),
-    "why-told": ("oraclepack.run.explain_steps:WhyReport", 1),
+    "run-report": ("oraclepack.run.run_report:RunReport", 2),
+    "pipeline-report": ("oraclepack.pipeline.pipeline_report:PipelineReport", 2),
+    "verify-report": ("oraclepack.answers.verification:VerifyReport", 2),
+    "verify-packs-report": ("oraclepack.answers.verification:VerifyPacksReport", 2),
+    "why-report": ("oraclepack.run.explain_steps:WhyReport", 2),
     "run": ("oraclepack.run.manifests:RunManifest", 1),
     "steps": ("oraclepack.run.manifests:StepsManifest", 1),
     "state": ("oraclepack.run.legacy_files:LegacyState", 1),
     "report": ("oraclepack.run.legacy_files:LegacyReport", 1),
     "journal": ("oraclepack.journal.events:KnownEvent", 1),
-    "generated": ("oraclepack.authoring.generation:GenerateReport", 1),
+    "generate-report": ("oraclepack.authoring.generation:GenerateReport", 2),
     "pack-group": ("oraclepack.authoring.generation:PackGroup", 1),
     "new-pack": ("oraclepack.authoring.generation:NewPack", 1),
-    "upgraded": ("oraclepack.authoring.generation:UpgradeReport", 1),
+    "upgrade-report": ("oraclepack.authoring.generation:UpgradeReport", 2),
     "skill": ("oraclepack.authoring.skills:SkillText", 1),
-    "skills-installed": ("oraclepack.authoring.skills:SkillsInstallReport", 1),
-    "skills-checked": ("oraclepack.authoring.skills:SkillsCheck", 1),
-    "actionized": ("oraclepack.work.backlog:ActionizeReport", 1),
+    "skills-install-report": ("oraclepack.authoring.skills:SkillsInstallReport", 2),
+    "skills-check": ("oraclepack.authoring.skills:SkillsCheck", 2),
+    "actionize-report": ("oraclepack.work.backlog:ActionizeReport", 2),
     "record": ("oraclepack.work.backlog:Record", 1),
-    "ticketified": ("oraclepack.cli.schemas:ticketified_schema", 1),
-    "tickets-told": ("oraclepack.tickets.ticketify:TicketsReply", 1),
+    "ticketify-report": ("oraclepack.cli.schemas:ticketify_schema", 2),
+    "tickets-reply": ("oraclepack.tickets.ticketify:TicketsReply", 2),
     "tickets-index": ("oraclepack.tickets.ticket:TicketIndex", 1),
     "tickets-actions": ("oraclepack.tickets.ticket:Actions", 1),
     "tickets-manifest": ("oraclepack.tickets.ticket:TicketManifest", 1),
@@ -41,25 +41,25 @@ SCHEMAS = {
     "tickets-acceptance": ("oraclepack.tickets.ticket:Acceptance", 1),
     "tickets-tasks": ("oraclepack.tickets.ticket:TasksReport", 1),
     "tickets-audit": ("oraclepack.tickets.ticket:Audit", 1),
-    "trusted": ("oraclepack.system.ownership:TrustReport", 1),
-    "accepted-step": ("oraclepack.run.accept:AcceptReport", 1),
-    "undone": ("oraclepack.run.undo:UndoReport", 1),
+    "trust-report": ("oraclepack.system.ownership:TrustReport", 2),
+    "accept-report": ("oraclepack.run.accept:AcceptReport", 2),
+    "undo-report": ("oraclepack.run.undo:UndoReport", 2),
     "cache-list": ("oraclepack.calls.cache:CacheList", 1),
-    "cache-shown": ("oraclepack.calls.cache:CacheDetails", 2),
-    "cache-explained": ("oraclepack.calls.cache:CacheExplanation", 1),
-    "cache-pruned": ("oraclepack.calls.cache:CachePruneReport", 1),
+    "cache-details": ("oraclepack.calls.cache:CacheDetails", 3),
+    "cache-explanation": ("oraclepack.calls.cache:CacheExplanation", 2),
+    "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
     "prices": ("oraclepack.tools.prices:PriceList", 1),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
-    "doctor": ("oraclepack.cli.schemas:doctor_schema", 2),
-    "runs-pruned": ("oraclepack.run.prune_runs:RunsPruneReport", 1),
+    "doctor": ("oraclepack.cli.schemas:doctor_schema", 3),
+    "runs-prune-report": ("oraclepack.run.prune_runs:RunsPruneReport", 2),
     "runs": ("oraclepack.run.past_runs:RunList", 1),
-    "run-shown": ("oraclepack.run.past_runs:RunDetails", 1),
+    "run-details": ("oraclepack.run.past_runs:RunDetails", 2),
     "quarantine": ("oraclepack.run.quarantine:QuarantineList", 1),
-    "quarantine-restored": ("oraclepack.run.quarantine:QuarantineRestoreReport", 1),
-    "explained": ("oraclepack.lint.rule_docs:RuleExplanation", 1),
-    "listing": ("oraclepack.run.explain_steps:StepList", 1),
+    "quarantine-restore-report": ("oraclepack.run.quarantine:QuarantineRestoreReport", 2),
+    "rule-explanation": ("oraclepack.lint.rule_docs:RuleExplanation", 2),
+    "listing": ("oraclepack.run.explain_steps:StepList", 2),
     "validation": ("oraclepack.cli.schemas:validation_schema", 1),
     "envelope": ("oraclepack.cli.reply:Envelope", 1),
     "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 1),
@@ -67,6 +67,32 @@ SCHEMAS = {
     "completion": ("oraclepack.cli.schemas:CompletionScript", 1),
 }
 """Name → where its type, or the function that describes it, lives, and its version."""
+
+RENAMED = {
+    "accepted-step": "accept-report",
+    "actionized": "actionize-report",
+    "cache-explained": "cache-explanation",
+    "cache-pruned": "cache-prune-report",
+    "cache-shown": "cache-details",
+    "explained": "rule-explanation",
+    "generated": "generate-report",
+    "pipeline-told": "pipeline-report",
+    "quarantine-restored": "quarantine-restore-report",
+    "run-shown": "run-details",
+    "run-told": "run-report",
+    "runs-pruned": "runs-prune-report",
+    "skills-checked": "skills-check",
+    "skills-installed": "skills-install-report",
+    "ticketified": "ticketify-report",
+    "tickets-told": "tickets-reply",
+    "trusted": "trust-report",
+    "undone": "undo-report",
+    "upgraded": "upgrade-report",
+    "verified": "verify-report",
+    "verified-packs": "verify-packs-report",
+    "why-told": "why-report",
+}
+"""What the schemas were called in 0.1.0, whose version they had until then."""
 
 SchemaNames = dict[str, str]
 """What `schema` answers without a name: each schema's name and its `$id`."""
@@ -87,6 +113,8 @@ def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of a published shape."""
     if name not in SCHEMAS:
         hint = did_you_mean(name, SCHEMAS) or "`oraclepack schema` lists the names"
+        if name in RENAMED:
+            hint = f"it is called {RENAMED[name]} now"
         raise UsageError(f"there is no schema named {name!r}", hint=hint)
     module, _, attribute = SCHEMAS[name][0].partition(":")
     shape = getattr(importlib.import_module(module), attribute)
@@ -127,7 +155,7 @@ def doctor_schema() -> dict[str, Any]:
     return {"anyOf": list(shapes), "$defs": parts}
 
 
-def ticketified_schema() -> dict[str, Any]:
+def ticketify_schema() -> dict[str, Any]:
     """What was written or, with `--check`, how the files compare."""
     from oraclepack.tickets.ticket import TicketCheck  # noqa: PLC0415 - only for this
     from oraclepack.tickets.ticketify import TicketifyReport  # noqa: PLC0415

@@ -144,7 +144,7 @@ def unknown_allow(_subject: Subject) -> Iterator[Problem]:
     """An allow comment names rules that exist.
 
     Why: a mistyped id allows nothing, and the author believes otherwise.
-    Mend: write the id or the name of a rule; `oraclepack explain` lists them.
+    Fix: write the id or the name of a rule; `oraclepack explain` lists them.
 
     Bad::
         # 01) one question
@@ -164,7 +164,7 @@ def useless_allow(_subject: Subject) -> Iterator[Problem]:
     """An allow comment takes away at least one finding.
 
     Why: a comment left behind hides the next, real fault of the same kind.
-    Mend: remove it. What is an error without `--strict` cannot be allowed at all.
+    Fix: remove it. What is an error without `--strict` cannot be allowed at all.
 
     Bad::
         # 01) one question
@@ -184,7 +184,7 @@ def reasonless_allow(subject: Subject) -> Iterator[Problem]:
     """An allow comment says why.
 
     Why: the next reader must be able to judge whether the reason still holds.
-    Mend: write the reason after the rule.
+    Fix: write the reason after the rule.
 
     Bad::
         # 01) one question

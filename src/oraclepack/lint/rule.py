@@ -68,7 +68,7 @@ class Rule(msgspec.Struct, frozen=True):
     """One fault a pack may have. Ids are never reused; the name describes the fault.
 
     The docstring of the check is the rule's documentation: a sentence that says what is demanded,
-    a "Why:" and a "Mend:" paragraph, and a "Bad::" and a "Good::" example.
+    a "Why:" and a "Fix:" paragraph, and a "Bad::" and a "Good::" example.
     """
 
     id: str

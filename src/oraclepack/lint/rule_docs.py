@@ -24,7 +24,7 @@ class ExampleKind(StrEnum):
 
 
 class RuleDoc(msgspec.Struct, frozen=True):
-    """What a rule demands, why, how to mend a pack that fails it, and an example of each."""
+    """What a rule demands, why, how to fix a pack that fails it, and an example of each."""
 
     rule: str
     name: str
@@ -34,7 +34,7 @@ class RuleDoc(msgspec.Struct, frozen=True):
     """An `allow` comment may accept its findings."""
     summary: str
     why: str
-    mend: str
+    fix: str
     example_kind: ExampleKind
     bad: str
     good: str
@@ -48,9 +48,7 @@ class RuleExplanation(msgspec.Struct, frozen=True):
     rules: tuple[RuleDoc, ...]
 
 
-_PART = re.compile(
-    r"^(?P<name>Why|Mend|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE
-)
+_PART = re.compile(r"^(?P<name>Why|Fix|Bad file|Good file|Bad|Good)(?P<mark>::?)[ ]?", re.MULTILINE)
 
 
 def doc_of(rule: Rule) -> RuleDoc:
@@ -73,7 +71,7 @@ def doc_of(rule: Rule) -> RuleDoc:
         can_be_allowed=not is_binding(rule),
         summary=_flowing(text[: marks[0].start()] if marks else text),
         why=parts.get("Why", ""),
-        mend=parts.get("Mend", ""),
+        fix=parts.get("Fix", ""),
         example_kind=kind,
         bad=parts.get(f"Bad{suffix}", ""),
         good=parts.get(f"Good{suffix}", ""),
@@ -99,7 +97,7 @@ def doc_text(doc: RuleDoc) -> str:
             _wrapped("", doc.summary),
             "",
             _wrapped("Why:  ", doc.why),
-            _wrapped("Mend: ", doc.mend),
+            _wrapped("Fix: ", doc.fix),
             "",
             "Bad:",
             _indented(doc.bad),
@@ -192,7 +190,7 @@ def _section(doc: RuleDoc) -> str:
     label = "markdown" if doc.example_kind is ExampleKind.FILE else "bash"
     return (
         f"### {doc.rule} {doc.name}\n\n{doc.summary}\n\n*{_weight(doc)}*. {doc.why}\n\n"
-        f"**Mend:** {doc.mend}\n\nBad:\n\n````{label}\n{doc.bad}````\n\n"
+        f"**Fix:** {doc.fix}\n\nBad:\n\n````{label}\n{doc.bad}````\n\n"
         f"Good:\n\n````{label}\n{doc.good}````\n\n{_allowing(doc)}\n"
     )
 

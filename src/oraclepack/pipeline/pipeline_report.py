@@ -75,7 +75,7 @@ class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     rollback_error: str | None = None
     rolled_back_steps: tuple[str, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
-    not_taken_back: tuple[str, ...] = ()
+    not_rolled_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were."""
     policy: PolicyReport | None = None
     """Null when nothing ran."""
@@ -99,7 +99,7 @@ def policy(
     """The figures; `broken` steps are ok by themselves, but their outputs are not."""
     ok = completion.ok - broken
     share = msgspec.structs.replace(
-        completion, ok=ok, figure=round(ok / completion.to_run, 4) if completion.to_run else 1.0
+        completion, ok=ok, ratio=round(ok / completion.to_run, 4) if completion.to_run else 1.0
     )
     answered = work.answered if work else 0
     actionable = work.tasks[WorkStatus.ACTIONABLE] if work else 0
@@ -145,8 +145,8 @@ def _policy(told: PipelineReport) -> str:
     share, work = figures.completion, figures.action_yield
     verdict = "met" if figures.met else "**not met**"
     return (
-        f"\nPolicy {verdict}: completion {share.figure:.2f} ({share.ok} of {share.to_run}, "
-        f"wanted {share.required:g}), yield {work.figure:.2f} ({work.actionable} actionable "
+        f"\nPolicy {verdict}: completion {share.ratio:.2f} ({share.ok} of {share.to_run}, "
+        f"wanted {share.required:g}), yield {work.ratio:.2f} ({work.actionable} actionable "
         f"from {work.answered} answers, wanted {work.required:g}).\n"
     )
 

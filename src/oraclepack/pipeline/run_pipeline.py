@@ -146,7 +146,8 @@ class Pipeline:
             rollback_status=status,
             rollback_error=error,
             rolled_back_steps=told.rolled_back_steps,
-            not_taken_back=told.not_taken_back + (self._work.not_taken_back if self._work else ()),
+            not_rolled_back=told.not_rolled_back
+            + (self._work.not_rolled_back if self._work else ()),
             policy=self._policy(told),
             run=told,
         )

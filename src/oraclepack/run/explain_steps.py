@@ -62,7 +62,8 @@ class ListedOutput(msgspec.Struct, frozen=True):
     declared_by: str
     contract: str
     sections: tuple[str, ...]
-    because: str
+    reason: str
+    """What in the step asks for this contract."""
     line: int | None
 
 
@@ -140,7 +141,7 @@ def _outputs(step: Step) -> tuple[ListedOutput, ...]:
             declared_by=output.origin,
             contract=contract.kind,
             sections=tuple(contract.sections),
-            because=contract.because,
+            reason=contract.because,
             line=contract.line,
         )
         for output, contract in zip(step.outputs, contracts_of(step), strict=True)

@@ -32,7 +32,7 @@ class YieldReport(msgspec.Struct, frozen=True, kw_only=True):
 
     actionable: int
     answered: int
-    figure: float
+    ratio: float
     """Actionable tasks per answered step; 0 when nothing was answered."""
     required: float
 
@@ -42,7 +42,7 @@ class YieldReport(msgspec.Struct, frozen=True, kw_only=True):
         if not falls_short(self.actionable, max(self.answered, 1), self.required):
             return None
         share = (
-            f"yield {self.figure:.2f} ({self.actionable} actionable from {self.answered} answered)"
+            f"yield {self.ratio:.2f} ({self.actionable} actionable from {self.answered} answered)"
         )
         return f"{share} is below --min-yield {self.required:g}"
 
@@ -61,7 +61,7 @@ def yield_of(actionable: int, answered: int, required: float) -> YieldReport:
     return YieldReport(
         actionable=actionable,
         answered=answered,
-        figure=round(actionable / answered, 4) if answered else 0.0,
+        ratio=round(actionable / answered, 4) if answered else 0.0,
         required=required,
     )
 
@@ -89,7 +89,7 @@ class Completion(msgspec.Struct, frozen=True):
     required: float
 
     @property
-    def figure(self) -> float:
+    def ratio(self) -> float:
         """Between 0 and 1; where nothing was to run, nothing is missing."""
         return self.ok / self.to_run if self.to_run else 1.0
 
@@ -119,7 +119,7 @@ class RunReply(msgspec.Struct, frozen=True):
     """Those that a signal stopped; the next command runs them again."""
     rolled_back_steps: tuple[StepId, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
-    not_taken_back: tuple[str, ...] = ()
+    not_rolled_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were, relative to the project root."""
     held_steps: tuple[StepId, ...] = ()
     """Those of the failed ones that did not run: their answers miss their contracts."""
@@ -184,7 +184,7 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         rolled_back_steps=tuple(
             one for one in _with(ran, Status.OK) if rollback and now.step(one).rolled_back
         ),
-        not_taken_back=rollback.left if rollback else (),
+        not_rolled_back=rollback.left if rollback else (),
     )
 
 

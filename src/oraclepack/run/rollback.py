@@ -204,7 +204,7 @@ def roll_back(
         record.append(j.RollbackFinished(status=RollbackStatus.COMPLETED))
         return RollbackStatus.COMPLETED
     causes = "; ".join(dict.fromkeys(left.values()))
-    error = f"{causes}; not taken back: {', '.join(left)}"
+    error = f"{causes}; not rolled back: {', '.join(left)}"
     record.append(j.RollbackFinished(status=RollbackStatus.FAILED, error=error, left=tuple(left)))
     return RollbackStatus.FAILED
 

@@ -43,7 +43,7 @@ class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ok: int
     to_run: int
-    figure: float
+    ratio: float
     required: float
     self_skipped: tuple[str, ...]
 
@@ -96,7 +96,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
     rolled_back_steps: tuple[str, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
-    not_taken_back: tuple[str, ...] = ()
+    not_rolled_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were, relative to the project root."""
 
     @property
@@ -199,7 +199,7 @@ def _told(
         completion=CompletionReport(
             ok=figures.ok,
             to_run=figures.to_run,
-            figure=round(figures.figure, 4),
+            ratio=round(figures.ratio, 4),
             required=figures.required,
             self_skipped=figures.self_skipped,
         ),
@@ -207,7 +207,7 @@ def _told(
         dry_run=dry_run,
         output_failures=answer.output_failures,
         rolled_back_steps=answer.rolled_back_steps,
-        not_taken_back=answer.not_taken_back,
+        not_rolled_back=answer.not_rolled_back,
     )
 
 

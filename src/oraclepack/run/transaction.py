@@ -43,7 +43,7 @@ class TransactionReport(msgspec.Struct, frozen=True, kw_only=True):
     rollback_error: str | None = None
     rolled_back_steps: tuple[str, ...] = ()
     """Those of the completed steps of which a rollback took back files."""
-    not_taken_back: tuple[str, ...] = ()
+    not_rolled_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were."""
     finished_rollback: bool = False
     """Before it began, the command finished the rollback that an earlier one could not."""
@@ -181,8 +181,8 @@ class Transaction:
         later = self._record_left(place, left)
         return TransactionReport(
             rollback_status=RollbackStatus.FAILED,
-            rollback_error=f"{'; '.join(causes)}; not taken back: {', '.join(paths)}{later}",
-            not_taken_back=paths,
+            rollback_error=f"{'; '.join(causes)}; not rolled back: {', '.join(paths)}{later}",
+            not_rolled_back=paths,
             quarantined=tuple(moved),
         )
 
@@ -205,7 +205,7 @@ class Transaction:
             rollback_status=end.rollback_status,
             rollback_error=end.rollback_error,
             rolled_back_steps=tuple(piece.step for piece in gone),
-            not_taken_back=end.not_taken_back,
+            not_rolled_back=end.not_rolled_back,
             quarantined=end.quarantined,
             finished_rollback=self._finished,
         )
@@ -298,7 +298,7 @@ class Transaction:
                 f"the rollback of the last {self._command} cannot be finished; nothing was written",
                 hint="repair the cause and give the same command again, or give it without "
                 "--rollback-on-failure to go on with the files as they are",
-                detail=f"{'; '.join(causes)}; not taken back: {', '.join(left)}",
+                detail=f"{'; '.join(causes)}; not rolled back: {', '.join(left)}",
             )
 
     def _take_back(self, one: _Left, place: Path) -> None:

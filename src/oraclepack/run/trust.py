@@ -58,7 +58,7 @@ class CacheCandidates(msgspec.Struct, frozen=True):
     cache: AnswerCache
     keys: tuple[str, ...]
     claims: tuple[Path, ...]
-    left: tuple[str, ...] = ()
+    still_foreign: tuple[str, ...] = ()
 
 
 def find_cache_candidates(root: Path) -> CacheCandidates:
@@ -75,7 +75,7 @@ def find_cache_candidates(root: Path) -> CacheCandidates:
         cache,
         keys=tuple(key for key, foreign in listed if foreign.may_be_ours),
         claims=tuple(path for path in claims if path not in tracked),
-        left=(
+        still_foreign=(
             *(
                 f"{key[:12]}: {foreign.reason}"
                 for key, foreign in listed
@@ -92,7 +92,10 @@ def trust_cache(found: CacheCandidates) -> TrustReport:
     return TrustReport(
         answers=tuple(key for key, reason in refused.items() if reason is None),
         claims=sum(map(take_over, found.claims)),
-        left=(*found.left, *(f"{key[:12]}: {why}" for key, why in refused.items() if why)),
+        still_foreign=(
+            *found.still_foreign,
+            *(f"{key[:12]}: {why}" for key, why in refused.items() if why),
+        ),
     )
 
 
@@ -127,5 +130,5 @@ def trust_run(candidate: Candidate) -> TrustReport:
         run_id=run.run_id,
         reason=candidate.foreign.reason,
         answers=tuple(key for key, why in refused.items() if why is None),
-        left=tuple(f"{key[:12]}: {why}" for key, why in refused.items() if why),
+        still_foreign=tuple(f"{key[:12]}: {why}" for key, why in refused.items() if why),
     )

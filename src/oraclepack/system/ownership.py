@@ -75,7 +75,7 @@ class TrustReport(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of the answers that are signed now."""
     claims: int = 0
     """Calls under way, or cut off, that are signed now."""
-    left: tuple[str, ...] = ()
+    still_foreign: tuple[str, ...] = ()
     """What stays foreign, and why."""
 
 

@@ -30,7 +30,7 @@ class TicketifyReport(TransactionReport, frozen=True, kw_only=True):
     written: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     """Files that already held the same bytes."""
-    set_aside: tuple[str, ...] = ()
+    backups: tuple[str, ...] = ()
     """Where `--regenerate` and `--force` moved files to."""
     pack: str
     """The ticket action pack."""
@@ -173,7 +173,7 @@ def ticketify(wish: TicketifyRequest) -> TicketifyResult:
         done=sum(action.done for action in actions),
         written=tuple(path for path in differing if _step(path) in done),
         unchanged=tuple(path for path in wanted if path not in differing),
-        set_aside=(*copied, *moved),
+        backups=(*copied, *moved),
         pack=f"{options.out_dir}/{names.PACK}",
         without_actions=read.without_actions,
         **{name: getattr(carried, name) for name in carried.__struct_fields__},

@@ -31,9 +31,9 @@ def with_a_ticket(project: Project) -> list[str]:
 
 
 COMMANDS = [
-    pytest.param("run pack.md", as_it_is, "", ["01", "02"], "03", "run-told", id="run"),
+    pytest.param("run pack.md", as_it_is, "", ["01", "02"], "03", "run-report", id="run"),
     pytest.param(
-        *("pipeline pack.md", as_it_is, "", ["01", "02"], "03", "pipeline-told"), id="pipeline"
+        *("pipeline pack.md", as_it_is, "", ["01", "02"], "03", "pipeline-report"), id="pipeline"
     ),
     pytest.param(
         *("actionize", answered, "change-plan.md", ["normalized.jsonl", "backlog.md"]),
@@ -45,10 +45,12 @@ COMMANDS = [
         *("_actions.md", "ticketified"),
         id="ticketify",
     ),
-    pytest.param("generate", as_it_is, "oracle-pack", [], "write", "generated", id="generate"),
+    pytest.param(
+        "generate", as_it_is, "oracle-pack", [], "write", "generate-report", id="generate"
+    ),
     pytest.param(
         *("skills install codex claude", as_it_is, ".claude/", ["codex"]),
-        *("claude", "skills-installed"),
+        *("claude", "skills-install-report"),
         id="skills install",
     ),
 ]
@@ -81,5 +83,5 @@ def test_what_a_command_completed_is_told_whether_or_not_it_was_taken_back(
     assert ran.data["failed_step"] == failed
     assert ran.data["rolled_back_steps"] == (completed if back else [])
     assert ran.data["rollback_status"] == ("completed" if back else "not_attempted")
-    assert ran.data["not_taken_back"] == []
+    assert ran.data["not_rolled_back"] == []
     assert ran.data["resume_from"] == ([*completed, failed][0] if back else failed)

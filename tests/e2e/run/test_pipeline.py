@@ -42,7 +42,7 @@ def test_from_a_pack_to_a_backlog(tmp_path: Path, zygote: Zygote) -> None:
 
     ran = pipeline(project, "--json", "--junit", str(report), "--export", "github,taskmaster")
 
-    jsonschema.validate(ran.data, schema_of("pipeline-told"))
+    jsonschema.validate(ran.data, schema_of("pipeline-report"))
     assert (ran.code, stages(ran)) == (0, ["ok"] * 4)
     assert ran.data["validate"]["counts"]["oracle_questions"] == 3
     assert ran.data["completed_steps"] == ["01", "02", "03"]
@@ -82,7 +82,7 @@ def test_an_invalid_pack_runs_nothing(tmp_path: Path, zygote: Zygote) -> None:
     assert (ran.code, ran.envelope["error"]["code"]) == (2, "INVALID_PACK")
     assert stages(ran) == ["failed", "skipped", "skipped", "skipped"]
     assert ran.data["stages"][1]["reason"] == "validate failed"
-    jsonschema.validate(ran.data, schema_of("pipeline-told"))
+    jsonschema.validate(ran.data, schema_of("pipeline-report"))
     assert not (project.root / ".oraclepack").exists()
     (suite,) = junitparser.JUnitXml.fromfile(str(project.root / "junit.xml"))
     assert [(case.name, case.is_error) for case in suite] == [("validate", True)]
@@ -240,7 +240,7 @@ def test_a_rollback_that_fails_says_so(tmp_path: Path, zygote: Zygote) -> None:
     ran = pipeline(project, "--json", "--rollback-on-failure", fault=fault | {"notes": notes})
 
     assert (ran.code, ran.data["rollback_status"]) == (3, "failed")
-    assert "not taken back: " in ran.data["rollback_error"]
+    assert "not rolled back: " in ran.data["rollback_error"]
 
 
 def test_a_locked_run(tmp_path: Path, zygote: Zygote) -> None:

@@ -239,8 +239,8 @@ def test_a_rollback_that_fails_goes_on_and_tells_the_truth(
 
     assert (ran.code, ran.data["rollback_status"]) == (3, "failed")
     assert "No space left on device" in ran.data["rollback_error"]
-    assert ran.data["rollback_error"].endswith("; not taken back: out/02-topic-2.md")
-    assert ran.data["not_taken_back"] == ["out/02-topic-2.md"]
+    assert ran.data["rollback_error"].endswith("; not rolled back: out/02-topic-2.md")
+    assert ran.data["not_rolled_back"] == ["out/02-topic-2.md"]
     assert ran.data["completed_steps"] == ["01", "02", "03"]
     assert ran.data["rolled_back_steps"] == ["01", "03"]
     assert ran.data["resume_from"] == "01"
@@ -275,7 +275,7 @@ def test_a_rollback_that_fails_twice_runs_nothing(project: Project, tmp_path: Pa
     error = again.envelope["error"]
     assert (again.code, len(project.oracle.calls)) == (3, calls)
     assert "cannot be finished; nothing was run" in error["message"]
-    assert "not taken back: out/02-topic-2.md" in error["detail"]
+    assert "not rolled back: out/02-topic-2.md" in error["detail"]
     assert project.statuses() == ["pending", "ok", "pending", "pending"]
     (project.root / "mended").touch()
     third = project.run("--rollback-on-failure")

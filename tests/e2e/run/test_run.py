@@ -22,7 +22,7 @@ def test_a_first_run_leaves_every_promised_field(project: Project) -> None:
     ran = project.start("run", "pack-2026-01-31.md", "--json").wait()
 
     assert ran.code == 0, ran
-    jsonschema.validate(ran.data, schema_of("run-told"))
+    jsonschema.validate(ran.data, schema_of("run-report"))
     run, steps = project.manifest(), project.steps()
     assert set(run) == {field.name for field in msgspec.structs.fields(RunManifest)}
     assert list(steps) == ALL

@@ -14,7 +14,7 @@ from oraclepack.settings.registry import Settings
 
 @command(
     "accept",
-    data="accepted-step",
+    data="accept-report",
     settings=(rs.OUTPUT_REQUIRE_HEADINGS, rs.OUTPUT_CHUNK_MODE, rs.OUTPUT_CONTRACT),
     changes="the run's journal, and its copy of the output",
     exit_codes=(ExitCode.LOCKED,),

@@ -26,7 +26,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
 
 @command(
     "actionize",
-    data="actionized",
+    data="actionize-report",
     changes="the directory actionizer/ of the run or of the answers, or --out-dir",
     settings=(
         rs.ROLLBACK_ON_FAILURE,
@@ -124,5 +124,5 @@ def _text(told: ActionizeReport, policy: YieldPolicy) -> tuple[str | Styled, ...
     if not policy.applies:
         return (text,)
     work = policy.action_yield
-    figures = f"yield {work.figure:.2f} of {work.required:g}"
+    figures = f"yield {work.ratio:.2f} of {work.required:g}"
     return (text, *policy_line(met=policy.met, figures=figures))

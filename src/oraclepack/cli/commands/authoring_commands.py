@@ -13,7 +13,7 @@ from oraclepack.settings.registry import CWD, Settings
 
 @command(
     "upgrade",
-    data="upgraded",
+    data="upgrade-report",
     changes="nothing; with --write the pack",
     examples=(
         "oraclepack upgrade old-pack.md",

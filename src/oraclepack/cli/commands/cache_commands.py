@@ -45,7 +45,7 @@ def list_all(settings: Settings) -> Reply:
     return Reply(found, columns(heads, map(_row, found.entries)))
 
 
-@command("show", data="cache-shown", examples=("oraclepack cache show 3f1a9c",))
+@command("show", data="cache-details", examples=("oraclepack cache show 3f1a9c",))
 @click.argument("key", metavar="KEY")
 def show(key: str, settings: Settings) -> Reply:
     """Show a cached answer and what was asked.
@@ -60,7 +60,7 @@ def show(key: str, settings: Settings) -> Reply:
 
 @command(
     "explain",
-    data="cache-explained",
+    data="cache-explanation",
     examples=("oraclepack cache explain 07", "oraclepack cache explain 07 --run-id 2026-03"),
 )
 @click.argument("step", metavar="NN")
@@ -78,7 +78,7 @@ def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
 
 @command(
     "prune",
-    data="cache-pruned",
+    data="cache-prune-report",
     changes="the cache",
     examples=(
         "oraclepack cache prune --older-than 30d",

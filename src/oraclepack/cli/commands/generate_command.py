@@ -25,7 +25,7 @@ _EVERY = 200
 
 @command(
     "generate",
-    data="generated",
+    data="generate-report",
     changes="one pack file, or several and a manifest with --group",
     settings=(ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),

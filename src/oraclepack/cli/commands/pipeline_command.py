@@ -36,7 +36,7 @@ from oraclepack.system.printable import single_lines
 
 @command(
     "pipeline",
-    data="pipeline-told",
+    data="pipeline-report",
     changes="what run and actionize change, and the file of --junit",
     settings=(
         STRICT,

@@ -18,7 +18,7 @@ from oraclepack.system.printable import single_lines
 
 @command(
     "undo",
-    data="undone",
+    data="undo-report",
     changes="the files the step changed",
     exit_codes=(ExitCode.LOCKED,),
     examples=("oraclepack undo pack.md 10",),
@@ -69,7 +69,7 @@ def list_kept(pack: str | None, settings: Settings) -> Reply:
 
 @command(
     "restore",
-    data="quarantine-restored",
+    data="quarantine-restore-report",
     changes="moves the named files back; with --force, what stands in their place to quarantine",
     exit_codes=(ExitCode.LOCKED,),
     examples=(

@@ -57,7 +57,7 @@ def manifest() -> Reply:
 
 @command(
     "explain",
-    data="explained",
+    data="rule-explanation",
     examples=("oraclepack explain OP201", "oraclepack explain orphaned-flag --json"),
 )
 @click.argument("rule", required=False)

@@ -21,7 +21,7 @@ from oraclepack.settings.registry import STRICT, Settings
 
 @command(
     "run",
-    data="run-told",
+    data="run-report",
     changes="the run directory, the outputs of the pack, its state and report files",
     settings=(STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
     exit_codes=(

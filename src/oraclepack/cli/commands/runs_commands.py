@@ -52,7 +52,7 @@ def list_all(settings: Settings) -> Reply:
 
 @command(
     "show",
-    data="run-shown",
+    data="run-details",
     examples=(
         "oraclepack runs show 2026-03-01__abc1234__55555555",
         "oraclepack runs show 2026-03 --json",
@@ -71,7 +71,7 @@ def show(run: str, settings: Settings) -> Reply:
 
 @command(
     "prune",
-    data="runs-pruned",
+    data="runs-prune-report",
     changes="the directories of the runs that it names as removed",
     examples=(
         "oraclepack runs prune --older-than 30d --dry-run",

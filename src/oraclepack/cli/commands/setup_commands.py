@@ -129,7 +129,7 @@ def _lines(check: ProgramCheck) -> list[str | Styled]:
     return [
         Styled(f"{check.status.value:<7}", "yellow"),
         f"{what}: {check.problem}\n",
-        f"          without it: {check.without}\n          to mend: {check.mend}\n",
+        f"          without it: {check.without}\n          fix: {check.fix}\n",
     ]
 
 

@@ -74,7 +74,7 @@ def show(agent: str, skill: str) -> Reply:
 
 @command(
     "install",
-    data="skills-installed",
+    data="skills-install-report",
     changes="one file for each agent and skill",
     settings=(ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
@@ -120,7 +120,7 @@ def install(
 
 @command(
     "check",
-    data="skills-checked",
+    data="skills-check",
     examples=(
         "oraclepack skills check",
         "oraclepack skills check claude --dir ~/.claude/skills",

@@ -21,7 +21,7 @@ from oraclepack.system.printable import one_line, single_lines
 
 @command(
     "why",
-    data="why-told",
+    data="why-report",
     settings=(cs.ENGINE,),
     examples=("oraclepack why pack.md 07", "oraclepack why pack.md 07 --json"),
 )
@@ -98,14 +98,14 @@ def _paths(step: ListedStep) -> str:
 
 
 def _contracts(steps: tuple[ListedStep, ...]) -> str:
-    heads = ("step", "output", "contract", "sections", "because", "line")
+    heads = ("step", "output", "contract", "sections", "reason", "line")
     rows = [
         (
             step.step_id,
             output.path,
             output.contract,
             ", ".join(output.sections) or "-",
-            output.because,
+            output.reason,
             "-" if output.line is None else str(output.line),
         )
         for step in steps

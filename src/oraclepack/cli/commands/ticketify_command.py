@@ -18,7 +18,7 @@ from oraclepack.tickets.ticketify import TicketifyReport
 
 @command(
     "ticketify",
-    data="ticketified",
+    data="ticketify-report",
     changes="its out dir and the PRD; with --check only the report",
     settings=(ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.CONTRACT),
@@ -91,8 +91,8 @@ def _text(data: TicketifyReport) -> str:
     idle = len(data.without_actions)
     lines = [f"{head}, {idle} tickets without actions" if idle else head]
     lines += [f"wrote {path}" for path in data.written]
-    lines += [f"set aside: {path}" for path in data.set_aside]
-    if not (data.written or data.set_aside):
+    lines += [f"backup: {path}" for path in data.backups]
+    if not (data.written or data.backups):
         lines.append("nothing has changed")
     return "\n".join([*lines, f"next: oraclepack run {data.pack}"])
 

@@ -51,7 +51,7 @@ _out_dir = click.option(
 )
 
 
-@command("prompt", data="tickets-told", examples=("oraclepack tickets prompt implement",))
+@command("prompt", data="tickets-reply", examples=("oraclepack tickets prompt implement",))
 @click.argument("stage", type=click.Choice(_STAGES))
 @_out_dir
 def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
@@ -65,7 +65,7 @@ def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
 
 @command(
     "take",
-    data="tickets-told",
+    data="tickets-reply",
     changes="one file of the out dir",
     examples=('printf "%s\\n" "$answer" | oraclepack tickets take select',),
 )
@@ -87,7 +87,7 @@ def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings:
 
 @command(
     "tasks",
-    data="tickets-told",
+    data="tickets-reply",
     changes="for made, kept, expanded, check and sync: a file of the out dir",
     exit_codes=(ExitCode.CONTRACT,),
     examples=("oraclepack tickets tasks found", "oraclepack tickets tasks check"),
@@ -109,7 +109,7 @@ def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
 
 @command(
     "report",
-    data="tickets-told",
+    data="tickets-reply",
     changes="one file of the out dir",
     exit_codes=(ExitCode.CONTRACT,),
     examples=("oraclepack tickets report close-out",),

@@ -32,7 +32,7 @@ paid for yourself, or got from somebody you trust.
 
 @command(
     "trust",
-    data="trusted",
+    data="trust-report",
     changes="the signatures in the run directory or the cache",
     exit_codes=(ExitCode.LOCKED,),
     examples=(
@@ -59,13 +59,13 @@ def trust(run: str | None, cache: bool, yes: bool, settings: Settings) -> Reply:
         _agree(f"{_about(found)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
         done = trust_run(found)
         text = f"run {done.run_id} is yours now\n"
-        return Reply(done, text, warnings=done.left, talk=_of_the_cache(root))
+        return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(root))
     answers = find_cache_candidates(root)
     if answers.keys or answers.claims:
         about = f"{len(answers.keys)} answers and {len(answers.claims)} calls are not signed\n"
         _agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
     done = trust_cache(answers)
-    return Reply(done, f"{len(done.answers)} answers are yours now\n", warnings=done.left)
+    return Reply(done, f"{len(done.answers)} answers are yours now\n", warnings=done.still_foreign)
 
 
 def _of_the_cache(root: Path) -> str:

@@ -15,7 +15,7 @@ from oraclepack.system.printable import single_lines
 
 @command(
     "verify-outputs",
-    data="verified",
+    data="verify-report",
     settings=(
         rs.OUTPUT_VERIFY,
         rs.OUT_DIR,

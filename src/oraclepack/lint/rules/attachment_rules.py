@@ -84,7 +84,7 @@ def too_many_attachments(subject: Subject) -> Iterator[Problem]:
     """A question has at most three files: its reference and two neighbours.
 
     Why: each file more dilutes the question and adds to the bill.
-    Mend: keep the files that the answer must cite.
+    Fix: keep the files that the answer must cite.
 
     Bad::
         # 01) crowded
@@ -115,7 +115,7 @@ def broad_glob(subject: Subject) -> Iterator[Problem]:
     """A pattern stands for a few files, not for a tree.
 
     Why: nobody knows what `**` will match tomorrow, and the model reads all of it.
-    Mend: name the files, or a pattern within one directory.
+    Fix: name the files, or a pattern within one directory.
 
     Bad::
         # 01) everything
@@ -151,7 +151,7 @@ def attachment_missing(subject: Subject) -> Iterator[Problem]:
     """An attached file exists, or an earlier command of the pack makes it.
 
     Why: oracle refuses the call, or asks without the evidence.
-    Mend: correct the path; paths are relative to the project root. Steps that change directory
+    Fix: correct the path; paths are relative to the project root. Steps that change directory
     and files whose making the text does not tell are left alone.
 
     Bad::
@@ -197,7 +197,7 @@ def secret_attachment(subject: Subject) -> Iterator[Problem]:
     """No attached file looks as if it held a secret.
 
     Why: an attachment is sent to a model provider and may be kept there.
-    Mend: attach an example file such as `.env.example`, or remove the attachment.
+    Fix: attach an example file such as `.env.example`, or remove the attachment.
 
     Bad::
         # 01) careless
@@ -221,7 +221,7 @@ def lost_attachment(subject: Subject) -> Iterator[Problem]:
 
     Why: oracle cuts `--file` values at commas, so that brace patterns and names with commas
     arrive in pieces; `--file=a b` loses b; and `-f a.py "Why?"` takes the question for a file.
-    Mend: give each file its own `-f`, and the question by `-p`.
+    Fix: give each file its own `-f`, and the question by `-p`.
 
     Bad::
         # 01) cut in pieces
@@ -274,7 +274,7 @@ def too_big_attachment(subject: Subject) -> Iterator[Problem]:
     """An attached file is at most 1 MB.
 
     Why: oracle refuses the whole call otherwise.
-    Mend: attach the part that matters, or raise the limit with `--max-file-size-bytes`.
+    Fix: attach the part that matters, or raise the limit with `--max-file-size-bytes`.
 
     Bad::
         # 01) too much
@@ -298,7 +298,7 @@ def attachment_outside(subject: Subject) -> Iterator[Problem]:
     """An attached file lies in the project.
 
     Why: on another machine the path leads nowhere, or to something else.
-    Mend: copy what is needed into the project.
+    Fix: copy what is needed into the project.
 
     Bad::
         # 01) next door

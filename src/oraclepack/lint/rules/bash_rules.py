@@ -16,7 +16,7 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
 
     Why: without a backslash at the end of the line before, bash ends the call there, asks the
     question without the flag, and then looks for a program named `-p`.
-    Mend: end the line before with a backslash, and put no blank line or comment between them.
+    Fix: end the line before with a backslash, and put no blank line or comment between them.
     `validate --fix` adds the backslash where the line before ends the call.
 
     Bad::
@@ -44,7 +44,7 @@ def comment_in_wrapped_call(subject: Subject) -> Iterator[Problem]:
 
     Why: a comment ends the command. What follows on the next line is not part of the call, and
     after `\ #` the tool even receives the comment as words.
-    Mend: move the comment above the call. After the last line of a call it is fine.
+    Fix: move the comment above the call. After the last line of a call it is fine.
 
     Bad::
         # 01) one question
@@ -70,7 +70,7 @@ def bash_syntax(subject: Subject) -> Iterator[Problem]:
     """Bash can read the block.
 
     Why: bash would stop in the middle of a step, perhaps after a paid call.
-    Mend: look at the line, and above it for a quote, bracket or heredoc that is never closed.
+    Fix: look at the line, and above it for a quote, bracket or heredoc that is never closed.
 
     Bad::
         # 01) one question
@@ -98,7 +98,7 @@ def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
     """Every loop, condition, function and group ends in the step in which it begins.
 
     Why: steps run one by one, so that half of a construct would stand in each of them.
-    Mend: close it before the header, or move the header out of it.
+    Fix: close it before the header, or move the header out of it.
 
     Bad::
         # 01) ROI=4.0 one question
@@ -127,7 +127,7 @@ def shellcheck_error(subject: Subject) -> Iterator[Problem]:
     """Shellcheck finds no errors in the block.
 
     Why: it knows mistakes that bash only notices, or silently misreads, when the line runs.
-    Mend: the page of the code tells how. Without shellcheck the check is reported as skipped.
+    Fix: the page of the code tells how. Without shellcheck the check is reported as skipped.
 
     Bad::
         # 01) one question
@@ -146,7 +146,7 @@ def shellcheck_warning(subject: Subject) -> Iterator[Problem]:
     """Shellcheck has no warnings about the block.
 
     Why: most of them are words that split, or commands whose failure nobody sees.
-    Mend: the page of the code tells how. Remarks about style are left out.
+    Fix: the page of the code tells how. Remarks about style are left out.
 
     Bad::
         # 01) one question
@@ -175,7 +175,7 @@ def blank_after_backslash(subject: Subject) -> Iterator[Problem]:
 
     Why: a backslash before a blank is the blank itself: the tool receives it as a word, and the
     command ends with the line.
-    Mend: remove the blanks at the end of the line.
+    Fix: remove the blanks at the end of the line.
 
     Bad::
         # 01) one question

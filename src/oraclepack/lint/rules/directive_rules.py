@@ -14,7 +14,7 @@ def unheard_directive(subject: Subject) -> Iterator[Problem]:
 
     Why: a mistyped word is a comment like any other: nothing happens, and the author believes
     otherwise.
-    Mend: begin with `allow`, `contract=`, `outputs=` or `policy=`, in lower case. Only `allow` is
+    Fix: begin with `allow`, `contract=`, `outputs=` or `policy=`, in lower case. Only `allow` is
     heard before the first step, where it speaks for the whole pack.
 
     Bad::

@@ -18,7 +18,7 @@ def missing_header_field(subject: Subject) -> Iterator[Problem]:
     """A step header gives ROI, impact, confidence, effort, horizon, category and reference.
 
     Why: steps are chosen, ordered and turned into work by these fields.
-    Mend: add the missing ones to the header line.
+    Fix: add the missing ones to the header line.
 
     Bad::
         # 01) ROI=4.8 impact=6 confidence=0.80 effort=1 category=invariants
@@ -40,7 +40,7 @@ def bad_number(subject: Subject) -> Iterator[Problem]:
     """ROI, impact, confidence and effort are plain numbers.
 
     Why: `...`, `TBD` or `high` can be neither ordered nor compared with a threshold.
-    Mend: write a number, with a point before the decimals.
+    Fix: write a number, with a point before the decimals.
 
     Bad::
         # 01) ROI=... impact=6 confidence=0.80 effort=1 horizon=Immediate category=invariants reference=a
@@ -63,7 +63,7 @@ def unknown_category(subject: Subject) -> Iterator[Problem]:
     """The category of a step is one of the ten fixed ones, spelled as they are.
 
     Why: coverage and the backlog are sorted by them.
-    Mend: use contracts/interfaces, invariants, caching/state, background jobs, observability,
+    Fix: use contracts/interfaces, invariants, caching/state, background jobs, observability,
     permissions, migrations, UX flows, failure modes or feature flags.
 
     Bad::
@@ -86,7 +86,7 @@ def roi_order(subject: Subject) -> Iterator[Problem]:
     """Steps stand by ROI, the highest first; of equal ones, the one with less effort first.
 
     Why: a run that is stopped early has then asked the questions that are worth most.
-    Mend: move the step up, or correct its numbers.
+    Fix: move the step up, or correct its numbers.
 
     Bad::
         # 01) ROI=2.0 impact=2 confidence=1.0 effort=1 horizon=Immediate category=invariants reference=a
@@ -113,7 +113,7 @@ def roi_formula(subject: Subject) -> Iterator[Problem]:
     """ROI is impact × confidence ÷ effort, as far as the written decimals tell.
 
     Why: a score that does not follow from its parts cannot be compared with the others.
-    Mend: write the value of the formula, or correct the parts. Rounded and cut decimals both pass,
+    Fix: write the value of the formula, or correct the parts. Rounded and cut decimals both pass,
     and decimals of the parts may themselves be rounded; whole numbers are taken as exact.
 
     Bad::
@@ -176,7 +176,7 @@ def meta_disagrees(subject: Subject) -> Iterator[Problem]:
     """The metadata in a prompt names the same category and reference as the header.
 
     Why: the answer is filed by one of them, and nobody can tell which one is right.
-    Mend: correct the header or the `[oraclepack-meta]` block.
+    Fix: correct the header or the `[oraclepack-meta]` block.
 
     Bad::
         # 01) category=invariants reference=src/a.py

@@ -118,7 +118,7 @@ def no_steps(subject: Subject) -> Iterator[Problem]:
     """The bash block has at least one step.
 
     Why: a step is what is run, skipped, resumed and reported; without one nothing happens.
-    Mend: put a comment such as `# 01) the question` at the start of a line before each step.
+    Fix: put a comment such as `# 01) the question` at the start of a line before each step.
 
     Bad::
         oracle -p "Why?" --write-output a.md
@@ -137,7 +137,7 @@ def malformed_step_number(subject: Subject) -> Iterator[Problem]:
     """A step header is a comment at the start of a line, with a number of two digits.
 
     Why: `# 1)` is an ordinary comment, so that its commands would run as part of the step before.
-    Mend: write `# 01) …`, without spaces before it.
+    Fix: write `# 01) …`, without spaces before it.
 
     Bad::
         # 1) ROI=4.0 one question
@@ -164,7 +164,7 @@ def step_out_of_order(subject: Subject) -> Iterator[Problem]:
     """Steps are numbered 01, 02, … in the order they are written.
 
     Why: readers, filters and reports must agree on what "the next step" means.
-    Mend: number the headers in order; `validate --fix` does it. Output names stay as they are.
+    Fix: number the headers in order; `validate --fix` does it. Output names stay as they are.
 
     Bad::
         # 01) one question
@@ -193,7 +193,7 @@ def duplicate_step(subject: Subject) -> Iterator[Problem]:
     """Every step has a number of its own.
 
     Why: the number is the step's name on disk, in the journal and on the command line.
-    Mend: number the headers in order; `validate --fix` does it.
+    Fix: number the headers in order; `validate --fix` does it.
 
     Bad::
         # 01) one question
@@ -220,7 +220,7 @@ def too_many_steps(subject: Subject) -> Iterator[Problem]:
     """A pack has at most 99 steps.
 
     Why: a step's name has two digits.
-    Mend: split the pack into several.
+    Fix: split the pack into several.
 
     Bad::
         # (01 to 99 in the same way)
@@ -242,7 +242,7 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
 
     Why: the strict format promises 20 questions to everything that reads its answers. Without
     `--strict` any number from 1 to 99 is fine, and this says nothing.
-    Mend: add or remove steps; `oraclepack generate` writes 20.
+    Fix: add or remove steps; `oraclepack generate` writes 20.
 
     Bad::
         # 01) one question
@@ -266,7 +266,7 @@ def swallowed_header(subject: Subject) -> Iterator[Problem]:
 
     Why: `# 2)`, `## 02)`, `# 02:` and an indented `# 02)` are ordinary comments, so that the
     commands below them run as part of the step before: two questions, one status, one retry.
-    Mend: write `# 02) …` at the start of the line. A numbered list in comments begins with 1.
+    Fix: write `# 02) …` at the start of the line. A numbered list in comments begins with 1.
 
     Bad::
         # 01) one question

@@ -30,7 +30,7 @@ def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
     and backquotes as it meets them, and does not find the end where one has no partner. Two
     apostrophes are a pair, one between double quotes needs none, nor does one in a line that looks
     like a comment, if no double quotes stand around the `$(…)`.
-    Mend: write the word without its apostrophe, read the heredoc with `read -r -d ''` instead, or
+    Fix: write the word without its apostrophe, read the heredoc with `read -r -d ''` instead, or
     use a newer bash.
 
     Bad::
@@ -76,7 +76,7 @@ def needs_bash_4(subject: Subject) -> Iterator[Problem]:
 
     Why: macOS ships bash 3.2, which knows no `mapfile`, `declare -A`, `${x^^}`, `|&`, `&>>` or
     `coproc`. Each is named once, where it is first used.
-    Mend: use `while read`, plain arrays, `tr`, `2>&1 |`, `>> file 2>&1`; or tell readers which
+    Fix: use `while read`, plain arrays, `tr`, `2>&1 |`, `>> file 2>&1`; or tell readers which
     bash the pack needs.
 
     Bad::

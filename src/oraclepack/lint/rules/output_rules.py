@@ -34,7 +34,7 @@ def no_write_output(subject: Subject) -> Iterator[Problem]:
     """An oracle call says where its answer goes.
 
     Why: a paid answer that only scrolls by cannot be verified, kept or found again.
-    Mend: add `--write-output <path>`.
+    Fix: add `--write-output <path>`.
 
     Bad::
         # 01) said into the wind
@@ -56,7 +56,7 @@ def output_collision(subject: Subject) -> Iterator[Problem]:
     """No two calls write the same file.
 
     Why: the later answer replaces the earlier one, which was paid for.
-    Mend: give each answer a file of its own. Calls of one step that exclude each other
+    Fix: give each answer a file of its own. Calls of one step that exclude each other
     (`a || b`, if/else) may share one.
 
     Bad::
@@ -111,7 +111,7 @@ def output_leaves_project(subject: Subject) -> Iterator[Problem]:
     """An output lies in the project, outside `.git/` and oraclepack's own records.
 
     Why: a pack must not write where nobody expects it, nor into the records of its runs.
-    Mend: choose a path below the project root, such as `docs/answers/01.md`.
+    Fix: choose a path below the project root, such as `docs/answers/01.md`.
 
     Bad::
         # 01) over the fence
@@ -149,7 +149,7 @@ def contradicted_contract(subject: Subject) -> Iterator[Problem]:
     """The prompt asks for the section that the output is named for.
 
     Why: the answer would be refused for lacking a section that was never asked for.
-    Mend: rename the output, or change the "Return only" line of the prompt. A marker
+    Fix: rename the output, or change the "Return only" line of the prompt. A marker
     `# oraclepack: contract=…` must name a section, all-sections or none.
 
     Bad::
@@ -196,7 +196,7 @@ def output_named_dash(subject: Subject) -> Iterator[Problem]:
     """`--write-output` names a file; `-` is not standard output there.
 
     Why: oracle writes a file whose name is `-`.
-    Mend: name a file, or leave the flag out and redirect standard output.
+    Fix: name a file, or leave the flag out and redirect standard output.
 
     Bad::
         # 01) a file named -
@@ -218,7 +218,7 @@ def output_never_made(subject: Subject) -> Iterator[Problem]:
 
     Why: with several entries in `--models` oracle writes `x.<model>.md` for each and never `x.md`
     itself, so that the promised answer does not appear.
-    Mend: ask one model by `-m`, or make one call for each model.
+    Fix: ask one model by `-m`, or make one call for each model.
 
     Bad::
         # 01) two models, one file
@@ -244,7 +244,7 @@ def unusable_output_path(subject: Subject) -> Iterator[Problem]:
     """An output path names a file that can be written.
 
     Why: oracle ends with success even when it could not write its answer.
-    Mend: write a path with a file name at its end.
+    Fix: write a path with a file name at its end.
 
     Bad::
         # 01) a directory

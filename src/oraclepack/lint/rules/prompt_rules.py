@@ -20,7 +20,7 @@ def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
     stands between backquotes and sends its output instead: the question arrives mangled, and
     whatever it mentions is executed. Texts that reach a prompt through a variable, an array, a
     function, a pipe or a file count as well, as far as the script tells.
-    Mend: put a backslash before each backquote, or give the prompt by a heredoc with a quoted
+    Fix: put a backslash before each backquote, or give the prompt by a heredoc with a quoted
     delimiter. `validate --fix` adds the backslashes. If the command is meant to run, write `$(…)`.
 
     Bad::
@@ -61,7 +61,7 @@ def command_in_prompt(subject: Subject) -> Iterator[Problem]:
 
     Why: bash runs it and sends its output. In a text that speaks about shell commands that is
     seldom what the author wants.
-    Mend: put a backslash before the dollar sign, or use a heredoc with a quoted delimiter; if it is
+    Fix: put a backslash before the dollar sign, or use a heredoc with a quoted delimiter; if it is
     meant, allow the rule in that step. `validate --fix` adds the backslash where the rest of the
     text shows that it is prose. Plainly meant are functions of the pack, `$(< file)`, `sed`, `perl`
     and `find` unless they change files, `git` with a subcommand that only looks (blame, branch,
@@ -104,7 +104,7 @@ def empty_variable_in_prompt(subject: Subject) -> Iterator[Problem]:
 
     Why: bash puts nothing in its place, so that a word of the question is missing; under `set -u`
     the step fails.
-    Mend: put a backslash before the dollar sign, or set the variable in the prelude or the step.
+    Fix: put a backslash before the dollar sign, or set the variable in the prelude or the step.
     `validate --fix` adds the backslash, but not before names in capitals: the environment may set
     those. `${NAME:-}` says that it may be empty.
 

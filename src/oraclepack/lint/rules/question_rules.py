@@ -18,7 +18,7 @@ def duplicate_question(subject: Subject) -> Iterator[Problem]:
     """No two steps ask nearly the same question.
 
     Why: the second answer costs as much as the first and says nothing new.
-    Mend: ask something else, or remove one of the steps. What most prompts share, line by line, is
+    Fix: ask something else, or remove one of the steps. What most prompts share, line by line, is
     left out of the comparison, and so are small words and numbers; of the words that remain, nine
     of ten must be the same in the same order, and every name from the code. The chunks of one
     step are one question.
@@ -46,7 +46,7 @@ def wrong_coverage_check(subject: Subject) -> Iterator[Problem]:
     """The coverage check names each of the ten categories once and agrees with the steps.
 
     Why: a category marked `OK` that no step asks about hides a gap.
-    Mend: write `OK` where a step has that category, else `Missing(<step ids>)`. A pack without
+    Fix: write `OK` where a step has that category, else `Missing(<step ids>)`. A pack without
     the section is fine.
 
     Bad file::
@@ -137,7 +137,7 @@ def several_questions_in_step(subject: Subject) -> Iterator[Problem]:
     """A step asks one question.
 
     Why: one step is one unit of cost, of retrying and of the backlog.
-    Mend: give each question a step of its own. Several calls are one question when their outputs
+    Fix: give each question a step of its own. Several calls are one question when their outputs
     differ only in the section they end in: `-direct-answer`, `-risks-unknowns`,
     `-next-experiment`, `-missing-evidence`.
 
@@ -163,7 +163,7 @@ def step_without_question(subject: Subject) -> Iterator[Problem]:
 
     Why: a strict pack is twenty questions in twenty steps, so that runs can be compared. Other
     packs may hold steps that only prepare or check something.
-    Mend: move the preparation into the prelude or into the step that needs it.
+    Fix: move the preparation into the prelude or into the step that needs it.
 
     Bad::
         # 01) prepare

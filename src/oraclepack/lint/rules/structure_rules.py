@@ -15,7 +15,7 @@ def no_bash_block(subject: Subject) -> Iterator[Problem]:
     """The file holds a fenced block whose info string is `bash`.
 
     Why: that block is what runs; without it there is nothing to run.
-    Mend: open the block with three backticks (or tildes) and the word bash. Words after it are
+    Fix: open the block with three backticks (or tildes) and the word bash. Words after it are
     fine; `sh` and `shell` are not bash.
 
     Bad file::
@@ -54,7 +54,7 @@ def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
     """The file holds one bash block, not several.
 
     Why: exactly one block runs; nobody could tell what became of the others.
-    Mend: move everything into one block; show other commands as plain indented text.
+    Fix: move everything into one block; show other commands as plain indented text.
 
     Bad file::
         ```bash
@@ -86,7 +86,7 @@ def other_fence(subject: Subject) -> Iterator[Problem]:
 
     Why: other tools look for the one fence, and a fence of three backticks inside a prompt ends
     the bash block early.
-    Mend: indent the other text by four spaces, or make it a list.
+    Fix: indent the other text by four spaces, or make it a list.
 
     Bad file::
         ```bash
@@ -119,7 +119,7 @@ def unclosed_fence(subject: Subject) -> Iterator[Problem]:
     """Every fence is closed.
 
     Why: an open fence takes in the rest of the file, headings and all, as code.
-    Mend: close it with a line of the same characters, at least as many as open it.
+    Fix: close it with a line of the same characters, at least as many as open it.
 
     Bad file::
         ```bash
@@ -147,7 +147,7 @@ def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
 
     Why: oraclepack reads either, but bash takes a carriage return for part of the last word when
     somebody copies the block into a terminal.
-    Mend: `validate --fix` writes LF line ends and removes the mark.
+    Fix: `validate --fix` writes LF line ends and removes the mark.
 
     Bad file::
         ```bash␍

@@ -27,19 +27,19 @@ def unguarded_tool(subject: Subject) -> Iterator[Problem]:
     """A step that uses codex, gemini or task-master asks first whether it is there.
 
     Why: these tools are optional; a step that checks can say `SKIP` instead of failing halfway.
-    Mend: put `command -v codex >/dev/null || { echo "SKIP: codex not found"; exit 0; }` before the
+    Fix: put `command -v codex >/dev/null || { echo "SKIP: codex not found"; exit 0; }` before the
     call, or the call into an `if`.
 
     Bad::
         # 01) takes it for granted
-        codex exec "Mend the test." -o docs/mended.md
+        codex exec "Fix the test." -o docs/fixed.md
 
     Good::
         # 01) asks first
         if ! command -v codex >/dev/null; then
           echo "SKIP: codex not found"
         else
-          codex exec "Mend the test." -o docs/mended.md
+          codex exec "Fix the test." -o docs/fixed.md
         fi
     """
     for step in subject.pack.steps:
@@ -60,16 +60,16 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
 
     Why: a step has no terminal and its standard input is empty; such a command fails or does
     nothing.
-    Mend: call the tool in its headless form: `codex exec`, `gemini -p`, `parse-prd --force`,
+    Fix: call the tool in its headless form: `codex exec`, `gemini -p`, `parse-prd --force`,
     `oracle -p`.
 
     Bad::
         # 01) opens a screen
-        codex "Mend the test."
+        codex "Fix the test."
 
     Good::
         # 01) works alone
-        codex exec "Mend the test."
+        codex exec "Fix the test."
     """
     for step in subject.pack.steps:
         for found in waiting(step, subject.lines):
@@ -81,7 +81,7 @@ def not_interceptable(subject: Subject) -> Iterator[Problem]:
 
     Why: a call that goes past it is neither cached nor retried nor limited, and its output path is
     not checked.
-    Mend: call the tool by its bare name and leave PATH alone.
+    Fix: call the tool by its bare name and leave PATH alone.
 
     Bad::
         # 01) goes past
@@ -103,7 +103,7 @@ def refused_argument(subject: Subject) -> Iterator[Problem]:
     """A tool is given flags and words that it knows.
 
     Why: it refuses the whole call, after the steps before it have been paid for.
-    Mend: correct the flag. What is known is the version that `oraclepack doctor` names; a newer
+    Fix: correct the flag. What is known is the version that `oraclepack doctor` names; a newer
     tool may know more.
 
     Bad::
@@ -143,7 +143,7 @@ def call_in_background(subject: Subject) -> Iterator[Problem]:
     """A step waits for the calls that it sends to the background.
 
     Why: the step ends before the answer is there, and its calls are ended with it.
-    Mend: remove the `&`, or end the step with `wait`.
+    Fix: remove the `&`, or end the step with `wait`.
 
     Bad::
         # 01) runs off
@@ -168,7 +168,7 @@ def detached_call(subject: Subject) -> Iterator[Problem]:
 
     Why: with `--no-wait` oracle ends at once and a worker of its own writes the answer later; if
     that fails, nobody hears of it.
-    Mend: remove `--no-wait`.
+    Fix: remove `--no-wait`.
 
     Bad::
         # 01) goes away
@@ -190,7 +190,7 @@ def closed_pipe(subject: Subject) -> Iterator[Problem]:
     """What reads from oracle reads to the end.
 
     Why: when its standard output is closed early oracle crashes and writes no answer.
-    Mend: send the output to a file, or leave it; the answer is in the `--write-output` file.
+    Fix: send the output to a file, or leave it; the answer is in the `--write-output` file.
 
     Bad::
         # 01) stops listening
@@ -229,7 +229,7 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
     """No `{{placeholder}}` of a template stands where a command or its files should.
 
     Why: bash would look for a program of that name.
-    Mend: fill in the template.
+    Fix: fill in the template.
 
     Bad::
         # 01) a template
