@@ -3,7 +3,7 @@
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oraclepack.journal import events as j
@@ -29,6 +29,7 @@ def test_a_journal_reads_back_as_it_was_written() -> None:
     assert (reading.torn, reading.damage, reading.good_bytes) == (b"", None, len(FILE))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(st.lists(e.any_event, max_size=8))
 def test_every_event_reads_back(events: list[j.Event]) -> None:
     numbered = e.numbered(*events)
