@@ -43,15 +43,15 @@ class Stage:
     def run(self, body: str, **parts: Any) -> tuple[AttemptOutcome, str]:
         """Run a step; its outcome, and everything it said."""
         attempt = self.bench.attempt(body, **({"first_on_path": str(self.shim_dir)} | parts))
-        self.gateway.expect(attempt)
+        self.gateway.attempts.expect(attempt)
 
         def is_answered(seconds: float) -> bool:
             self.awaiting.set()
-            return self.gateway.await_answers(attempt, seconds)
+            return self.gateway.attempts.await_answers(attempt, seconds)
 
         watch = Watch(is_answered=is_answered)
         outcome = self.bench.run(attempt, watch)
-        self.gateway.forget(attempt)
+        self.gateway.attempts.forget(attempt)
         logs = (Path(attempt.stdout_log), Path(attempt.stderr_log))
         return outcome, "".join(log.read_text(errors="replace") for log in logs)
 

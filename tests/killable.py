@@ -68,7 +68,7 @@ def _main(root: Path, step: str, env: Mapping[str, str], *, dies: bool) -> None:
     with stage(root, env=env) as here:
         here.act = act
         attempt = here.bench.attempt(step, first_on_path=str(here.shim_dir))
-        here.gateway.expect(attempt)
+        here.gateway.attempts.expect(attempt)
         here.bench.run(attempt, Watch(on_started=lambda started: tell(started.pid)))
 
 

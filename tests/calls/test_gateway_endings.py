@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls import server
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.errors import MachineError
 from oraclepack.shell import processes
@@ -231,20 +230,6 @@ def test_nothing_is_left_when_the_gateway_closes(tmp_path: Path) -> None:
 
     assert not folder.exists()
     assert set(Path("/proc/self/fd").iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "broken", ["ThreadPoolExecutor", "socket"], ids=["no threads can be had", "nor a socket"]
-)
-def test_where_nobody_can_be_put_behind_the_door_it_is_closed(
-    broken: str, here: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server, broken, None)
-
-    outcome, said = here.run("oracle -p q; oracle -p r")
-
-    assert outcome.exit_code == 125, said
-    assert len(here.gateway.faults) == 1
 
 
 def test_a_call_that_gets_no_thread_fails_and_the_next_is_served(

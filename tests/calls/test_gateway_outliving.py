@@ -86,10 +86,10 @@ def test_a_question_that_the_stop_ends_at_once_counts_as_not_answered(here: Stag
 
     here.act = stop
     attempt = here.bench.attempt("oracle -p q", first_on_path=str(here.shim_dir))
-    here.gateway.expect(attempt)
+    here.gateway.attempts.expect(attempt)
     here.bench.run(attempt)
 
-    assert not here.gateway.await_answers(attempt, 10)
+    assert not here.gateway.attempts.await_answers(attempt, 10)
 
 
 def test_the_limits_of_a_step_hold_while_an_answer_is_awaited(here: Stage) -> None:

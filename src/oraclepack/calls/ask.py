@@ -64,47 +64,34 @@ def try_once(
     force: bool,
 ) -> TryResult | None:
     """Wait for a slot and call the tool; None when the call is given up before that."""
-    start = tally.now()
-    slot = wait_for_slot(world, prepared.call, shim, prepared.limit)
+    start, call = tally.now(), prepared.call
+    slot = wait_for_slot(world, call, shim, prepared.limit)
     tally.waited_since(start)
     if slot is None:
         return None
     with slot:
         tally.attempts += 1
-        tried = _call(world, prepared, shim, tally, claim, force=force)
+        aside = answer_files.set_aside(world, call, prepared.outputs)
+        argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
+        limit = world.options.call_timeout
+        order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
+        # Sessions tell their times in whole milliseconds, by the same clock.
+        since = rfc3339(world.clock.now() - timedelta(seconds=1))
+        end = shim.run(
+            order,
+            lambda process: ledger.intend(
+                world, prepared, argv, process, claim=claim, retry=tally.retry
+            ),
+        )
+        if end.trouble:
+            failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
+            return TryResult(end, None, (), failure, aside)
+        record = find_record(prepared, end.out, since)
+        tried = replace(look(world, prepared, end, record), aside=aside)
         if tried.failure is not None and tried.failure.code == DETACHED:
             # The worker goes on asking, so the slot stays taken.
             return _attach(world, prepared, shim, tried)
         return tried
-
-
-def _call(
-    world: CallContext,
-    prepared: PreparedCall,
-    shim: Shim,
-    tally: ledger.Tally,
-    claim: Claim | None,
-    *,
-    force: bool,
-) -> TryResult:
-    call = prepared.call
-    aside = answer_files.set_aside(world, call, prepared.outputs)
-    argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
-    limit = world.options.call_timeout
-    order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
-    # Sessions tell their times in whole milliseconds, by the same clock.
-    since = rfc3339(world.clock.now() - timedelta(seconds=1))
-    end = shim.run(
-        order,
-        lambda process: ledger.intend(
-            world, prepared, argv, process, claim=claim, retry=tally.retry
-        ),
-    )
-    if end.trouble:
-        failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
-        return TryResult(end, None, (), failure, aside)
-    record = find_record(prepared, end.out, since)
-    return replace(look(world, prepared, end, record), aside=aside)
 
 
 def look(

@@ -1,7 +1,8 @@
 """What all calls of a run share: the ports, the options, and what they must not do twice."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -62,6 +63,15 @@ class SharedCallState:
         """Keys that were answered by this command."""
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
         """Attached files and their SHA-256, by step and attempt."""
+
+    @contextmanager
+    def answering(self, place: Place) -> Iterator[None]:
+        """A call of this command is being answered."""
+        self.live.add(place)
+        try:
+            yield
+        finally:
+            self.live.discard(place)
 
     def is_first_to_write(self, path: str) -> bool:
         """Whether no call of this command has been about to write there before."""

@@ -1,7 +1,13 @@
-"""The answer to one call of a tool: what the gateway asks for whenever a shim calls."""
+"""One call of a tool in a step, from the shim's request to its exit code.
+
+A question is answered from the cache, else by adopting the call of a command that was killed, else
+by asking. `CallHandler.answer` holds that order; each stage is a function below it.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adopt import AdoptionResult, adopt, close_earlier, take_over
@@ -60,6 +66,7 @@ _HELD_BACK = StepError(
 )
 _DOTENV = "PROJECT_ENV"
 _LINKED = "ATTACHED_LINK"
+_OUTPUT_PATH = "OUTPUT_PATH"
 
 
 class CallHandler:
@@ -74,280 +81,322 @@ class CallHandler:
 
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """See to one call; the exit code with which it ends for the step."""
-        place = (call.step, call.attempt, call.number)
-        self._world.shared.live.add(place)
-        try:
-            return _Answering(self._world.knowing(call.env), call, shim).answer()
-        finally:
-            self._world.shared.live.discard(place)
-
-
-class _Answering:
-    """One call on its way to its end."""
-
-    def __init__(self, world: CallContext, call: LiveCall, shim: Shim) -> None:
-        self._world = world
-        self._call = call
-        self._shim = shim
-
-    def answer(self) -> int:
-        if self._call.tool != ORACLE:
-            return self._other()
-        steered = self._steered()
-        return self._stop(_DOTENV, steered, None) if steered else self._oracle()
-
-    def _other(self) -> int:
-        """Another tool: its paths are checked, its number limited, its end written down."""
-        world, call, shim = self._world, self._call, self._shim
-        parsed = parse_argv(table_of(call.tool), call.argv)
-        provider = OF_TOOL.get(call.tool)
-        paths = check_paths(world, call, parsed)
-        if isinstance(paths, RefusedPath):
-            return self._refuse(paths, provider)
-        if (kept := refused_replacing(world, paths)) is not None:
-            return self._refuse(kept, provider)
-        keep_older(world, call, paths)
-        if world.options.rehearsal:
-            return rehearse_other(world, call, shim, parsed, paths)
-        ledger.intend_other(world, call, provider, parsed)
-        slot = wait_for_slot(world, call, shim, provider or call.tool)
-        if slot is None:
-            ledger.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
-            return STOPPED_EXIT
-        with slot:
-            end = self._run(provider, parsed)
-        made = paths[0].relative if paths else None
-        error = _plain_error(end, world.redactor)
-        ledger.conclude_other(world, call, provider, error, end.exit_code, made)
-        return end.exit_code
-
-    def _run(self, provider: str | None, parsed: ParsedArgv) -> ToolEnd:
-        call, limit = self._call, self._world.options.call_timeout
-        order = ToolRun(call.tool, call.argv, call.cwd, call.env, limit)
-        end = self._shim.run(
-            order,
-            lambda process: ledger.intend_other(self._world, call, provider, parsed, process),
-        )
-        if end.trouble:
-            self._shim.tell(f"oraclepack: {end.trouble}\n")
-        return end
-
-    def _oracle(self) -> int:
-        world, call, shim = self._world, self._call, self._shim
-        table = table_of(call.tool)
-        first = parse_argv(table, call.argv)
-        if not asks_a_model(first, call.argv) or (first.subcommand and world.options.rehearsal):
-            return self._look_only(first)
-        if first.subcommand is not None:
-            return self._other()
-        argv = effective_argv(table, call.argv, world.options.overrides.for_step(call.step))
-        parsed = parse_argv(table, argv)
-        paths = check_paths(world, call, parsed)
-        if isinstance(paths, RefusedPath):
-            return self._refuse(paths, None)
-        said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
-        question = read_question(parsed, argv, said.decode("utf-8", "replace"))
-        outputs = promised(world, call, question)
-        if not isinstance(outputs, RefusedPath):
-            outputs = refused_replacing(world, (*paths, *outputs)) or outputs
-        if isinstance(outputs, RefusedPath):
-            return self._refuse(outputs, None)
-        keep_older(world, call, (*paths, *outputs))
-        return self._understood(argv, question, outputs)
-
-    def _understood(
-        self, argv: tuple[str, ...], question: OracleQuestion, outputs: Sequence[AllowedPath]
-    ) -> int:
-        """A question whose answer may be written where it is promised."""
-        world, call, shim = self._world, self._call, self._shim
-        found = surroundings_of(call)
-        around = OracleContext() if isinstance(found, NoKey) else found
-        self._world = world = world.knowing(around.dotenv)
-        if world.options.rehearsal:
-            return rehearse(world, call, shim, argv, question, outputs, around)
-        linked = self._linked(question)
-        if linked:
-            return self._stop(_LINKED, linked, None)
-        unread = found if isinstance(found, NoKey) else None
-        key = unread or find_key(world, call, shim, argv, question, around)
-        return self._question(prepare(world, call, argv, question, outputs, key, around))
-
-    def _question(self, prepared: PreparedCall) -> int:
-        """Answered before, adopted, or asked: in this order, and by one at a time."""
-        world, shim = self._world, self._shim
-        with asking_alone(world, prepared, shim) as turn:
-            if not turn.is_ours:
-                return self._end(prepared, STOPPED, STOPPED_EXIT)
-            accepted = accepted_answer(world, prepared)
-            if accepted is not None:
-                return self._take_as_it_is(prepared, accepted)
-            stored = find_stored(world, prepared, shim)
-            if stored is not None:
-                answer_files.publish(prepared.outputs[0], stored)
-                shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
-                tally = ledger.Tally(world)
-                ledger.conclude(world, prepared, tally, cache=Cache.HIT, answer=stored)
-                turn.settle()
-                return 0
-            # A call that a kill cut off may have a better answer: it is adopted first.
-            paid = paid_answer(world, prepared) if turn.left is None else None
-            if paid is not None:
-                return self._take_as_it_is(prepared, paid)
-            return self._adopt_or_ask(prepared, turn)
-
-    def _take_as_it_is(
-        self, prepared: PreparedCall, paid: PaidAnswer, record: SessionRecord | None = None
-    ) -> int:
-        """An answer that missed its contract: corrected or accepted since, or still short of it."""
-        world, shim = self._world, self._shim
-        self._put_in_place(prepared, paid.data)
-        tally, path = ledger.Tally(world), prepared.output_path
-        if not paid.missing:
-            how = "was accepted" if paid.accepted else "meets its contract now"
-            where = f" (answer of run {paid.run_id})" if paid.run_id else ""
-            shim.tell(f"oraclepack: {path} {how}{where}; nothing was asked\n")
-            record_acceptance(world, prepared, paid)
-            ledger.conclude(
-                world, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
-            )
-            return 0
-        lacks = f"the answer lacks {', '.join(paid.missing)}"
-        shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
-        error = StepError(code="CONTRACT", message=lacks)
-        session = record.id if record else None
-        ledger.conclude(
-            world,
-            prepared,
-            tally,
-            error=error,
-            exit_code=1,
-            unmet=paid.data,
-            session=session,
-            source_run=paid.run_id,
-        )
-        return 1
-
-    def _put_in_place(self, prepared: PreparedCall, data: bytes) -> None:
-        """A paid answer stands where the pack wants it; what stood there is kept aside."""
-        if answer_files.read_answers(prepared.outputs) != [data]:
-            answer_files.set_aside(self._world, prepared.call, prepared.outputs)
-            answer_files.publish(prepared.outputs[0], data)
-
-    def _adopt_or_ask(self, prepared: PreparedCall, turn: AskTurn) -> int:
-        world, shim = self._world, self._shim
-        retry = interrupted_retry(world, prepared, turn.left)
-        found = adopt(world, prepared, shim, turn.left)
-        if found.stopped:
-            return self._end(prepared, STOPPED, STOPPED_EXIT)
-        if found.undecided:
-            message = "nobody can tell whether an earlier call of this question was paid for"
-            return self._end(prepared, StepError(code="UNDECIDED", message=message), 1)
-        short = found.unmet
-        if short is not None:
-            retry = _after_short(retry, found)
-        elif found.answer is None:
-            short = unmet_answer(world, prepared, retry) if retry else None
-            short = short or paid_elsewhere(world, prepared)
-            retry = retry or (short.retry if short else None)
-        is_over = retry is None or retry.number > world.options.output_retries
-        if short is not None and (is_over or not short.missing):
-            exit_code = self._take_as_it_is(prepared, short, found.record)
-            close_earlier(world, found)
-        elif found.answer is not None:
-            shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
-            exit_code = take_over(world, prepared, shim, found)
-        elif not self._may_pay_again(prepared, turn):
-            return self._end(prepared, _HELD_BACK, 1)
-        else:
-            if short is not None:
-                self._put_in_place(prepared, short.data)
-                lacks = ", ".join(short.missing)
-                shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
-            asking = OracleAsk(world, prepared, shim, turn.claim, retry)
-            asking.intend()
-            close_earlier(world, found)
-            exit_code = asking.ask(force=found.force)
-            if asking.goes_on:
+        with self._world.shared.answering((call.step, call.attempt, call.number)):
+            found = read_call(self._world.knowing(call.env), call, shim)
+            if isinstance(found, int):
+                return found
+            world, prepared = found
+            with asking_alone(world, prepared, shim) as turn:
+                if not turn.is_ours:
+                    return _end(world, prepared, STOPPED, STOPPED_EXIT)
+                exit_code = cached(world, prepared, shim, turn)
+                if exit_code is not None:
+                    return exit_code
+                unanswered = adopted(world, prepared, shim, turn)
+                if isinstance(unanswered, int):
+                    return unanswered
+                asking = begin_asking(world, prepared, shim, turn, unanswered)
+                if asking is None:
+                    return _end(world, prepared, _HELD_BACK, 1)
+                exit_code = asking.ask(force=unanswered.found.force)
+                if not asking.goes_on:
+                    turn.settle()
                 return exit_code
-        turn.settle()
-        return exit_code
 
-    def _may_pay_again(self, prepared: PreparedCall, turn: AskTurn) -> bool:
-        """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
-        world, shim = self._world, self._shim
-        is_claimed = turn.claim is not None and turn.claim.is_unsigned
-        if not is_claimed and not is_held_back(world, prepared):
-            return True
-        match world.options.on_unknown:
-            case OnUnknown.RETRY:
-                return True
-            case OnUnknown.ASK if world.ask is not None:
-                question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
-                if world.ask(question, shim.pause):
-                    return True
-        shim.tell(f"oraclepack: {_HELD_BACK.message}\n")
-        return False
 
-    def _end(self, prepared: PreparedCall, error: StepError, exit_code: int) -> int:
-        tally = ledger.Tally(self._world)
-        ledger.conclude(self._world, prepared, tally, error=error, exit_code=exit_code)
-        return exit_code
+def read_call(
+    world: CallContext, call: LiveCall, shim: Shim
+) -> tuple[CallContext, PreparedCall] | int:
+    """The question of a call; where it asks none or may not be made, the exit code it ended with.
 
-    def _look_only(self, parsed: ParsedArgv) -> int:
-        """No model is asked: the tool does it, and only its paths concern us."""
-        call, shim = self._call, self._shim
-        paths = check_paths(self._world, call, parsed)
-        if isinstance(paths, RefusedPath):
-            return self._refuse(paths, None)
-        if self._world.options.rehearsal:
-            shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
-            return 0
-        order = ToolRun(call.tool, call.argv, call.cwd, call.env)
-        end = shim.run(order, lambda _: None)
-        if end.trouble:
-            shim.tell(f"oraclepack: {end.trouble}\n")
-        return end.exit_code
+    The context also knows the secrets that the tool itself would load.
+    """
+    if call.tool != ORACLE:
+        return call_other_tool(world, call, shim)
+    if steered := _steered(world, call):
+        return _stop(world, call, shim, _DOTENV, steered)
+    table = table_of(call.tool)
+    first = parse_argv(table, call.argv)
+    if not asks_a_model(first, call.argv) or (first.subcommand and world.options.rehearsal):
+        return call_without_question(world, call, shim, first)
+    if first.subcommand is not None:
+        return call_other_tool(world, call, shim)
+    argv = effective_argv(table, call.argv, world.options.overrides.for_step(call.step))
+    read = _read_question(world, call, shim, argv)
+    if isinstance(read, RefusedPath):
+        return _stop(world, call, shim, _OUTPUT_PATH, f"{read.path}: {read.reason}")
+    question, outputs = read
+    return _with_key(world, call, shim, argv, question, outputs)
 
-    def _steered(self) -> str:
-        """Why oracle is not called here: it would load a `.env` that sends it elsewhere."""
-        options, call = self._world.options, self._call
-        if options.rehearsal or options.trust_project or not call.cwd:
-            return ""
-        try:
-            names = steering_of(call.cwd, call.env)
-        except InputError as trouble:
-            return trouble.message
-        if not names:
-            return ""
-        return (
-            f"oracle would load {Path(call.cwd, '.env')}, which sets {', '.join(names)}: your key "
-            "and your files could go to another host, or another program run; remove it there, "
-            "or set it in your own environment"
+
+def _read_question(
+    world: CallContext, call: LiveCall, shim: Shim, argv: tuple[str, ...]
+) -> tuple[OracleQuestion, Sequence[AllowedPath]] | RefusedPath:
+    """What is asked and the files that promise its answer; what stands in those is kept."""
+    parsed = parse_argv(table_of(call.tool), argv)
+    paths = check_paths(world, call, parsed)
+    if isinstance(paths, RefusedPath):
+        return paths
+    said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
+    question = read_question(parsed, argv, said.decode("utf-8", "replace"))
+    outputs = promised(world, call, question)
+    if isinstance(outputs, RefusedPath):
+        return outputs
+    if (refused := refused_replacing(world, (*paths, *outputs))) is not None:
+        return refused
+    keep_older(world, call, (*paths, *outputs))
+    return question, outputs
+
+
+def _with_key(
+    world: CallContext,
+    call: LiveCall,
+    shim: Shim,
+    argv: tuple[str, ...],
+    question: OracleQuestion,
+    outputs: Sequence[AllowedPath],
+) -> tuple[CallContext, PreparedCall] | int:
+    found = surroundings_of(call)
+    around = OracleContext() if isinstance(found, NoKey) else found
+    world = world.knowing(around.dotenv)
+    if world.options.rehearsal:
+        return rehearse(world, call, shim, argv, question, outputs, around)
+    if linked := _linked(world, call, question):
+        return _stop(world, call, shim, _LINKED, linked)
+    unread = found if isinstance(found, NoKey) else None
+    key = unread or find_key(world, call, shim, argv, question, around)
+    return world, prepare(world, call, argv, question, outputs, key, around)
+
+
+def call_other_tool(world: CallContext, call: LiveCall, shim: Shim) -> int:
+    """Another tool: its paths are checked, its number limited, its end written down."""
+    parsed = parse_argv(table_of(call.tool), call.argv)
+    provider = OF_TOOL.get(call.tool)
+    paths = check_paths(world, call, parsed)
+    refused = paths if isinstance(paths, RefusedPath) else refused_replacing(world, paths)
+    if isinstance(paths, RefusedPath) or refused is not None:
+        assert refused is not None
+        reason = f"{refused.path}: {refused.reason}"
+        return _stop(world, call, shim, _OUTPUT_PATH, reason, provider)
+    keep_older(world, call, paths)
+    if world.options.rehearsal:
+        return rehearse_other(world, call, shim, parsed, paths)
+    ledger.intend_other(world, call, provider, parsed)
+    slot = wait_for_slot(world, call, shim, provider or call.tool)
+    if slot is None:
+        ledger.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
+        return STOPPED_EXIT
+    order = ToolRun(call.tool, call.argv, call.cwd, call.env, world.options.call_timeout)
+    with slot:
+        end = shim.run(
+            order, lambda process: ledger.intend_other(world, call, provider, parsed, process)
         )
+    if end.trouble:
+        shim.tell(f"oraclepack: {end.trouble}\n")
+    made = paths[0].relative if paths else None
+    error = _plain_error(end, world.redactor)
+    ledger.conclude_other(world, call, provider, error, end.exit_code, made)
+    return end.exit_code
 
-    def _linked(self, question: OracleQuestion) -> str:
-        """Why a file is not sent: the project has a link in its place, perhaps to a key."""
-        if self._world.options.trust_project or not self._call.cwd:
-            return ""
-        for value in question.files:
-            place = Path(self._call.cwd, literal_part(value))
-            if not value.startswith("!") and leads_out(self._world.root, place):
-                return (
-                    f"{value} leads out of the project by a symbolic link, and what lies there "
-                    "would be sent; attach the file itself by its own path, or put a copy there"
-                )
+
+def call_without_question(
+    world: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv
+) -> int:
+    """No model is asked: the tool does it, and only its paths concern us."""
+    paths = check_paths(world, call, parsed)
+    if isinstance(paths, RefusedPath):
+        return _stop(world, call, shim, _OUTPUT_PATH, f"{paths.path}: {paths.reason}")
+    if world.options.rehearsal:
+        shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
+        return 0
+    end = shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), lambda _: None)
+    if end.trouble:
+        shim.tell(f"oraclepack: {end.trouble}\n")
+    return end.exit_code
+
+
+def cached(world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn) -> int | None:
+    """Answer with what was accepted, is stored or was paid for; None when there is none of it."""
+    accepted = accepted_answer(world, prepared)
+    if accepted is not None:
+        return _take_as_it_is(world, prepared, shim, accepted)
+    stored = find_stored(world, prepared, shim)
+    if stored is not None:
+        answer_files.publish(prepared.outputs[0], stored)
+        shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
+        ledger.conclude(world, prepared, ledger.Tally(world), cache=Cache.HIT, answer=stored)
+        turn.settle()
+        return 0
+    # A call that a kill cut off may have a better answer: it is adopted first.
+    paid = paid_answer(world, prepared) if turn.left is None else None
+    return None if paid is None else _take_as_it_is(world, prepared, shim, paid)
+
+
+class Unanswered(msgspec.Struct, frozen=True):
+    """No earlier call has answered the question; what is known of them."""
+
+    found: AdoptionResult
+    short: PaidAnswer | None
+    """The last answer, which missed its contract: it is asked for again."""
+    retry: OutputRetry | None
+
+
+def adopted(
+    world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn
+) -> int | Unanswered:
+    """Answer with what a call of a killed command came to, if it came to something."""
+    retry = interrupted_retry(world, prepared, turn.left)
+    found = adopt(world, prepared, shim, turn.left)
+    if found.stopped:
+        return _end(world, prepared, STOPPED, STOPPED_EXIT)
+    if found.undecided:
+        message = "nobody can tell whether an earlier call of this question was paid for"
+        return _end(world, prepared, StepError(code="UNDECIDED", message=message), 1)
+    short = found.unmet
+    if short is not None:
+        retry = _after_short(retry, found)
+    elif found.answer is None:
+        short = unmet_answer(world, prepared, retry) if retry else None
+        short = short or paid_elsewhere(world, prepared)
+        retry = retry or (short.retry if short else None)
+    is_over = retry is None or retry.number > world.options.output_retries
+    if short is not None and (is_over or not short.missing):
+        exit_code = _take_as_it_is(world, prepared, shim, short, found.record)
+        close_earlier(world, found)
+    elif found.answer is not None:
+        shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
+        exit_code = take_over(world, prepared, shim, found)
+    else:
+        return Unanswered(found, short, retry)
+    turn.settle()
+    return exit_code
+
+
+def begin_asking(
+    world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn, unanswered: Unanswered
+) -> OracleAsk | None:
+    """Record that the question is about to be asked; None when that may pay for it twice."""
+    if not _may_pay_again(world, prepared, shim, turn):
+        return None
+    short = unanswered.short
+    if short is not None:
+        _put_in_place(world, prepared, short.data)
+        lacks = ", ".join(short.missing)
+        shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
+    asking = OracleAsk(world, prepared, shim, turn.claim, unanswered.retry)
+    asking.intend()
+    close_earlier(world, unanswered.found)
+    return asking
+
+
+def _take_as_it_is(
+    world: CallContext,
+    prepared: PreparedCall,
+    shim: Shim,
+    paid: PaidAnswer,
+    record: SessionRecord | None = None,
+) -> int:
+    """An answer that missed its contract: corrected or accepted since, or still short of it."""
+    _put_in_place(world, prepared, paid.data)
+    tally, path = ledger.Tally(world), prepared.output_path
+    if not paid.missing:
+        how = "was accepted" if paid.accepted else "meets its contract now"
+        where = f" (answer of run {paid.run_id})" if paid.run_id else ""
+        shim.tell(f"oraclepack: {path} {how}{where}; nothing was asked\n")
+        record_acceptance(world, prepared, paid)
+        ledger.conclude(
+            world, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
+        )
+        return 0
+    lacks = f"the answer lacks {', '.join(paid.missing)}"
+    shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
+    ledger.conclude(
+        world,
+        prepared,
+        tally,
+        error=StepError(code="CONTRACT", message=lacks),
+        exit_code=1,
+        unmet=paid.data,
+        session=record.id if record else None,
+        source_run=paid.run_id,
+    )
+    return 1
+
+
+def _put_in_place(world: CallContext, prepared: PreparedCall, data: bytes) -> None:
+    """A paid answer stands where the pack wants it; what stood there is kept aside."""
+    if answer_files.read_answers(prepared.outputs) != [data]:
+        answer_files.set_aside(world, prepared.call, prepared.outputs)
+        answer_files.publish(prepared.outputs[0], data)
+
+
+def _may_pay_again(world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn) -> bool:
+    """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
+    is_claimed = turn.claim is not None and turn.claim.is_unsigned
+    if not is_claimed and not is_held_back(world, prepared):
+        return True
+    match world.options.on_unknown:
+        case OnUnknown.RETRY:
+            return True
+        case OnUnknown.ASK if world.ask is not None:
+            question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
+            if world.ask(question, shim.pause):
+                return True
+    shim.tell(f"oraclepack: {_HELD_BACK.message}\n")
+    return False
+
+
+def _end(world: CallContext, prepared: PreparedCall, error: StepError, exit_code: int) -> int:
+    ledger.conclude(world, prepared, ledger.Tally(world), error=error, exit_code=exit_code)
+    return exit_code
+
+
+def _steered(world: CallContext, call: LiveCall) -> str:
+    """Why oracle is not called here: it would load a `.env` that sends it elsewhere."""
+    options = world.options
+    if options.rehearsal or options.trust_project or not call.cwd:
         return ""
+    try:
+        names = steering_of(call.cwd, call.env)
+    except InputError as trouble:
+        return trouble.message
+    if not names:
+        return ""
+    return (
+        f"oracle would load {Path(call.cwd, '.env')}, which sets {', '.join(names)}: your key "
+        "and your files could go to another host, or another program run; remove it there, "
+        "or set it in your own environment"
+    )
 
-    def _refuse(self, refused: RefusedPath, provider: str | None) -> int:
-        return self._stop("OUTPUT_PATH", f"{refused.path}: {refused.reason}", provider)
 
-    def _stop(self, code: str, reason: str, provider: str | None) -> int:
-        """The call is not made."""
-        message = readable(reason)
-        self._shim.tell(self._world.redactor.clean(f"oraclepack: {code}: {message}\n"))
-        error = StepError(code=code, message=message)
-        ledger.conclude_other(self._world, self._call, provider, error, _REFUSED_EXIT)
-        return _REFUSED_EXIT
+def _linked(world: CallContext, call: LiveCall, question: OracleQuestion) -> str:
+    """Why a file is not sent: the project has a link in its place, perhaps to a key."""
+    if world.options.trust_project or not call.cwd:
+        return ""
+    for value in question.files:
+        place = Path(call.cwd, literal_part(value))
+        if not value.startswith("!") and leads_out(world.root, place):
+            return (
+                f"{value} leads out of the project by a symbolic link, and what lies there "
+                "would be sent; attach the file itself by its own path, or put a copy there"
+            )
+    return ""
+
+
+def _stop(
+    world: CallContext,
+    call: LiveCall,
+    shim: Shim,
+    code: str,
+    reason: str,
+    provider: str | None = None,
+) -> int:
+    """The call is not made."""
+    message = readable(reason)
+    shim.tell(world.redactor.clean(f"oraclepack: {code}: {message}\n"))
+    error = StepError(code=code, message=message)
+    ledger.conclude_other(world, call, provider, error, _REFUSED_EXIT)
+    return _REFUSED_EXIT
 
 
 def _after_short(retry: OutputRetry | None, found: AdoptionResult) -> OutputRetry | None:

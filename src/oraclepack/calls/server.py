@@ -1,8 +1,4 @@
-"""The private socket the shims talk to: every call of a tool in a step arrives here.
-
-Only the door is made at once. Who stands behind it is loaded when somebody knocks: that takes ten
-milliseconds, for which the first step would wait, and most steps of some packs call nothing.
-"""
+"""The private socket the shims talk to: every call of a tool in a step arrives here."""
 
 import os
 import select
@@ -21,6 +17,7 @@ from oraclepack.calls.caller import Caller
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.shim_dir import ShimDir
 from oraclepack.calls.shim_side import ShimCall, ShimContext
+from oraclepack.calls.tool_process import Toolbox
 from oraclepack.errors import MachineError
 from oraclepack.shell.attempt import Attempt, Grace, StopLevel
 from oraclepack.shell.stop import Stop
@@ -192,136 +189,6 @@ _HANDSHAKE = 30.0
 """A shim says everything at once; one that does not is not one."""
 
 
-class ConnectionHandler:
-    """Takes the calls that come through one door."""
-
-    def __init__(
-        self,
-        door: int,
-        answer: Answer,
-        attempts: ExpectedAttempts,
-        world: ShimContext,
-        faults: list[BaseException],
-        *,
-        no_other_packages: bool = False,
-    ) -> None:
-        """`door` is the descriptor of a listening socket, `faults` is told what goes wrong.
-
-        With `no_other_packages` a package runner is refused what is no tool of ours.
-
-        The door is closed with the reception; where none can be made, it stays the caller's.
-        """
-        self._answer = answer
-        self._attempts = attempts
-        self._world = world
-        self._faults = faults
-        self._no_other_packages = no_other_packages
-        self._lock = threading.Lock()
-        self._calls: set[socket.socket] = set()
-        # Those of them that no thread has taken yet: only such a one can still be turned away.
-        self._waiting: set[socket.socket] = set()
-        # They stay, because a thread that ends hides its children from whoever lists ours.
-        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
-        self._listener = socket.socket(fileno=door)
-
-    def admit(self) -> None:
-        """Take the call that is at the door."""
-        try:
-            connection, _ = self._listener.accept()
-        except OSError:
-            return  # the shim was gone before we came, or we are out of descriptors
-        with self._lock:
-            self._calls.add(connection)
-            self._waiting.add(connection)
-        try:
-            self._threads.submit(self._serve, connection)
-        except RuntimeError as fault:  # no thread for it
-            self._turn_away(connection, fault)
-
-    def close(self) -> None:
-        """Wait for questions whose callers died, end other calls."""
-        self._listener.close()
-        with self._lock:
-            for connection in self._calls:
-                # Its thread then finds the caller gone: it ends the tool, unless that outlives it.
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-        self._threads.shutdown()
-
-    def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
-        """Let the shim fail, which else would wait for an answer that cannot come."""
-        with self._lock:
-            if connection not in self._waiting:
-                return  # a thread that got free has taken it
-            self._waiting.discard(connection)
-            self._calls.discard(connection)
-        self._faults.append(
-            MachineError(
-                "this machine cannot go on: no thread could be started for a call",
-                hint="raise the limit on processes (ulimit -u), or run fewer at once",
-                detail=str(fault),
-            )
-        )
-        connection.close()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with self._lock:
-            if connection not in self._waiting:
-                return  # turned away
-            self._waiting.discard(connection)
-        try:
-            self._converse(connection)
-        finally:
-            with self._lock:
-                self._calls.discard(connection)
-            connection.close()
-
-    def _converse(self, connection: socket.socket) -> None:
-        connection.settimeout(_HANDSHAKE)
-        try:
-            message, caller = receive(connection)
-        except (OSError, ProtocolError):
-            return
-        connection.settimeout(None)
-        try:
-            caller.reply(self._reply(message, caller))
-        finally:
-            caller.close()
-
-    def _reply(self, message: CallMessage, caller: Caller) -> bytes:
-        try:
-            program, prefix, tool, argv = _meant(message)
-            if tool is None:
-                return self._let_through(message, caller)
-            expected = self._attempts.caller_in(message.env)
-            if expected is None:
-                said = f"{program}: oraclepack knows of no step that is running and calls it\n"
-                caller.say(caller.stderr, os.fsencode(said))
-                return _exit(REFUSED)
-            where = (expected.step, expected.attempt, self._attempts.next_number(expected))
-            call = LiveCall(tool, argv, message.cwd, message.env, *where)
-            with self._attempts.counted(expected) as asks:
-                shim = ShimCall(caller, self._world, program, prefix, message.umask, asks)
-                return _exit(self._answer(call, shim))
-        except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
-            self._faults.append(fault)
-            said = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
-            caller.say(caller.stderr, os.fsencode(said))
-            return _exit(REFUSED)
-
-    def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
-        """Npx runs more than our tools; the shim becomes the real one for those."""
-        if self._no_other_packages and runs_a_package((message.name, *message.argv)):
-            said = f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
-            caller.say(caller.stderr, os.fsencode(said))
-            return _exit(_NOT_STARTED)
-        found = self._world.tools.find(message.name, message.env.get("PATH", ""))
-        if found is None:
-            caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))
-            return _exit(127)
-        return b"e" + os.fsencode(found.program)
-
-
 def _meant(message: CallMessage) -> tuple[str, tuple[str, ...], str | None, tuple[str, ...]]:
     """The program called, its own words before the tool's, the tool, the tool's words."""
     if message.name in SPELLINGS:
@@ -343,7 +210,7 @@ class Gateway:
 
     def __init__(  # noqa: PLR0913 - all but four by name
         self,
-        answer: "Answer",
+        answer: Answer,
         stop: Stop,
         folder: Path,
         env: Mapping[str, str],
@@ -363,24 +230,26 @@ class Gateway:
         self.shims = ShimDir.make(
             folder, env.get("PATH", os.defpath), env.get("BASH_ENV"), every_tool=every_tool
         )
-        self._every_tool = every_tool
-        self._answer = answer
-        self._stop = stop
-        self._spools = spools or folder
-        self._env = env
-        self._programs = programs or {}
-        self._grace = grace or Grace()
-        self._attempts = ExpectedAttempts(stop)
+        self.attempts = ExpectedAttempts(stop)
         self.faults: list[BaseException] = []
         """What went wrong inside of us while a call was answered."""
-        self._door = socket.socket(socket.AF_UNIX)
+        self._no_other_packages = every_tool
+        self._answer = answer
+        tools = Toolbox(self.shims.path, dict(env), programs or {})
+        self._world = ShimContext(tools, stop, grace or Grace(), spools or folder)
+        self._lock = threading.Lock()
+        self._calls: set[socket.socket] = set()
+        # Those of them that no thread has taken yet: only such a one can still be turned away.
+        self._waiting: set[socket.socket] = set()
+        # They stay, because a thread that ends hides its children from whoever lists ours.
+        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
+        self._listener = socket.socket(socket.AF_UNIX)
         self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._open, name="gateway", daemon=True)
-        self._reception: ConnectionHandler | None = None
+        self._thread = threading.Thread(target=self._accept_calls, name="gateway", daemon=True)
 
     def __enter__(self) -> Self:
-        self._door.bind(str(self.shims.socket))
-        self._door.listen(128)
+        self._listener.bind(str(self.shims.socket))
+        self._listener.listen(128)
         self._thread.start()
         return self
 
@@ -393,55 +262,116 @@ class Gateway:
         """Take no more calls, wait for questions whose callers died, end other calls, tidy up."""
         os.write(self._wake[1], b"!")
         self._thread.join()
-        self._door.close()
-        if self._reception is not None:
-            self._reception.close()
+        self._listener.close()
+        with self._lock:
+            for connection in self._calls:
+                # Its thread then finds the caller gone: it ends the tool, unless that outlives it.
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self._threads.shutdown()
         for descriptor in self._wake:
             os.close(descriptor)
         self.shims.remove()
 
-    def expect(self, attempt: Attempt) -> None:
-        """From now on calls with this attempt's token are its own. To be said before it starts."""
-        self._attempts.expect(attempt)
-
-    def await_answers(self, attempt: Attempt, seconds: float) -> bool:
-        """Wait a while for the questions an attempt has asked, since they may be paid for.
-
-        False while one is not answered; for ever, if it was under way when the run was stopped.
-        """
-        return self._attempts.await_answers(attempt, seconds)
-
-    def forget(self, attempt: Attempt) -> None:
-        """The attempt is over: what still calls in its name is refused."""
-        self._attempts.forget(attempt)
-
-    def _open(self) -> None:
+    def _accept_calls(self) -> None:
         poll = select.poll()
-        poll.register(self._door.fileno(), select.POLLIN)
+        poll.register(self._listener.fileno(), select.POLLIN)
         poll.register(self._wake[0], select.POLLIN)
         while self._wake[0] not in {ready for ready, _ in poll.poll()}:
             try:
-                self._reception = self._reception or self._made()
-            except Exception as fault:  # noqa: BLE001 - out of descriptors, say
-                self.faults.append(fault)
-                self._door.close()  # or the step would wait for an answer that cannot come
-                return
-            self._reception.admit()
+                connection, _ = self._listener.accept()
+            except OSError:
+                continue  # the shim was gone before we came, or we are out of descriptors
+            with self._lock:
+                self._calls.add(connection)
+                self._waiting.add(connection)
+            try:
+                self._threads.submit(self._serve, connection)
+            except RuntimeError as fault:  # no thread for it
+                self._turn_away(connection, fault)
 
-    def _made(self) -> "ConnectionHandler":
-        from oraclepack.calls.shim_side import ShimContext  # noqa: PLC0415
-        from oraclepack.calls.tool_process import Toolbox  # noqa: PLC0415 - the point of it
-
-        tools = Toolbox(self.shims.path, dict(self._env), self._programs)
-        world = ShimContext(tools, self._stop, self._grace, self._spools)
-        door = self._door.fileno()
-        made = ConnectionHandler(
-            door,
-            self._answer,
-            self._attempts,
-            world,
-            self.faults,
-            no_other_packages=self._every_tool,
+    def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
+        """Let the shim fail, which else would wait for an answer that cannot come."""
+        with self._lock:
+            if connection not in self._waiting:
+                return  # a thread that got free has taken it
+            self._waiting.discard(connection)
+            self._calls.discard(connection)
+        self.faults.append(
+            MachineError(
+                "this machine cannot go on: no thread could be started for a call",
+                hint="raise the limit on processes (ulimit -u), or run fewer at once",
+                detail=str(fault),
+            )
         )
-        self._door.detach()  # last: until there is somebody at the door, it is ours to close
-        return made
+        connection.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        """Answer one call."""
+        with self._received(connection) as received:
+            if received is None:
+                return
+            message, caller = received
+            try:
+                program, prefix, tool, argv = _meant(message)
+                expected = self.attempts.caller_in(message.env)
+                if tool is None:
+                    reply = self._let_through(message, caller)
+                elif expected is None:
+                    reply = _unknown_caller(program, caller)
+                else:
+                    where = (expected.step, expected.attempt, self.attempts.next_number(expected))
+                    call = LiveCall(tool, argv, message.cwd, message.env, *where)
+                    with self.attempts.counted(expected) as asks:
+                        shim = ShimCall(caller, self._world, program, prefix, message.umask, asks)
+                        reply = _exit(self._answer(call, shim))
+            except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
+                self.faults.append(fault)
+                said = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
+                caller.say(caller.stderr, os.fsencode(said))
+                reply = _exit(REFUSED)
+            caller.reply(reply)
+
+    @contextmanager
+    def _received(self, connection: socket.socket) -> Iterator[tuple[CallMessage, Caller] | None]:
+        """What a shim asks for; None when it was turned away, or is none. Closed at the end."""
+        with self._lock:
+            is_ours = connection in self._waiting
+            self._waiting.discard(connection)
+        if not is_ours:
+            yield None
+            return
+        try:
+            connection.settimeout(_HANDSHAKE)
+            try:
+                message, caller = receive(connection)
+            except (OSError, ProtocolError):
+                yield None
+                return
+            connection.settimeout(None)
+            try:
+                yield message, caller
+            finally:
+                caller.close()
+        finally:
+            with self._lock:
+                self._calls.discard(connection)
+            connection.close()
+
+    def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
+        """Npx runs more than our tools; the shim becomes the real one for those."""
+        if self._no_other_packages and runs_a_package((message.name, *message.argv)):
+            said = f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
+            caller.say(caller.stderr, os.fsencode(said))
+            return _exit(_NOT_STARTED)
+        found = self._world.tools.find(message.name, message.env.get("PATH", ""))
+        if found is None:
+            caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))
+            return _exit(127)
+        return b"e" + os.fsencode(found.program)
+
+
+def _unknown_caller(program: str, caller: Caller) -> bytes:
+    said = f"{program}: oraclepack knows of no step that is running and calls it\n"
+    caller.say(caller.stderr, os.fsencode(said))
+    return _exit(REFUSED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ from oraclepack.calls.cache import AnswerCache
 from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limits, limits_directory
-from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.server import Gateway
 from oraclepack.run.run_session import RunSession
 from oraclepack.system.clock import draw
@@ -41,37 +39,11 @@ def calls_of(session: RunSession) -> CallHandler:
     )
 
 
-class LateCalls:
-    """Who answers the calls of a run, put together when the first one comes.
-
-    A third of the program is loaded for it, and most steps of some packs call nothing.
-    """
-
-    def __init__(self, session: RunSession) -> None:
-        self._session = session
-        self._lock = threading.Lock()
-        self._calls: CallHandler | None = None
-
-    def answer(self, call: LiveCall, shim: Shim) -> int:
-        """See to one call; the exit code with which it ends for the step."""
-        return self._made().answer(call, shim)
-
-    def attached(self, step: str, attempt: int) -> dict[str, str]:
-        """What the calls of an attempt attached: paths from the project root, and SHA-256."""
-        return self._calls.attached(step, attempt) if self._calls else {}
-
-    def _made(self) -> CallHandler:
-        with self._lock:
-            if self._calls is None:
-                self._calls = calls_of(self._session)
-            return self._calls
-
-
 @contextmanager
 def standing_between(session: RunSession) -> Iterator[None]:
     """While this holds, every call of a tool in a step comes to us."""
     options = session.options
-    session.calls = LateCalls(session)
+    session.calls = calls_of(session)
     programs = {ORACLE: str(Path(options.oracle_bin))} if options.oracle_bin else None
     gateway = Gateway(
         session.calls.answer,

@@ -27,8 +27,8 @@ from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
+    from oraclepack.calls.handler import CallHandler
     from oraclepack.calls.server import Gateway
-    from oraclepack.run.call_service import LateCalls
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class RunSession(msgspec.Struct):
     """Those that had left files when this command began to run steps."""
     snapshot: Path | None = None
     """What the prelude left, once it has run."""
-    calls: LateCalls | None = None
+    calls: CallHandler | None = None
     gateway: Gateway | None = None
     """What stands between the steps and the tools, while steps run."""
 

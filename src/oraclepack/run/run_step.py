@@ -57,20 +57,20 @@ def intercepted(session: RunSession, attempt: Attempt) -> Iterator[Attempt]:
         env=gateway.shims.environment(attempt.env),
         first_on_path=str(gateway.shims.path),
     )
-    gateway.expect(guarded)
+    gateway.attempts.expect(guarded)
     try:
         yield guarded
-        if session.stop.level is StopLevel.NONE and not gateway.await_answers(guarded, 0):
+        if session.stop.level is StopLevel.NONE and not gateway.attempts.await_answers(guarded, 0):
             warning = j.WarningRecorded(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
             session.record.append(warning)
     finally:
-        gateway.forget(guarded)
+        gateway.attempts.forget(guarded)
 
 
 def answers(session: RunSession, attempt: Attempt) -> Callable[[float], bool] | None:
     """Waits that many seconds for what the attempt has asked; whether all is answered."""
     gateway = session.gateway
-    return partial(gateway.await_answers, attempt) if gateway is not None else None
+    return partial(gateway.attempts.await_answers, attempt) if gateway is not None else None
 
 
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
