@@ -11,9 +11,9 @@ def main() -> int:
     if len(args) == 1 and args[0] in {"--version", "-h", "--help"} and sys.stdout:
         return _static(args[0])
     try:
-        from oraclepack.cli.error_boundary import main as answer  # noqa: PLC0415 - static answers need none of it
+        from oraclepack.cli.error_boundary import run  # noqa: PLC0415 - static answers need none of it
 
-        return answer(args)
+        return run(args, is_process=True)
     except KeyboardInterrupt:
         # Only while modules are imported; afterwards the error boundary handles it.
         return 130

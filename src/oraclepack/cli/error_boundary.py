@@ -3,7 +3,8 @@
 import gc
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -34,33 +35,43 @@ class TerminatedError(BaseException):
     """The machine asked us to end (SIGTERM)."""
 
 
-def run(args: Sequence[str]) -> int:
-    """Answer one command line: print the reply, return the exit code."""
+def run(args: Sequence[str], *, is_process: bool = False) -> int:
+    """Answer one command line: print the reply, return the exit code.
+
+    A process of its own also answers requests for completion, and ends by signals.
+    """
     clock = SystemClock()
     started = clock.monotonic_ns()
-    request = CommandLine(argv=tuple(args), wants_json=asks_for_json(args, loading.own_variables()))
-    try:
-        reply = _completed(_invoke(args, request), request)
-        printed = _printed(reply, request, clock.monotonic_ns() - started)
-    except BaseException as ending:  # noqa: BLE001 - nothing may pass: a traceback is no answer
-        reply = _completed(_ended(ending, request), request)
-        printed = _printed(reply, request, clock.monotonic_ns() - started)
-    refused = render.emit(printed)
-    return int(reply.exit_code) or refused
+    with _process(args) if is_process else nullcontext():
+        variables = loading.own_variables()
+        request = CommandLine(argv=tuple(args), wants_json=asks_for_json(args, variables))
+        try:
+            program = root()
+            with program.make_context(PROGRAM, list(args), obj=request) as context:
+                reply: Any = program.invoke(context) if args else _nothing_asked(context)
+            assert isinstance(reply, Reply), f"{request.command} gave no reply"
+            reply = _completed(reply, request)
+            printed = _printed(reply, request, clock.monotonic_ns() - started)
+        except BaseException as ending:  # noqa: BLE001 - nothing may pass: a traceback is no answer
+            reply = _completed(_ended(ending, request), request)
+            printed = _printed(reply, request, clock.monotonic_ns() - started)
+        refused = render.emit(printed)
+        return int(reply.exit_code) or refused
+    return int(ExitCode.TERMINATED)
 
 
-def main(args: Sequence[str]) -> int:
-    """The command line as a process: completion requests and signals, then `run`."""
+@contextmanager
+def _process(args: Sequence[str]) -> Iterator[None]:
+    """What holds for a process that answers one command line and ends."""
     if loading.is_completing():
         root().main(list(args), PROGRAM, complete_var=loading.COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
     # A command makes many values and few circles: looking for circles less often saves time.
     gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
     try:
-        return run(args)
-    except TerminatedError:
-        # While the answer was being written: there is nothing left to say.
-        return int(ExitCode.TERMINATED)
+        # While the reply is being written there is nothing left to say.
+        with suppress(TerminatedError):
+            yield
     finally:
         # The process ends: collecting what the modules hold would cost a tenth of a short command.
         gc.freeze()
@@ -92,16 +103,6 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
 
 def _exit_code(error: OraclePackError) -> ExitCode:
     return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
-
-
-def _invoke(args: Sequence[str], request: CommandLine) -> Reply:
-    program = root()
-    with program.make_context(PROGRAM, list(args), obj=request) as context:
-        if not args:
-            return _nothing_asked(context)
-        reply: Any = program.invoke(context)
-    assert isinstance(reply, Reply), f"{request.command} gave no reply"
-    return reply
 
 
 def _nothing_asked(context: click.Context) -> Reply:

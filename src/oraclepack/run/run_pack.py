@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.model import Pack
+from oraclepack.run.executor import Executor, ThreadExecutor
 from oraclepack.run.open_run import (
     RunSelector,
     SelectedRun,
@@ -28,15 +30,18 @@ from oraclepack.run.other_packs import refusal_of, taken_outputs, warnings_of
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal
 from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
+from oraclepack.run.planning.schedule import OnFailure
 from oraclepack.run.planning.selection import Selection
 from oraclepack.run.planning.snapshot import look
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.run_session import RunOptions, RunSession, manner_of
+from oraclepack.run.run_step import run_step
+from oraclepack.run.run_steps import ready_for_steps
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
 from oraclepack.shell.stop import CaughtSignal, Stop, stopping_on_signals
-from oraclepack.system import environment, files
+from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -86,6 +91,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     command: str = "run"
     then: Callable[[RunResult], FollowUpResult] | None = None
     """The stages of a longer command that follow the steps, while the run is still locked."""
+    executor: Executor | None = None
+    """Who runs the steps; None for threads of this process."""
 
 
 def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: DiskSnapshot) -> Plan:
@@ -181,7 +188,12 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
             planned = plan_run(request, found.run, record.state, now)
             if planned.refusal is not None:
                 raise planned.refusal.error()
-        _carry_out(session, planned)
+        _record_plan(session, planned)
+        if planned.to_run:
+            with ready_for_steps(session) as is_ready:
+                if is_ready:
+                    executor = request.executor or threads_for(request.options)
+                    executor.run(planned, partial(run_step, session), stop, record.sync)
         return _end(request, session, found, planned, caught)
 
 
@@ -277,7 +289,14 @@ def _environment(options: RunOptions) -> dict[str, str]:
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
 
 
-def _carry_out(session: RunSession, planned: Plan) -> None:
+def threads_for(options: RunOptions) -> Executor:
+    """The executor of a run that is given none."""
+    policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
+    return ThreadExecutor(options.max_parallel, policy)
+
+
+def _record_plan(session: RunSession, planned: Plan) -> None:
+    """Write down what the plan warns of and skips, and take over what was paid for."""
     for warning in planned.warnings:
         session.record.append(j.WarningRecorded(message=warning))
     for step in planned.steps:
@@ -286,17 +305,6 @@ def _carry_out(session: RunSession, planned: Plan) -> None:
     for step in planned.of(Decision.SKIPPED):
         _skip(session, step)
     _keep_what_was_paid_for(session, planned)
-    if planned.to_run:
-        if session.options.makes_out_dir:
-            files.make_directories(session.root / session.options.out_dir)
-        from oraclepack.shell.launch import asked_ahead  # noqa: PLC0415 - only to run
-
-        # It answers while the other half of the program is loaded.
-        asked = asked_ahead(session.environment, str(session.root))
-        with nullcontext() if session.options.login_once else asked:
-            from oraclepack.run.run_steps import carry_out  # noqa: PLC0415 - that half
-
-            carry_out(session, planned)
 
 
 def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:

@@ -40,6 +40,7 @@ from oraclepack.shell.attempt import (
 )
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines, skip_line
+from oraclepack.system import git
 from oraclepack.tools.oracle_failures import last_words
 
 _GOES_ON = "a question it asked goes on without it; the run ends after the answer"
@@ -132,7 +133,17 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             attached=attached,
         )
     )
+    _see_head(session, step.id)
     return judged.status
+
+
+def _see_head(session: RunSession, step_id: str) -> None:
+    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
+    sha = git.peek(session.root)
+    if sha is None and session.record.state.heads:
+        sha = git.look(session.root, session.environment).sha
+    if sha is not None and sha not in session.record.state.heads:
+        session.record.append(j.HeadRecorded(sha=sha, step=step_id))
 
 
 def _watched(

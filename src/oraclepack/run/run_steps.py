@@ -1,19 +1,17 @@
-"""Running the steps of a plan: the prelude, the steps, what tidies up after them."""
+"""Around the steps of a run: the call server, the prelude, what tidies up after them."""
 
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
-from oraclepack.journal.statuses import INTERRUPTED, Status
+from oraclepack.journal.statuses import INTERRUPTED
 from oraclepack.pack.model import PRELUDE, Prelude, plain_text
 from oraclepack.run.call_service import standing_between
-from oraclepack.run.executor import drive
-from oraclepack.run.planning.plan import Plan, PlannedStep
-from oraclepack.run.planning.schedule import OnFailure
 from oraclepack.run.run_session import RunSession
-from oraclepack.run.run_step import answers, intercepted, run_step
+from oraclepack.run.run_step import answers, intercepted
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptEnd,
@@ -23,9 +21,10 @@ from oraclepack.shell.attempt import (
     Watch,
 )
 from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.launch import asked_ahead
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
-from oraclepack.system import git
+from oraclepack.system import files
 from oraclepack.system.path_jail import read_content
 
 
@@ -131,39 +130,26 @@ def _error(session: RunSession, outcome: AttemptOutcome, stderr: str) -> StepErr
     return StepError(code="PRELUDE_FAILED", message=told)
 
 
-def carry_out(session: RunSession, planned: Plan) -> None:
-    """Run what is to be run, as far as it goes; the journal tells how far that was."""
-    policy = OnFailure.KEEP_GOING if session.options.keep_going else OnFailure.STOP
-    session.attempts_before = session.run.attempts_seen()
-    with standing_between(session):
-        if prepare(session) is not None:
-            return
-        drive(
-            planned,
-            partial(_work, session),
-            session.stop,
-            limit=session.options.max_parallel,
-            policy=policy,
-            between=session.record.sync,
-        )
-        if session.stop.level is not StopLevel.AT_ONCE:
-            tidy_up(session)
-    _see_pack(session)
+@contextmanager
+def ready_for_steps(session: RunSession) -> Iterator[bool]:
+    """The call server runs and so did the prelude; whether steps may follow.
 
-
-def _work(session: RunSession, step: PlannedStep) -> Status:
-    status = run_step(session, step)
-    _see_head(session, step.step_id)
-    return status
-
-
-def _see_head(session: RunSession, step_id: str) -> None:
-    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
-    sha = git.peek(session.root)
-    if sha is None and session.record.state.heads:
-        sha = git.look(session.root, session.environment).sha
-    if sha is not None and sha not in session.record.state.heads:
-        session.record.append(j.HeadRecorded(sha=sha, step=step_id))
+    Its exit trap runs after them.
+    """
+    options = session.options
+    if options.makes_out_dir:
+        files.make_directories(session.root / options.out_dir)
+    # The login profile is asked now, so that the first step need not wait for its answer.
+    asked = asked_ahead(session.environment, str(session.root))
+    with nullcontext() if options.login_once else asked:
+        session.attempts_before = session.run.attempts_seen()
+        with standing_between(session):
+            is_ready = prepare(session) is None
+            yield is_ready
+            if is_ready and session.stop.level is not StopLevel.AT_ONCE:
+                tidy_up(session)
+        if is_ready:
+            _see_pack(session)
 
 
 def _see_pack(session: RunSession) -> None:

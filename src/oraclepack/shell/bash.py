@@ -141,7 +141,11 @@ def run_attempt(
         if watch.on_started:
             watch.on_started(running.started)
         limits = _Limits(attempt, stop, watch, clock)
-        ending = _wait(running, limits, stop)
+        poll = _poll(running.exit_fd, stop.polite_fd)
+        ending: AttemptEnd | None = None
+        while ending is None:
+            ready = {fd for fd, _ in poll.poll(limits.rest())}
+            ending = AttemptEnd.EXITED if running.exit_fd in ready else limits.reached()
         message = "" if ending is AttemptEnd.EXITED else _end_shell(running, attempt, stop)
         if ending is AttemptEnd.EXITED and watch.is_answered:
             ending = _await_answers(watch.is_answered, limits)
@@ -222,17 +226,6 @@ class _Limits:
         if lasted and self._on_idle:
             self._on_idle(lasted)
         return None
-
-
-def _wait(running: _Running, limits: _Limits, stop: Stop) -> AttemptEnd:
-    """Wait until the shell ends or has to."""
-    poll = _poll(running.exit_fd, stop.polite_fd)
-    while True:
-        ready = {fd for fd, _ in poll.poll(limits.rest())}
-        if running.exit_fd in ready:
-            return AttemptEnd.EXITED
-        if (ending := limits.reached()) is not None:
-            return ending
 
 
 def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> AttemptEnd:

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from oraclepack.cli import error_boundary
 from oraclepack.cli.commands.run_command import run
-from oraclepack.cli.error_boundary import main as program
 from oraclepack.system import disk
 from tests.packs import findings_of, pack_text
 
@@ -45,7 +45,7 @@ def start(request: Request) -> int:
         return child
     try:
         become(request)
-        code = program(request["args"])
+        code = error_boundary.run(request["args"], is_process=True)
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:  # noqa: BLE001 - the child must never return to the loop
