@@ -1,5 +1,6 @@
 """The live table on a real terminal."""
 
+import io
 import os
 import pty
 import re
@@ -8,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from pstats import Stats
 
 import pytest
 
@@ -18,12 +21,17 @@ from tests.scripted import scripted_tool
 PACK = pack_text("# 01) first\necho hello\n# 02) second\necho oh >&2; exit 7\n# 03) third\ntrue\n")
 
 
-def on_terminal(folder: Path, *args: str, **variables: str) -> tuple[int, str]:
-    """Run a command whose stderr is a terminal; its exit code and what the terminal got."""
+def on_terminal(
+    folder: Path, *args: str, command: str = "run", under: Sequence[str] = (), **variables: str
+) -> tuple[int, str]:
+    """Run a command whose stderr is a terminal; its exit code and what the terminal got.
+
+    `under` are arguments of the interpreter before the program's own.
+    """
     (folder / "pack.md").write_text(PACK)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "oraclepack", "run", "pack.md", "--cwd", ".", *args],
+        [sys.executable, *under, "-m", "oraclepack", command, "pack.md", "--cwd", ".", *args],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -49,6 +57,28 @@ def test_on_a_terminal_there_is_a_table(tmp_path: Path) -> None:
     assert "1/3 done, 1 failed, 1 not started" in got
     assert got.count("\x1b[?25l") == got.count("\x1b[?25h")
     assert "to continue: oraclepack run pack.md --cwd ." in got
+
+
+@pytest.mark.parametrize("command", ["run", "pipeline"])
+@pytest.mark.parametrize("earlier", [0, 1], ids=["a new run", "a run that is continued"])
+def test_the_pack_is_planned_and_linted_once(tmp_path: Path, command: str, earlier: int) -> None:
+    for _ in range(earlier):
+        on_terminal(tmp_path, command=command)
+    figures = tmp_path / "profile"
+
+    _, got = on_terminal(tmp_path, command=command, under=("-m", "cProfile", "-o", str(figures)))
+
+    assert "1/3 done, 1 failed, 1 not started" in got, "there is a table"
+    assert times_called(figures, "planning/planner.py", "plan") == 1
+    assert times_called(figures, "lint/engine.py", "lint") == 1
+
+
+def times_called(figures: Path, file: str, function: str) -> int:
+    """How often a function was called in a program that cProfile watched."""
+    listed = io.StringIO()
+    Stats(str(figures), stream=listed).print_stats()
+    found = re.findall(rf"^ *(\d+) .*/{file}:\d+\({function}\)$", listed.getvalue(), re.MULTILINE)
+    return sum(map(int, found))
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 from oraclepack.cli.event_lines import JsonLog, Lines
 from oraclepack.journal.run_state import Ask
+from oraclepack.pack.model import Pack
+from oraclepack.run.planning.plan import Plan
 from oraclepack.run.recorder import Observer
-from oraclepack.run.run_pack import RunRequest, look_up
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import COLOR, OUTPUT, Settings
 from oraclepack.system.terminal import ask, can_ask, is_terminal
@@ -21,8 +23,8 @@ class Display(Protocol):
     @property
     def observers(self) -> tuple[Observer, ...]: ...
 
-    def expect(self, request: RunRequest) -> None:
-        """Learn what is going to be done."""
+    def expect(self, plan: Plan, pack: Pack, run_dir: Path) -> None:
+        """Learn what is going to be done, and where its logs will be."""
 
     def aside(self) -> AbstractContextManager[None]:
         """Leave the screen to somebody else for a while."""
@@ -58,7 +60,7 @@ class Plain:
     def observers(self) -> tuple[Observer, ...]:
         return () if self._observer is None else (self._observer,)
 
-    def expect(self, request: RunRequest) -> None:
+    def expect(self, plan: Plan, pack: Pack, run_dir: Path) -> None:
         pass
 
     def aside(self) -> AbstractContextManager[None]:
@@ -89,14 +91,13 @@ class Table:
     def observers(self) -> tuple[Observer, ...]:
         return (self._table,)
 
-    def expect(self, request: RunRequest) -> None:
+    def expect(self, plan: Plan, pack: Pack, run_dir: Path) -> None:
         from oraclepack.cli.live.table_rows import PlannedRow  # noqa: PLC0415 - only on a terminal
         from oraclepack.pack.questions import title_of  # noqa: PLC0415
 
-        found, plan = look_up(request)
-        titles = {step.id: title_of(step) for step in request.pack.steps}
+        titles = {step.id: title_of(step) for step in pack.steps}
         steps = [PlannedRow(s.step_id, titles.get(s.step_id, ""), s.decision) for s in plan.steps]
-        self._table.expect(steps, found.run.path)
+        self._table.expect(steps, run_dir)
         # Not before: a mistake in the request is told without waiting for a screen.
         self._table.start()
 

@@ -26,7 +26,7 @@ from oraclepack.pipeline.pipeline_report import (
 )
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.recorder import Observer
-from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
+from oraclepack.run.run_pack import FollowUpResult, OnPlan, RunRequest, RunResult, run_pack
 from oraclepack.run.run_report import RunReport
 from oraclepack.run.run_report import told as run_told
 from oraclepack.run.run_request import RunFlags, request_for
@@ -81,10 +81,15 @@ class Pipeline:
         self._end(PipelineStage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
         return report.ok
 
-    def prepare(self, observers: Sequence[Observer] = (), ask: Ask | None = None) -> RunRequest:
+    def prepare(
+        self,
+        observers: Sequence[Observer] = (),
+        ask: Ask | None = None,
+        on_plan: OnPlan | None = None,
+    ) -> RunRequest:
         """The request for the stages that follow, with the pack that was validated."""
         pack = self.checked.pack if self.checked else read_pack(Path(self._wish.pack))
-        made = request_for(pack, self._settings, self._wish.asked, observers, ask)
+        made = request_for(pack, self._settings, self._wish.asked, observers, ask, on_plan)
         # What --select and --ignore leave out may still be what nothing can run with.
         seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
         check = None if self.checked is not None and seen_all else made.check

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from oraclepack.run.project_copy import CopyPlan
 
 
+OnPlan = Callable[[Plan, Pack, Path], None]
+"""Hears of the plan, its pack and the run directory. It must not raise."""
+
+
 class RunResult(msgspec.Struct, frozen=True):
     """What the command came to."""
 
@@ -91,6 +95,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     command: str = "run"
     then: Callable[[RunResult], FollowUpResult] | None = None
     """The stages of a longer command that follow the steps, while the run is still locked."""
+    on_plan: OnPlan | None = None
+    """Who wants to know what is going to be done, before it begins."""
     executor: Executor | None = None
     """Who runs the steps; None for threads of this process."""
 
@@ -148,6 +154,8 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     older = _older_state(request, found)
     if planned.refusal is not None and older is None:
         raise planned.refusal.error()
+    if request.on_plan is not None:
+        request.on_plan(planned, request.pack, found.run.path)
     copied = _plan_workplace(request, planned)
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())

@@ -24,7 +24,7 @@ from oraclepack.run.planning.plan import Refusal
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, Selection
 from oraclepack.run.recorder import Observer
-from oraclepack.run.run_pack import RunRequest
+from oraclepack.run.run_pack import OnPlan, RunRequest
 from oraclepack.run.run_session import RunOptions
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
@@ -104,6 +104,7 @@ def request_for(
     asked: RunFlags,
     observers: Sequence[Observer] = (),
     ask: Ask | None = None,
+    on_plan: OnPlan | None = None,
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
     root = Path(settings.root)
@@ -151,6 +152,7 @@ def request_for(
         take_over=asked.take_over,
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
+        on_plan=on_plan,
     )
 
 

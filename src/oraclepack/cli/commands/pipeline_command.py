@@ -85,7 +85,7 @@ def pipeline(
     if work.validate():
         with display(settings) as shown:
             person = asking(settings, shown, yes=bool(flags["yes"]))
-            shown.expect(work.prepare(shown.observers, person))
+            work.prepare(shown.observers, person, shown.expect)
             result = work.run()
         way_on = continuing(work.prepared.argv, result.plan, result.state)
         work.warnings += notices(result.found.notice)

@@ -63,7 +63,7 @@ def run(pack: str, *, settings: Settings, dry_run: bool, **flags: object) -> Rep
             wanted,
             shown.observers,
             person,
+            shown.expect,
         )
-        shown.expect(request)
         result = run_pack(request)
     return run_reply(request, result)
