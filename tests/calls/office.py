@@ -7,17 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from oraclepack.calls.cache import AnswerCache
 from oraclepack.calls.context import CallContext, CallOptions
+from oraclepack.calls.file_store import file_store, project_cache
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.limits import Limits
 from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile, load
 from oraclepack.journal.statuses import CallWait
 from oraclepack.journal.step_state import Invocation
 from oraclepack.shell.attempt import ProcessIdentity
-from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor
 from tests.clocks import SteppingClock
 from tests.packs import a_pack
@@ -109,13 +107,19 @@ class Office:
             run_id="r",
             pack=a_pack(bash or "# 01) step\ntrue\n"),
             journal=self.journal,
-            cache=AnswerCache(self.root, self.root / CACHE),
-            limits=Limits(root / "limits", self.clock),
+            store=file_store(
+                self.root,
+                self.run_dir,
+                self.clock,
+                use_cache=options.get("use_cache", True),
+                limits=root / "limits",
+            ),
             clock=self.clock,
             chance=lambda: 0.5,
             options=CallOptions(**options),
             redactor=self.redactor,
         )
+        self.cache = project_cache(self.root)
         self.calls = CallHandler(self.world)
         self.number = 0
         self.attempt = 1

@@ -229,7 +229,7 @@ def crash_of_another_run(tmp_path: Path, process: ProcessIdentity | None = DEAD)
 
 
 def left_notes(office: Office) -> list[Path]:
-    return list(office.world.cache.directory.glob("*.asking"))
+    return list(office.cache.directory.glob("*.asking"))
 
 
 def test_a_call_of_another_run_is_taken_over(tmp_path: Path) -> None:

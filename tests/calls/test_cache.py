@@ -10,13 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.calls.cache import (
-    AnswerCache,
     CacheEntry,
     CallExplanation,
     explained,
     row_of,
     to_prune,
 )
+from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.key import PartChange
 from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.system.ownership import Foreign, ForeignError, ForeignReason
@@ -40,11 +41,11 @@ def entry(
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> AnswerCache:
-    return AnswerCache(tmp_path, tmp_path / ".oraclepack" / "cache")
+def cache(tmp_path: Path) -> FileAnswerCache:
+    return project_cache(tmp_path)
 
 
-def test_what_was_put_in_comes_out(cache: AnswerCache) -> None:
+def test_what_was_put_in_comes_out(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
 
     found = cache.get(KEY)
@@ -53,13 +54,13 @@ def test_what_was_put_in_comes_out(cache: AnswerCache) -> None:
     assert (replace(found.entry, mac=""), found.data, found.state) == (entry(), b"yes\n", "good")
 
 
-def test_nothing_comes_out_of_an_empty_cache(cache: AnswerCache) -> None:
+def test_nothing_comes_out_of_an_empty_cache(cache: FileAnswerCache) -> None:
     assert cache.get(KEY) is None
     assert list(cache.entries()) == []
     assert cache.sweep() == ()
 
 
-def test_only_its_owner_can_read_it(cache: AnswerCache) -> None:
+def test_only_its_owner_can_read_it(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
 
     modes = {path.stat().st_mode & 0o077 for path in (cache.directory, *cache.directory.iterdir())}
@@ -67,7 +68,7 @@ def test_only_its_owner_can_read_it(cache: AnswerCache) -> None:
     assert modes == {0}
 
 
-def test_an_answer_changed_by_hand_is_noticed_and_kept(cache: AnswerCache) -> None:
+def test_an_answer_changed_by_hand_is_noticed_and_kept(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
     (cache.directory / f"{KEY}.md").write_bytes(b"my own words\n")
 
@@ -82,7 +83,7 @@ def test_an_answer_changed_by_hand_is_noticed_and_kept(cache: AnswerCache) -> No
     assert (cache.directory / f"{KEY}.changed.md").read_bytes() == b"my own words\n"
 
 
-def test_an_answer_whose_entry_was_damaged_is_kept(cache: AnswerCache) -> None:
+def test_an_answer_whose_entry_was_damaged_is_kept(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
     (cache.directory / f"{KEY}.json").write_bytes(b"{")
 
@@ -105,7 +106,7 @@ def test_an_answer_whose_entry_was_damaged_is_kept(cache: AnswerCache) -> None:
     ],
 )
 def test_what_is_not_whole_is_not_there(
-    cache: AnswerCache, name: str, content: bytes | None
+    cache: FileAnswerCache, name: str, content: bytes | None
 ) -> None:
     cache.put(entry(), b"yes\n")
     (cache.directory / name).unlink()
@@ -115,7 +116,7 @@ def test_what_is_not_whole_is_not_there(
     assert cache.get(KEY) is None
 
 
-def test_an_entry_under_another_key_does_not_count(cache: AnswerCache) -> None:
+def test_an_entry_under_another_key_does_not_count(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
     for ending in (".md", ".json"):
         (cache.directory / f"{KEY}{ending}").rename(cache.directory / f"{'b' * 64}{ending}")
@@ -123,7 +124,7 @@ def test_an_entry_under_another_key_does_not_count(cache: AnswerCache) -> None:
     assert cache.get("b" * 64) is None
 
 
-def test_the_list_tells_every_state(cache: AnswerCache) -> None:
+def test_the_list_tells_every_state(cache: FileAnswerCache) -> None:
     keys = [letter * 64 for letter in "abcd"]
     for key in keys[:3]:
         cache.put(entry(key), b"yes\n")
@@ -140,7 +141,7 @@ def test_the_list_tells_every_state(cache: AnswerCache) -> None:
     ]
 
 
-def test_find_and_remove(cache: AnswerCache) -> None:
+def test_find_and_remove(cache: FileAnswerCache) -> None:
     one, two = f"ab1{'0' * 61}", f"ab2{'0' * 61}"
     cache.put(entry(one), b"yes\n")
     cache.put(entry(two), b"yes\n")
@@ -150,7 +151,7 @@ def test_find_and_remove(cache: AnswerCache) -> None:
     assert cache.find("ab") == (two,)
 
 
-def test_sweeping_takes_what_belongs_to_nobody(cache: AnswerCache) -> None:
+def test_sweeping_takes_what_belongs_to_nobody(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
     (cache.directory / f"{OTHER}.md").write_bytes(b"stray\n")
     (cache.directory / "README.md").write_bytes(b"not a name that we give\n")
@@ -160,7 +161,7 @@ def test_sweeping_takes_what_belongs_to_nobody(cache: AnswerCache) -> None:
     assert (cache.directory / "README.md").exists()
 
 
-def shipped(cache: AnswerCache, mac: str = "", **changes: Any) -> bytes:
+def shipped(cache: FileAnswerCache, mac: str = "", **changes: Any) -> bytes:
     """An entry that somebody else has written, as a repository may bring it along."""
     fields = msgspec.to_builtins(entry()) | {"schema_version": 1, "mac": mac} | changes
     cache.directory.mkdir(parents=True, exist_ok=True)
@@ -178,7 +179,7 @@ def shipped(cache: AnswerCache, mac: str = "", **changes: Any) -> bytes:
     ],
 )
 def test_what_is_not_signed_is_foreign_until_the_user_takes_it_over(
-    cache: AnswerCache, changes: dict[str, Any], kind: ForeignReason
+    cache: FileAnswerCache, changes: dict[str, Any], kind: ForeignReason
 ) -> None:
     shipped(cache, **changes)
 
@@ -201,7 +202,9 @@ def test_what_is_not_signed_is_foreign_until_the_user_takes_it_over(
         pytest.param({"new_field": 1}, id="a field that nobody knows"),
     ],
 )
-def test_every_field_of_an_entry_is_signed(cache: AnswerCache, change: dict[str, object]) -> None:
+def test_every_field_of_an_entry_is_signed(
+    cache: FileAnswerCache, change: dict[str, object]
+) -> None:
     cache.put(entry(), b"yes\n")
     note = cache.directory / f"{KEY}.json"
     fields = msgspec.json.decode(note.read_bytes())
@@ -214,7 +217,7 @@ def test_every_field_of_an_entry_is_signed(cache: AnswerCache, change: dict[str,
     assert found.state == "foreign"
 
 
-def test_an_answer_of_ours_replaces_a_foreign_one_which_is_kept(cache: AnswerCache) -> None:
+def test_an_answer_of_ours_replaces_a_foreign_one_which_is_kept(cache: FileAnswerCache) -> None:
     before = shipped(cache)
 
     cache.put(entry(data=b"no\n"), b"no\n")
@@ -226,7 +229,7 @@ def test_an_answer_of_ours_replaces_a_foreign_one_which_is_kept(cache: AnswerCac
     assert (cache.directory / f"{KEY}.foreign-1.md").read_bytes() == b"yes\n"
 
 
-def test_foreign_entries_are_never_removed(cache: AnswerCache) -> None:
+def test_foreign_entries_are_never_removed(cache: FileAnswerCache) -> None:
     shipped(cache)
 
     cache.remove(KEY)
@@ -235,7 +238,7 @@ def test_foreign_entries_are_never_removed(cache: AnswerCache) -> None:
     assert {path.suffix for path in cache.directory.iterdir()} >= {".json", ".md"}
 
 
-def test_a_name_inside_an_entry_removes_nothing_elsewhere(cache: AnswerCache) -> None:
+def test_a_name_inside_an_entry_removes_nothing_elsewhere(cache: FileAnswerCache) -> None:
     victim = cache.directory.parent / "notes.md"
     shipped(cache, key="../notes")
     victim.write_text("mine\n")
@@ -253,7 +256,7 @@ def test_nothing_is_read_written_or_removed_behind_a_link(tmp_path: Path, place:
     root = tmp_path / "project"
     (root / place).parent.mkdir(parents=True)
     (root / place).symlink_to(elsewhere)
-    cache = AnswerCache(root, root / ".oraclepack/cache")
+    cache = project_cache(root)
     before = sorted(elsewhere.rglob("*"))
 
     with pytest.raises(ForeignError, match=f"{place} is a symbolic link"):
@@ -262,7 +265,7 @@ def test_nothing_is_read_written_or_removed_behind_a_link(tmp_path: Path, place:
     assert sorted(elsewhere.rglob("*")) == before
 
 
-def test_an_answer_that_is_a_link_does_not_count(cache: AnswerCache, tmp_path: Path) -> None:
+def test_an_answer_that_is_a_link_does_not_count(cache: FileAnswerCache, tmp_path: Path) -> None:
     cache.put(entry(), b"yes\n")
     (tmp_path / "elsewhere").write_bytes(b"yes\n")
     (cache.directory / f"{KEY}.md").unlink()
@@ -273,7 +276,7 @@ def test_an_answer_that_is_a_link_does_not_count(cache: AnswerCache, tmp_path: P
 
 @pytest.mark.parametrize("version", ["2", "4"], ids=["a plain index", "a packed index"])
 def test_what_git_tracks_is_foreign_although_it_is_signed(
-    cache: AnswerCache, tmp_path: Path, version: str
+    cache: FileAnswerCache, tmp_path: Path, version: str
 ) -> None:
     cache.put(entry(), b"yes\n")
     found = cache.get(KEY)
@@ -296,9 +299,9 @@ def test_what_git_tracks_is_foreign_although_it_is_signed(
 WRITER = """
 import sys
 from pathlib import Path
-from oraclepack.calls.cache import AnswerCache
+from oraclepack.calls.file_store import project_cache
 from tests.calls.test_cache import entry
-cache = AnswerCache(Path(sys.argv[1]).parents[1], Path(sys.argv[1]))
+cache = project_cache(Path(sys.argv[1]).parents[1])
 bad = 0
 for number in range(40):
     data = f"{sys.argv[2]} {number}\\n".encode() * 500
@@ -309,7 +312,7 @@ sys.exit(bad)
 """
 
 
-def test_many_processes_at_once_never_see_half_an_answer(cache: AnswerCache) -> None:
+def test_many_processes_at_once_never_see_half_an_answer(cache: FileAnswerCache) -> None:
     argv = [sys.executable, "-c", WRITER, str(cache.directory)]
     root = Path(__file__).parents[2]
     writers = [subprocess.Popen([*argv, str(n)], cwd=root) for n in range(3)]

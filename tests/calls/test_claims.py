@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.claims import Claim, claim, foreign_claims, take_over
-from oraclepack.errors import MachineError
+from oraclepack.calls.claims import foreign_claims, take_over
+from oraclepack.calls.file_store import claims_in
+from oraclepack.calls.store import Claim, Unclaimed
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
@@ -17,6 +18,11 @@ KEY = "a" * 64
 def an_intent(pid: int | None = None) -> InvocationIntent:
     process = ProcessIdentity(pid=pid) if pid else None
     return InvocationIntent(step="01", attempt=1, call=1, tool="oracle", key=KEY, process=process)
+
+
+def claim(folder: Path, key: str) -> Claim | None:
+    """The right to ask, without waiting for it."""
+    return claims_in(folder, lambda: folder).acquire(key, lambda _: False)
 
 
 def claimed(folder: Path) -> Claim:
@@ -105,11 +111,30 @@ def test_a_removed_file_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(opened) == 2
 
 
-def test_where_no_file_can_be_made(tmp_path: Path) -> None:
+def test_where_no_file_can_be_made_the_question_is_asked_without_a_claim(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
 
-    with pytest.raises(MachineError):
-        claim(tmp_path / "cache", KEY)
+    held = claim(tmp_path / "cache", KEY)
+
+    assert isinstance(held, Unclaimed)
+    assert (held.left, held.is_unsigned) == (None, False)
+
+
+def test_who_waits_asks_after_the_one_who_asks_now(tmp_path: Path) -> None:
+    first, waited = claimed(tmp_path), list[float]()
+    first.note(an_intent(4711))
+
+    def pause(seconds: float) -> bool:
+        waited.append(seconds)
+        if len(waited) == 5:
+            first.release()
+        return True
+
+    held = claims_in(tmp_path, lambda: tmp_path).acquire(KEY, pause)
+
+    assert held is not None
+    assert held.left == an_intent(4711)
+    assert waited == [0.05, 0.1, 0.2, 0.4, 0.5], "ever more seldom, up to twice a second"
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.calls.file_store import limits_in
 from oraclepack.calls.limits import (
     Limit,
-    Limits,
-    Slot,
     limit_for,
     limits_directory,
     recent,
     until_next,
 )
+from oraclepack.calls.store import Limits, Slot
 from oraclepack.system.clock import SystemClock
 
 ROOT = Path(__file__).parents[2]
@@ -46,14 +46,14 @@ def take(limits: Limits, limit: Limit, name: str = "openai") -> Slot | None:
 
 
 def test_no_limit_leaves_no_trace(tmp_path: Path) -> None:
-    limits = Limits(tmp_path / "limits", SystemClock())
+    limits = limits_in(tmp_path / "limits", SystemClock())
 
     assert take(limits, Limit()) is not None
     assert not (tmp_path / "limits").exists()
 
 
 def test_no_more_than_allowed_and_given_back(tmp_path: Path) -> None:
-    limits, two = Limits(tmp_path, SystemClock()), Limit(max_concurrent=2)
+    limits, two = limits_in(tmp_path, SystemClock()), Limit(max_concurrent=2)
     first, second = take(limits, two), take(limits, two)
     assert first is not None
     assert second is not None
@@ -66,14 +66,14 @@ def test_no_more_than_allowed_and_given_back(tmp_path: Path) -> None:
 
 
 def test_each_provider_has_slots_of_its_own(tmp_path: Path) -> None:
-    limits, one = Limits(tmp_path, SystemClock()), Limit(max_concurrent=1)
+    limits, one = limits_in(tmp_path, SystemClock()), Limit(max_concurrent=1)
 
     assert take(limits, one, "openai") is not None
     assert take(limits, one, "xai") is not None
 
 
 def test_a_lower_limit_counts_the_slots_of_a_higher_one(tmp_path: Path) -> None:
-    limits = Limits(tmp_path, SystemClock())
+    limits = limits_in(tmp_path, SystemClock())
     held = [take(limits, Limit(max_concurrent=3)) for _ in range(3)]
     assert held[0] is not None
     held[0].release()
@@ -86,16 +86,16 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from oraclepack.system.clock import SystemClock
-from oraclepack.calls.limits import Limits
+from oraclepack.calls.file_store import limits_in
 from oraclepack.calls.limits import Limit
-slot = Limits(Path(sys.argv[1]), SystemClock()).acquire("openai", Limit(1), lambda _: False)
+slot = limits_in(Path(sys.argv[1]), SystemClock()).acquire("openai", Limit(1), lambda _: False)
 print(slot is not None, flush=True)
 sys.stdin.read()
 """
 
 
 def test_a_slot_is_shared_among_processes_and_freed_by_death(tmp_path: Path) -> None:
-    limits, one = Limits(tmp_path, SystemClock()), Limit(max_concurrent=1)
+    limits, one = limits_in(tmp_path, SystemClock()), Limit(max_concurrent=1)
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(
         argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -109,7 +109,7 @@ def test_a_slot_is_shared_among_processes_and_freed_by_death(tmp_path: Path) -> 
 
 
 def test_whoever_waits_is_woken_in_order(tmp_path: Path) -> None:
-    limits, one = Limits(tmp_path, SystemClock()), Limit(max_concurrent=1)
+    limits, one = limits_in(tmp_path, SystemClock()), Limit(max_concurrent=1)
     served: list[int] = []
     waiting = threading.Barrier(2)
     first = take(limits, one)
@@ -148,7 +148,7 @@ def patient(barrier: threading.Barrier) -> Callable[[float], bool]:
 
 def test_no_minute_sees_more_than_its_share(tmp_path: Path) -> None:
     clock = StoppedClock()
-    limits, two = Limits(tmp_path, clock), Limit(requests_per_minute=2)
+    limits, two = limits_in(tmp_path, clock), Limit(requests_per_minute=2)
     waits: list[float] = []
 
     def pause(seconds: float) -> bool:
@@ -168,7 +168,7 @@ def test_no_minute_sees_more_than_its_share(tmp_path: Path) -> None:
 def test_a_damaged_note_of_starts_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "openai.starts").write_bytes(b"12345")
 
-    assert take(Limits(tmp_path, SystemClock()), Limit(requests_per_minute=1)) is not None
+    assert take(limits_in(tmp_path, SystemClock()), Limit(requests_per_minute=1)) is not None
 
 
 @pytest.mark.parametrize(

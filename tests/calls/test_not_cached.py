@@ -19,7 +19,7 @@ def answered(tmp_path: Path) -> tuple[Office, ScriptedShim]:
     session(office, "completed", f"\nAnswer:\n{ANSWER.decode()}\n{COST}")
     assert office.call(shim) == 0
     assert office.last.sha256 is not None
-    shutil.rmtree(office.world.cache.directory)
+    shutil.rmtree(office.cache.directory)
     return office, shim
 
 

@@ -179,7 +179,7 @@ def test_no_secret_is_written_or_said(tmp_path: Path) -> None:
     written = [path for path in ours if path.is_file() and secret.encode() in path.read_bytes()]
     assert written == []
     assert secret not in shim.told + shim.shown
-    assert office.world.cache.find("") != ()
+    assert office.cache.find("") != ()
 
 
 def test_a_rehearsal_answers_in_the_requested_sections(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_rehearsal_answers_in_the_requested_sections(tmp_path: Path) -> None:
     assert "would call gpt-5.2 with ~" in shim.shown
     assert (office.last.provider, office.last.cache) == ("rehearsal", Cache.OFF)
     assert office.last.key is not None
-    assert list(office.world.cache.entries()) == []
+    assert list(office.world.store.cache.entries()) == []
 
 
 @pytest.mark.parametrize(

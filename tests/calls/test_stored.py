@@ -198,7 +198,7 @@ def test_an_answer_that_could_not_be_written_is_taken_from_the_log(tmp_path: Pat
 def test_a_changed_cached_answer_is_not_used(tmp_path: Path) -> None:
     office, shim = Office(tmp_path), ScriptedShim(answering())
     office.call(shim)
-    (path,) = office.world.cache.directory.glob("*.md")
+    (path,) = office.cache.directory.glob("*.md")
     path.write_bytes(b"edited\n")
     (office.root / OUT).unlink()
 
@@ -249,7 +249,7 @@ def test_without_a_key_nothing_is_cached(
 
     assert office.last.key is None
     assert office.last.cache is Cache.OFF
-    assert list(office.world.cache.entries()) == []
+    assert list(office.world.store.cache.entries()) == []
 
 
 def test_a_prompt_from_stdin(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from oraclepack.calls.cache import AnswerCache, CacheEntry
+from oraclepack.calls.cache import CacheEntry
+from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.file_store import project_cache
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import CACHE
 from tests.cli.answers import answer
 from tests.clocks import SteppingClock
 from tests.e2e.program import tree
@@ -26,8 +27,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def fill(project: Path) -> AnswerCache:
-    cache = AnswerCache(project, project / CACHE)
+def fill(project: Path) -> FileAnswerCache:
+    cache = project_cache(project)
     for day, (key, parts) in enumerate(KEYS.items(), start=1):
         data = f"answer {key[0]}\n".encode()
         cache.put(

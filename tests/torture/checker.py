@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.calls.cache import AnswerCache
+from oraclepack.calls.file_store import project_cache
 from oraclepack.journal.journal_file import load
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project
@@ -125,7 +125,7 @@ def unverified(ground: Ground) -> list[Broken]:
             if place in asked and not any(data.startswith(one) for one in good.get(place, ())):
                 found.append(f"{output['path']} was taken for an answer: {data[-80:]!r}")
     whole = {answer for answers in good.values() for answer in answers}
-    cache = AnswerCache(ground.root, ground.root / ".oraclepack/cache")
+    cache = project_cache(ground.root)
     for one in cache.entries():
         cached = cache.get(one.entry.key)
         # By its hash: the key of the user who is played lies in another home.

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.calls.limits import MINUTE, Limit, Limits
+from oraclepack.calls.file_store import limits_in
+from oraclepack.calls.limits import MINUTE, Limit
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture.checker import Snapshot, check
@@ -207,7 +208,7 @@ def _waits(scene: Scene, chance: Random) -> list[Broken | None]:
     limit = Limit(requests_per_minute=2)
     for number, by in enumerate(sorted({jump.by for jump in JUMPS})):
         clock = _Clock(1_770_000_000.0)
-        limits = Limits(scene.folder / f"limits{number}", clock)
+        limits = limits_in(scene.folder / f"limits{number}", clock)
         waited = 0.0
         at = chance.uniform(0, MINUTE)
 

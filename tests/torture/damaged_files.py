@@ -6,8 +6,9 @@ from random import Random
 
 import msgspec
 
-from oraclepack.calls.cache import GOOD, AnswerCache
-from oraclepack.calls.claims import claim
+from oraclepack.calls.cache import GOOD
+from oraclepack.calls.file_store import claims_in, project_cache
+from oraclepack.calls.store import AnswerCache
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.system.digests import canonical_line
 from tests.e2e.program import Ran
@@ -40,7 +41,7 @@ def read_damaged_cache(scene: Scene) -> Tally:
     damaged keeps nobody from asking, and one that was cut tells the call that it held, or none.
     """
     ground = finished(scene)
-    cache = AnswerCache(ground.root, ground.root / ".oraclepack/cache")
+    cache = project_cache(ground.root)
     one, other = sorted(path.stem for path in cache.directory.glob("*.json"))[:2]
     broken: list[Broken] = []
     trials = 0
@@ -91,7 +92,7 @@ def _claimed(scene: Scene, content: bytes, noted: InvocationIntent | None) -> It
     """
     (scene.folder / "k.asking").write_bytes(content)
     try:
-        held = claim(scene.folder, "k")
+        held = claims_in(scene.folder, lambda: scene.folder).acquire("k", lambda _: False)
     except Exception as problem:  # noqa: BLE001 - that it raises is the finding
         yield f"raised {problem!r}"
         return
@@ -180,7 +181,7 @@ def _entries(ground: Ground) -> list[Path]:
 def _after_entry(ground: Ground, _before: dict[str, bytes], place: Path) -> list[Broken]:
     """All is asked for in a new run: of the damaged entry perhaps again, of the others not."""
     project = ground.project
-    found = AnswerCache(place.parents[2], place.parent).get(place.stem)
+    found = project_cache(place.parents[2]).get(place.stem)
     is_good = found is not None and found.state == GOOD
     content = place.read_bytes()
     billed = len(ground.billed)

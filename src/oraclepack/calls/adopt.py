@@ -177,7 +177,7 @@ def _of_others(world: CallContext, prepared: PreparedCall) -> set[str]:
     ended = {made.outcome.session for made in _all(world) if made.outcome}
     retries = (made.intent.retry for made in _all(world) if made.intent and made.intent.retry)
     ended |= {session for retry in retries for session in retry.sessions}
-    ours = (one.entry for one in world.cache.entries() if one.foreign is None)
+    ours = (one.entry for one in world.store.cache.entries() if one.foreign is None)
     kept = {entry.session for entry in ours if entry.key != prepared.key_value}
     return {session for session in ended | kept if session is not None}
 

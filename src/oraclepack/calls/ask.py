@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
-from oraclepack.calls.claims import Claim
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.retry import RetryAfter, cause, waiting_note
+from oraclepack.calls.store import Claim
 from oraclepack.calls.stored_answers import is_true, keep
 from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
 from oraclepack.calls.unmet_answers import next_retry

@@ -9,25 +9,30 @@ line is signed with the user's key; what others wrote tells nothing:
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from oraclepack.calls.store import Claim, Unclaimed
+from oraclepack.errors import MachineError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_line, keyed_digest, same_digest
 from oraclepack.system.locks import hold
+from oraclepack.system.ownership import folder_tracks
 from oraclepack.system.trust_key import find_key, make_key
 
 ENDING = ".asking"
+_SHORTEST, _LONGEST = 0.05, 0.5
+"""Seconds between two looks at a claim that somebody else has."""
 _LINE = b'\n{"mac":"%s","e":%s}\n'
 _SIGNED = re.compile(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
 
 
-class Claim:
-    """The right to ask one question. Given back by `release`, or by dying."""
+class FileClaim:
+    """A `Claim`: the right to ask one question. Given back by `release`, or by dying."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
@@ -41,7 +46,10 @@ class Claim:
         self._holds_foreign = any(not one.is_ours for one in noted)
 
     def note(self, intent: InvocationIntent) -> None:
-        """Write down a call that may cost money from here on; the journal has it already."""
+        """Write down a call that may cost money from here on; the journal has it already.
+
+        On one machine that is enough, so failing to write it down here is not an error.
+        """
         self._is_open = True
         with suppress(OSError):
             # A line more, never one in place of another: death in between loses nothing.
@@ -60,13 +68,40 @@ class Claim:
         os.close(self._descriptor)
 
 
-def claim(folder: Path, key: str) -> Claim | None:
+class FileClaims:
+    """`Claims` whose files lie beside the answers of the cache, or of the run alone."""
+
+    def __init__(self, root: Path, folder: Callable[[], Path]) -> None:
+        """`folder` is asked for every claim: where the cache is foreign, the run has its own."""
+        self._root = root
+        self._folder = folder
+
+    def acquire(self, key: str, pause: Callable[[float], bool]) -> Claim | None:
+        """The right to ask a question, after waiting for it; None when `pause` says to give up.
+
+        Where no claim can be made, the question may be asked without one: an answer is worth more.
+        """
+        folder = self._folder()
+        if folder_tracks(self._root, folder, f"{key}{ENDING}"):
+            return Unclaimed()  # not ours to write to or to remove
+        wait = _SHORTEST
+        try:
+            while (held := take_claim(folder, key)) is None:
+                if not pause(wait):
+                    return None
+                wait = min(wait * 2, _LONGEST)
+        except MachineError:
+            return Unclaimed()
+        return held
+
+
+def take_claim(folder: Path, key: str) -> FileClaim | None:
     """The right to ask this question; None while somebody else has it. Raises MachineError."""
     files.make_private(folder)
     path = folder / f"{key}{ENDING}"
     while (descriptor := hold(path)) is not None:
         if _is_at(path, descriptor):
-            return Claim(descriptor, path)
+            return FileClaim(descriptor, path)
         os.close(descriptor)  # its holder removed it before we had the lock
     return None
 

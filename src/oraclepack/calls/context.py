@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.cache import AnswerCache
-from oraclepack.calls.limits import Limit, Limits
+from oraclepack.calls.limits import Limit
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
+from oraclepack.calls.store import CallStore
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
@@ -103,8 +103,7 @@ class CallContext(msgspec.Struct, frozen=True):
     run_id: str
     pack: Pack
     journal: Journal
-    cache: AnswerCache
-    limits: Limits
+    store: CallStore
     clock: Clock
     chance: Callable[[], float]
     """Draws from [0, 1)."""

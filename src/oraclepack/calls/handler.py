@@ -28,6 +28,7 @@ from oraclepack.calls.prepare import (
     surroundings_of,
 )
 from oraclepack.calls.rehearse import refused_replacing, rehearse, rehearse_other
+from oraclepack.calls.store import Claim
 from oraclepack.calls.stored_answers import find_stored, is_held_back
 from oraclepack.calls.truth import TIMED_OUT
 from oraclepack.calls.unmet_answers import (
@@ -38,7 +39,7 @@ from oraclepack.calls.unmet_answers import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.calls.waiting import AskTurn, asking_alone, wait_for_slot
+from oraclepack.calls.waiting import asking_alone, wait_for_slot
 from oraclepack.errors import InputError, StepError
 from oraclepack.journal.statuses import Cache, OutputRetry
 from oraclepack.system.path_jail import AllowedPath, RefusedPath, leads_out
@@ -86,21 +87,21 @@ class CallHandler:
             if isinstance(found, int):
                 return found
             world, prepared = found
-            with asking_alone(world, prepared, shim) as turn:
-                if not turn.is_ours:
+            with asking_alone(world, prepared, shim) as claim:
+                if claim is None:
                     return _end(world, prepared, STOPPED, STOPPED_EXIT)
-                exit_code = cached(world, prepared, shim, turn)
+                exit_code = cached(world, prepared, shim, claim)
                 if exit_code is not None:
                     return exit_code
-                unanswered = adopted(world, prepared, shim, turn)
+                unanswered = adopted(world, prepared, shim, claim)
                 if isinstance(unanswered, int):
                     return unanswered
-                asking = begin_asking(world, prepared, shim, turn, unanswered)
+                asking = begin_asking(world, prepared, shim, claim, unanswered)
                 if asking is None:
                     return _end(world, prepared, _HELD_BACK, 1)
                 exit_code = asking.ask(force=unanswered.found.force)
                 if not asking.goes_on:
-                    turn.settle()
+                    claim.settle()
                 return exit_code
 
 
@@ -215,7 +216,7 @@ def call_without_question(
     return end.exit_code
 
 
-def cached(world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn) -> int | None:
+def cached(world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
     """Answer with what was accepted, is stored or was paid for; None when there is none of it."""
     accepted = accepted_answer(world, prepared)
     if accepted is not None:
@@ -225,10 +226,10 @@ def cached(world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn
         answer_files.publish(prepared.outputs[0], stored)
         shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
         ledger.conclude(world, prepared, ledger.Tally(world), cache=Cache.HIT, answer=stored)
-        turn.settle()
+        claim.settle()
         return 0
     # A call that a kill cut off may have a better answer: it is adopted first.
-    paid = paid_answer(world, prepared) if turn.left is None else None
+    paid = paid_answer(world, prepared) if claim.left is None else None
     return None if paid is None else _take_as_it_is(world, prepared, shim, paid)
 
 
@@ -242,11 +243,11 @@ class Unanswered(msgspec.Struct, frozen=True):
 
 
 def adopted(
-    world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn
+    world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
 ) -> int | Unanswered:
     """Answer with what a call of a killed command came to, if it came to something."""
-    retry = interrupted_retry(world, prepared, turn.left)
-    found = adopt(world, prepared, shim, turn.left)
+    retry = interrupted_retry(world, prepared, claim.left)
+    found = adopt(world, prepared, shim, claim.left)
     if found.stopped:
         return _end(world, prepared, STOPPED, STOPPED_EXIT)
     if found.undecided:
@@ -268,22 +269,22 @@ def adopted(
         exit_code = take_over(world, prepared, shim, found)
     else:
         return Unanswered(found, short, retry)
-    turn.settle()
+    claim.settle()
     return exit_code
 
 
 def begin_asking(
-    world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn, unanswered: Unanswered
+    world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim, unanswered: Unanswered
 ) -> OracleAsk | None:
     """Record that the question is about to be asked; None when that may pay for it twice."""
-    if not _may_pay_again(world, prepared, shim, turn):
+    if not _may_pay_again(world, prepared, shim, claim):
         return None
     short = unanswered.short
     if short is not None:
         _put_in_place(world, prepared, short.data)
         lacks = ", ".join(short.missing)
         shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
-    asking = OracleAsk(world, prepared, shim, turn.claim, unanswered.retry)
+    asking = OracleAsk(world, prepared, shim, claim, unanswered.retry)
     asking.intend()
     close_earlier(world, unanswered.found)
     return asking
@@ -330,10 +331,9 @@ def _put_in_place(world: CallContext, prepared: PreparedCall, data: bytes) -> No
         answer_files.publish(prepared.outputs[0], data)
 
 
-def _may_pay_again(world: CallContext, prepared: PreparedCall, shim: Shim, turn: AskTurn) -> bool:
+def _may_pay_again(world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:
     """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
-    is_claimed = turn.claim is not None and turn.claim.is_unsigned
-    if not is_claimed and not is_held_back(world, prepared):
+    if not claim.is_unsigned and not is_held_back(world, prepared):
         return True
     match world.options.on_unknown:
         case OnUnknown.RETRY:

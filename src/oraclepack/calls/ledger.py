@@ -2,12 +2,12 @@
 
 from typing import TypedDict
 
-from oraclepack.calls.claims import Claim
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import LiveCall
 from oraclepack.calls.overrides import shown_argv
 from oraclepack.calls.prepare import PreparedCall
+from oraclepack.calls.store import Claim
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry
@@ -133,7 +133,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
 def note_unmet(world: CallContext, prepared: PreparedCall) -> None:
     """Let other runs find the answer that this one has. Before the journal: it may die between."""
     if prepared.key_value is not None:
-        world.cache.note_unmet(prepared.key_value, world.run_id)
+        world.store.cache.note_unmet(prepared.key_value, world.run_id)
 
 
 def conclude_other(

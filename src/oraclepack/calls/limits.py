@@ -78,8 +78,8 @@ _LOOK_AGAIN = 0.05
 _PATIENCE = 1.0
 
 
-class Slot:
-    """The right to make one call. Given back by `release`, or by dying."""
+class FileSlot:
+    """A `Slot`: the right to make one call. Given back by `release`, or by dying."""
 
     def __init__(self, descriptor: int = -1) -> None:
         self._descriptor = descriptor
@@ -96,8 +96,8 @@ class Slot:
         self.release()
 
 
-class Limits:
-    """Hands out slots, in the order they were asked for within this process."""
+class FileLimits:
+    """`Limits`: hands out slots, in the order they were asked for within this process."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
@@ -105,13 +105,13 @@ class Limits:
         self._lock = threading.Lock()
         self._queues: dict[str, deque[object]] = {}
 
-    def acquire(self, name: str, limit: Limit, pause: Callable[[float], bool]) -> Slot | None:
+    def acquire(self, name: str, limit: Limit, pause: Callable[[float], bool]) -> FileSlot | None:
         """A slot of a provider, after waiting for it; None when `pause` says to give up.
 
         `name` is a word of ours: it becomes a file name.
         """
         if limit.is_none:
-            return Slot()
+            return FileSlot()
         ticket = object()
         with self._lock:
             queue = self._queues.setdefault(name, deque())
@@ -124,17 +124,17 @@ class Limits:
 
     def _wait(
         self, name: str, limit: Limit, ticket: object, pause: Callable[[float], bool]
-    ) -> Slot | None:
+    ) -> FileSlot | None:
         while True:
             with self._lock:
                 is_first = self._queues[name][0] is ticket
-            found: Slot | float = self._try(name, limit) if is_first else _LOOK_AGAIN
-            if isinstance(found, Slot):
+            found: FileSlot | float = self._try(name, limit) if is_first else _LOOK_AGAIN
+            if isinstance(found, FileSlot):
                 return found
             if not pause(min(found, _PATIENCE)):
                 return None
 
-    def _try(self, name: str, limit: Limit) -> Slot | float:
+    def _try(self, name: str, limit: Limit) -> FileSlot | float:
         """A slot, or how long it takes until looking again makes sense."""
         files.make_private(self._directory)
         with turn(self._directory / f"{name}.gate"):
@@ -152,10 +152,10 @@ class Limits:
                 files.write_atomic(starts, data, mode=files.PRIVATE_FILE, durable=False)
             return slot
 
-    def _free_slot(self, name: str, most: int | None) -> Slot | None:
+    def _free_slot(self, name: str, most: int | None) -> FileSlot | None:
         """Another process may allow more than we do, so all that are held count."""
         if most is None:
-            return Slot()
+            return FileSlot()
         free: list[int] = []
         held, number = 0, 0
         while held < most and not free:
@@ -173,7 +173,7 @@ class Limits:
             number += 1
         if free and held >= most:
             os.close(free.pop())
-        return Slot(free[0]) if free else None
+        return FileSlot(free[0]) if free else None
 
 
 def _read_starts(path: Path) -> "array[float]":

@@ -56,7 +56,7 @@ def paid_elsewhere(world: CallContext, prepared: PreparedCall) -> PaidAnswer | N
         return None
     found = [
         one
-        for run_id in world.cache.unmet_runs(key)
+        for run_id in world.store.cache.unmet_runs(key)
         if (one := _held_in(RunDir(world.root, run_id), key)) is not None
     ]
     for one in sorted(found, key=lambda one: (one.at, one.run.run_id), reverse=True):

@@ -3,11 +3,12 @@
 import re
 
 from oraclepack.calls.answer_files import lacking
-from oraclepack.calls.cache import GOOD, AnswerCache, CacheEntry
+from oraclepack.calls.cache import GOOD, CacheEntry
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import Shim
 from oraclepack.calls.prepare import PreparedCall
+from oraclepack.calls.store import AnswerCache
 from oraclepack.calls.truth import CallEvidence, judge
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
@@ -21,9 +22,9 @@ _VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 def answers_of(world: CallContext) -> tuple[AnswerCache, ...]:
     """Where verified answers go, the first choice first: without a cache the run has its own."""
-    own = AnswerCache(world.root, world.run_dir / "answers")
-    is_usable = world.options.use_cache and world.cache.foreign is None
-    return (world.cache, own) if is_usable else (own,)
+    store = world.store
+    is_usable = world.options.use_cache and store.cache.foreign is None
+    return (store.cache, store.own) if is_usable else (store.own,)
 
 
 def find_stored(world: CallContext, prepared: PreparedCall, shim: Shim) -> bytes | None:

@@ -3,20 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import msgspec
-
-from oraclepack.calls.claims import ENDING, Claim, claim
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.limits import Slot, limit_for, slot_reason
+from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
-from oraclepack.calls.stored_answers import answers_of
-from oraclepack.errors import MachineError
+from oraclepack.calls.store import Claim, Slot, Unclaimed
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
-from oraclepack.system.ownership import folder_tracks
-
-_SHORTEST, _LONGEST = 0.05, 0.5
 
 
 def telling_pause(
@@ -41,7 +34,7 @@ def wait_for_slot(world: CallContext, call: LiveCall, shim: Shim, name: str) -> 
     limit = limit_for(name, world.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))
     pause = telling_pause(world, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
-    return world.limits.acquire(name, limit, pause)
+    return world.store.limits.acquire(name, limit, pause)
 
 
 class WaitDeadline:
@@ -57,50 +50,22 @@ class WaitDeadline:
         return self._end is not None and self._clock.monotonic_ns() > self._end
 
 
-class AskTurn(msgspec.Struct, frozen=True):
-    """Our turn to ask, or none: the call was given up while it waited."""
-
-    is_ours: bool
-    claim: Claim | None = None
-    """None where there is no key to go by, or no place for the lock: an answer is worth more."""
-
-    @property
-    def left(self) -> j.InvocationIntent | None:
-        """The call of an earlier asker who was killed."""
-        return self.claim.left if self.claim else None
-
-    def settle(self) -> None:
-        if self.claim is not None:
-            self.claim.settle()
-
-
 @contextmanager
-def asking_alone(world: CallContext, prepared: PreparedCall, shim: Shim) -> Iterator[AskTurn]:
-    """Nobody else, in whatever process, asks this question meanwhile."""
-    turn = _turn(world, prepared, shim)
-    try:
-        yield turn
-    finally:
-        if turn.claim is not None:
-            turn.claim.release()
+def asking_alone(world: CallContext, prepared: PreparedCall, shim: Shim) -> Iterator[Claim | None]:
+    """Nobody else, in whatever process, asks this question meanwhile.
 
-
-def _turn(world: CallContext, prepared: PreparedCall, shim: Shim) -> AskTurn:
-    key = prepared.key_value
+    None: the call was given up while it waited.
+    """
+    key, call = prepared.key_value, prepared.call
     if key is None:
-        return AskTurn(is_ours=True)
+        yield Unclaimed()
+        return
     message = "the same question is being asked already; waiting for its answer"
-    asked = CallWait(call=prepared.call.number, reason="same question asked by another call")
-    pause = telling_pause(world, prepared.call, shim, Wait.SAME_QUESTION, message, asked)
-    wait = _SHORTEST
-    folder = answers_of(world)[0].directory
-    if folder_tracks(world.root, folder, f"{key}{ENDING}"):
-        return AskTurn(is_ours=True)  # not ours to write to or to remove
+    asked = CallWait(call=call.number, reason="same question asked by another call")
+    pause = telling_pause(world, call, shim, Wait.SAME_QUESTION, message, asked)
+    claim = world.store.claims.acquire(key, pause)
     try:
-        while (held := claim(folder, key)) is None:
-            if not pause(wait):
-                return AskTurn(is_ours=False)
-            wait = min(wait * 2, _LONGEST)
-    except MachineError:
-        return AskTurn(is_ours=True)
-    return AskTurn(is_ours=True, claim=held)
+        yield claim
+    finally:
+        if claim is not None:
+            claim.release()

@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from oraclepack.calls.cache import (
-    AnswerCache,
     CacheDetails,
     CacheEntry,
     CacheExplanation,
@@ -16,6 +15,8 @@ from oraclepack.calls.cache import (
     row_of,
     to_prune,
 )
+from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.file_store import project_cache
 from oraclepack.errors import UsageError
 from oraclepack.journal.events import InvocationOutcome
 from oraclepack.journal.run_dir import RunDir
@@ -74,7 +75,7 @@ def explain_calls(root: Path, step: StepState) -> tuple[CallExplanation, ...]:
     made = sorted(step.last_invocations(), key=lambda one: one.call)
     if not made:
         return ()
-    cache = AnswerCache(root, root / CACHE)
+    cache = project_cache(root)
     entries = [one.entry for one in cache.entries() if one.foreign is None]
     parts = {entry.key: entry.parts for entry in entries}
     return tuple(_explained(one, parts, entries) for one in made if _tool(one) == ORACLE)
@@ -153,9 +154,9 @@ def prune(
     )
 
 
-def _cache_of(root: Path) -> AnswerCache:
+def _cache_of(root: Path) -> FileAnswerCache:
     """The project's cache; refused where it cannot be ours."""
-    cache = AnswerCache(root, root / CACHE)
+    cache = project_cache(root)
     foreign = cache.foreign
     if foreign is not None:
         raise ForeignError(f"{CACHE} is not used: {foreign.reason}", hint=foreign.way_out)

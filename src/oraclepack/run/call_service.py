@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from oraclepack.calls.cache import AnswerCache
 from oraclepack.calls.context import CallContext, CallOptions
+from oraclepack.calls.file_store import file_store
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.limits import Limits, limits_directory
 from oraclepack.calls.server import Gateway
 from oraclepack.run.run_session import RunSession
 from oraclepack.system.clock import draw
-from oraclepack.system.path_jail import CACHE
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
 
@@ -21,6 +19,7 @@ from oraclepack.tools.tool_names import ORACLE
 def calls_of(session: RunSession) -> CallHandler:
     """Who answers the calls of a run."""
     options = session.options
+    calls = options.calls() if options.calls else CallOptions()
     return CallHandler(
         CallContext(
             root=session.root,
@@ -28,11 +27,12 @@ def calls_of(session: RunSession) -> CallHandler:
             run_id=session.run.run_id,
             pack=session.pack,
             journal=session.record,
-            cache=AnswerCache(session.root, session.root / CACHE),
-            limits=Limits(limits_directory(), session.clock),
+            store=file_store(
+                session.root, session.run.path, session.clock, use_cache=calls.use_cache
+            ),
             clock=session.clock,
             chance=draw,
-            options=options.calls() if options.calls else CallOptions(),
+            options=calls,
             redactor=Redactor.of(session.environment),
             ask=options.ask,
         )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.cache import GOOD, AnswerCache
+from oraclepack.calls.cache import GOOD
+from oraclepack.calls.file_store import project_cache
 from oraclepack.errors import InputError, MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -23,7 +24,7 @@ from oraclepack.system import disk, environment, files, locks, trust_key
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
 from oraclepack.system.ownership import foreign_folder, tracked
-from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS
+from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.tools.tool_names import ORACLE
 
 _GOING = ".pruned-"
@@ -361,7 +362,7 @@ def _facts(looked: InspectedRun, waiting: Counter[str]) -> RunFacts:
 
 def _cached_hashes(root: Path) -> frozenset[str]:
     """The SHA-256 of every answer that the cache would give again."""
-    cache = AnswerCache(root, root / CACHE)
+    cache = project_cache(root)
     if cache.foreign is not None:
         return frozenset()
     return frozenset(one.entry.sha256 for one in cache.entries() if one.state == GOOD)

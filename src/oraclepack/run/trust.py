@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.cache import AnswerCache
 from oraclepack.calls.claims import foreign_claims, take_over
+from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.file_store import project_cache, run_answers
 from oraclepack.errors import LockedError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
@@ -55,7 +56,7 @@ def find_candidate(root: Path, name: str) -> Candidate:
 class CacheCandidates(msgspec.Struct, frozen=True):
     """What of the cache could be taken over, and what could not."""
 
-    cache: AnswerCache
+    cache: FileAnswerCache
     keys: tuple[str, ...]
     claims: tuple[Path, ...]
     still_foreign: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ class CacheCandidates(msgspec.Struct, frozen=True):
 
 def find_cache_candidates(root: Path) -> CacheCandidates:
     """The foreign answers and claims of the project's cache. Changes nothing."""
-    cache = AnswerCache(root, root / CACHE)
+    cache = project_cache(root)
     if cache.foreign is not None:
         raise ForeignError(
             f"{CACHE} cannot be taken over: {cache.foreign.reason}", hint=cache.foreign.way_out
@@ -116,7 +117,7 @@ def trust_run(candidate: Candidate) -> TrustReport:
         if file.state != candidate.state:
             raise ForeignError(f"run {run.run_id} has changed meanwhile", hint="look at it again")
         # The journal last: until it is signed, all of it stays foreign.
-        answers = AnswerCache(run.root, run.path / "answers")
+        answers = run_answers(run.root, run.path)
         keys = [one.entry.key for one in answers.entries() if one.foreign is not None]
         refused = {key: answers.take_over(key) for key in keys}
         for path in foreign_claims(answers.directory):

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from oraclepack.calls.cache import AnswerCache, CacheEntry
+from oraclepack.calls.cache import CacheEntry
+from oraclepack.calls.file_store import project_cache
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import CACHE
 from tests.e2e.run.project import Project, Zygote, a_project
 
 COUNT = "tests.torture.inside:count_reads"
 
 
 def fill(project: Project, first: int, last: int) -> None:
-    cache = AnswerCache(project.root, project.root / CACHE)
+    cache = project_cache(project.root)
     for number in range(first, last):
         key, data = sha256_bytes(b"%d" % number), b"answer %d\n" % number
         entry = CacheEntry(

@@ -1,0 +1,255 @@
+"""The cache in files: verified answers by the key of their question, safe with many processes.
+
+Only what is signed with the user's key comes out of it, and only that is ever removed. What lies
+behind a link or is tracked by git is foreign, whatever it says.
+"""
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from oraclepack.calls.cache import (
+    CHANGED,
+    FOREIGN,
+    GOOD,
+    SCHEMA_VERSION,
+    TORN,
+    CacheEntry,
+    CacheLookup,
+    ListedEntry,
+    signature,
+)
+from oraclepack.errors import InputError, OraclePackError
+from oraclepack.journal.run_dir import is_run_id
+from oraclepack.system import disk, files
+from oraclepack.system.digests import canonical_file, same_digest, sha256_bytes
+from oraclepack.system.locks import turn
+from oraclepack.system.ownership import (
+    Foreign,
+    ForeignError,
+    ForeignReason,
+    foreign_folder,
+    tracked,
+)
+from oraclepack.system.trust_key import find_key, make_key
+
+_LOCK = "lock"
+_UNMET = "unmet"
+_KEY = re.compile(r"[0-9a-f]{64}")
+_OWN_NAME = re.compile(r"([0-9a-f]{64})(?:\.changed)?\.md")
+_UNSIGNED_VERSION = 1
+
+
+class FileAnswerCache:
+    """An `AnswerCache`: `<key>.md` in one directory, and `<key>.json` with what made the key."""
+
+    def __init__(self, root: Path, directory: Path) -> None:
+        self.directory = directory
+        self._root = root
+        self._relative = Path(os.path.relpath(directory, root)).as_posix()
+
+    @property
+    def foreign(self) -> Foreign | None:
+        """Why the directory cannot be ours; then nothing is read from it or written to it."""
+        return foreign_folder(self._root, self._relative)
+
+    def get(self, key: str) -> CacheLookup | None:
+        """The answer to a question, changed or foreign too; None when there is none."""
+        if self.foreign is not None:
+            return None
+        found = self._look(key)
+        if found is None or found.state != CHANGED:
+            return found
+        with turn(self.directory / _LOCK):  # perhaps it was being replaced just now
+            return self._look(key)
+
+    def put(self, entry: CacheEntry, data: bytes) -> None:
+        """Keep an answer. One that was changed, foreign or without an entry is set aside first.
+
+        Raises ForeignError where our answer would not be found to be ours.
+        """
+        place = self.foreign or self._tracked(entry.key)
+        if place is not None:
+            raise ForeignError(f"{self._relative} is not used: {place.reason}", hint=place.way_out)
+        signed = self._signed(entry, make_key())
+        files.make_private(self.directory)
+        with turn(self.directory / _LOCK):
+            answer, note = self._path(entry.key, ".md"), self._path(entry.key, ".json")
+            found, there = self._look(entry.key), files.read(answer)
+            if found is not None and found.state == FOREIGN:
+                self._set_aside(entry.key)
+            elif there is not None and there != data and (found is None or found.state != GOOD):
+                aside = self._path(entry.key, ".changed.md")
+                files.write_atomic(aside, there, mode=files.PRIVATE_FILE)
+            # The entry last: an answer without one does not count yet. Nor does one without the
+            # other after a power cut, whichever the disk has kept.
+            mode = files.PRIVATE_FILE
+            files.write_together([(answer, data, mode), (note, signed, mode)])
+
+    def take_over(self, key: str) -> str | None:
+        """Sign a foreign entry, since the user says that it is theirs; why not, if not."""
+        with turn(self.directory / _LOCK):
+            found = self._look(key)
+            if found is None:
+                return "its answer is gone"
+            if found.foreign is None or not found.foreign.may_be_ours:
+                return found.foreign.reason if found.foreign else "it is yours already"
+            if _state(found.entry, found.data) != GOOD:
+                return "its answer was changed since it was stored"
+            entry = msgspec.structs.replace(found.entry, schema_version=SCHEMA_VERSION)
+            signed = self._signed(entry, make_key())
+            files.write_atomic(self._path(key, ".json"), signed, mode=files.PRIVATE_FILE)
+            return None
+
+    def note_unmet(self, key: str, run_id: str) -> None:
+        """Remember the name of a run with an answer to a question that is not a verified one.
+
+        What the run has is told by its own signed journal. Failing to note it is not an error.
+        """
+        if self._unmet_folder(key) is None:
+            return
+        folder = self.directory / _UNMET / key
+        with suppress(OraclePackError, OSError):
+            files.make_private(folder)
+            # Its name is all there is to it: nothing can be half written.
+            os.close(disk.create(folder / run_id, files.PRIVATE_FILE))
+            disk.sync_directory(folder)
+
+    def unmet_runs(self, key: str) -> tuple[str, ...]:
+        """The runs that were noted for a question."""
+        folder = self._unmet_folder(key)
+        try:
+            names = [] if folder is None else os.listdir(folder)  # noqa: PTH208 - for every call
+        except OSError:
+            return ()
+        return tuple(sorted(name for name in names if is_run_id(name)))
+
+    def _unmet_folder(self, key: str) -> Path | None:
+        """Where runs are noted for a question; None where that cannot be ours."""
+        relative = f"{self._relative}/{_UNMET}/{key}"
+        return None if foreign_folder(self._root, relative) else Path(self._root, relative)
+
+    def entries(self) -> Iterator[ListedEntry]:
+        """Every entry with its state, in the order of the keys."""
+        trust = functools.cache(find_key)  # read once: there may be thousands of entries
+        for key in self.find():
+            found = self._read(key, trust)
+            if found is None:
+                continue
+            entry, foreign = found
+            data = files.read(self._path(key, ".md"))
+            yield ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
+
+    def find(self, beginning: str = "") -> tuple[str, ...]:
+        """The keys that begin with these letters."""
+        if self.foreign is not None:
+            return ()
+        names = (path.stem for path in self.directory.glob("*.json"))
+        ours = (name for name in names if name.startswith(beginning) and _KEY.fullmatch(name))
+        return tuple(sorted(ours))
+
+    def remove(self, key: str) -> None:
+        """Forget an answer of ours, and what was set aside of it."""
+        with turn(self.directory / _LOCK):
+            found = self._read(key)
+            if found is None or found[1] is not None:
+                return
+            for ending in (".json", ".md", ".changed.md"):
+                try:
+                    disk.remove(self._path(key, ending))
+                except FileNotFoundError:
+                    continue
+                except OSError as trouble:
+                    raise files.cannot("remove", self._path(key, ending), trouble) from trouble
+
+    def sweep(self) -> tuple[Path, ...]:
+        """Remove answers without an entry and half-written files; tells which."""
+        if not self.directory.is_dir() or self.foreign is not None:
+            return ()
+        with turn(self.directory / _LOCK):
+            stray = [path for path in sorted(self.directory.glob("*.md")) if self._is_stray(path)]
+            for path in stray:
+                files.forget(path)
+            return (*stray, *files.sweep(self.directory))
+
+    def _is_stray(self, path: Path) -> bool:
+        """A regular file with a name that we give, of which no entry speaks."""
+        named = _OWN_NAME.fullmatch(path.name)
+        if named is None or path.is_symlink() or not path.is_file():
+            return False
+        return not os.path.lexists(self._path(named[1], ".json")) and not self._tracked(named[1])
+
+    def _look(self, key: str) -> CacheLookup | None:
+        found = self._read(key)
+        if found is None:
+            return None
+        entry, foreign = found
+        answer = self._path(key, ".md")
+        data = None if answer.is_symlink() else files.read(answer)
+        if data is None:
+            return None
+        return CacheLookup(entry, data, FOREIGN if foreign else _state(entry, data), foreign)
+
+    def _read(
+        self, key: str, trust: Callable[[], bytes | None] = find_key
+    ) -> tuple[CacheEntry, Foreign | None] | None:
+        """An entry, and why it is not ours; one that cannot be understood is none."""
+        path = self._path(key, ".json")
+        try:
+            data = None if path.is_symlink() else files.read(path)
+            fields = msgspec.json.decode(data or b"")
+            entry = msgspec.convert(fields, CacheEntry)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InputError):
+            return None
+        if entry.key != key:
+            return None
+        return entry, self._tracked(key) or _unsigned(entry, fields, trust)
+
+    def _signed(self, entry: CacheEntry, key: bytes) -> bytes:
+        fields = cast("dict[str, object]", msgspec.to_builtins(entry))
+        return canonical_file(fields | {"mac": signature(fields, key)})
+
+    def _set_aside(self, key: str) -> None:
+        """What is not ours is kept, under names that no command reads or removes."""
+        for ending in (".json", ".md"):
+            path, number = self._path(key, ending), 1
+            while os.path.lexists(target := self._path(key, f".foreign-{number}{ending}")):
+                number += 1
+            try:
+                disk.rename(path, target)
+            except FileNotFoundError:
+                continue
+            except OSError as trouble:
+                raise files.cannot("set aside", path, trouble) from trouble
+
+    def _tracked(self, key: str) -> Foreign | None:
+        for ending in (".json", ".md"):
+            found = tracked(self._root, f"{self._relative}/{key}{ending}")
+            if found is not None:
+                return found
+        return None
+
+    def _path(self, key: str, ending: str) -> Path:
+        return self.directory / f"{key}{ending}"
+
+
+def _unsigned(
+    entry: CacheEntry, fields: dict[str, object], trust: Callable[[], bytes | None]
+) -> Foreign | None:
+    if not entry.mac and entry.schema_version <= _UNSIGNED_VERSION:
+        return Foreign(ForeignReason.UNSIGNED)
+    key = trust()
+    is_ours = key is not None and same_digest(signature(fields, key), entry.mac)
+    return None if is_ours else Foreign(ForeignReason.OTHER_KEY)
+
+
+def _state(entry: CacheEntry, data: bytes | None) -> str:
+    if data is None:
+        return TORN
+    return GOOD if sha256_bytes(data) == entry.sha256 else CHANGED

@@ -1,0 +1,49 @@
+"""The files in which the calls of one machine share answers, claims and limits.
+
+Everything that reads or writes them gets them from here.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from oraclepack.calls.claims import FileClaims
+from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.limits import FileLimits, limits_directory
+from oraclepack.calls.store import CallStore
+from oraclepack.system.clock import Clock
+from oraclepack.system.path_jail import CACHE
+
+_OWN_ANSWERS = "answers"
+
+
+def file_store(
+    root: Path, run_dir: Path, clock: Clock, *, use_cache: bool, limits: Path | None = None
+) -> CallStore:
+    """What the calls of a run share; `limits` is the directory of slots, if not the user's own."""
+    cache, own = project_cache(root), run_answers(root, run_dir)
+
+    def folder() -> Path:
+        is_usable = use_cache and cache.foreign is None
+        return cache.directory if is_usable else own.directory
+
+    return CallStore(cache, own, claims_in(root, folder), limits_in(limits, clock))
+
+
+def project_cache(root: Path) -> FileAnswerCache:
+    """The answers that all runs of a project share."""
+    return FileAnswerCache(root, root / CACHE)
+
+
+def run_answers(root: Path, run_dir: Path) -> FileAnswerCache:
+    """The answers that a run keeps for itself."""
+    return FileAnswerCache(root, run_dir / _OWN_ANSWERS)
+
+
+def claims_in(root: Path, folder: Callable[[], Path]) -> FileClaims:
+    """The claims beside the answers in a folder."""
+    return FileClaims(root, folder)
+
+
+def limits_in(directory: Path | None, clock: Clock) -> FileLimits:
+    """The slots of providers in a directory; those of the user, if none is given."""
+    return FileLimits(directory or limits_directory(), clock)

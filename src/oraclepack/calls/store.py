@@ -1,0 +1,125 @@
+"""What calls share with other runs, as ports: answers, claims, limits.
+
+The files of one machine are the first implementation (`file_store` puts them together). A store
+that several machines share must keep the same promises:
+
+* An answer is verified before it is put. The first one stays until somebody asks for a refresh;
+  whoever brings one may put it, also a process that has lost its claim meanwhile.
+* A claim is *held* (nothing is paid for yet; the death of its holder frees it) or *asking* (a tool
+  was started; only an answer, a known end or a decision of the user frees it). `note` moves it from
+  one to the other, so it is the gate: a store that can lose a claim compares its fencing token
+  there and raises where the claim is no longer ours. Then nothing has been paid for.
+* Settling and releasing a claim that is no longer ours changes nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol, Self
+
+import msgspec
+
+from oraclepack.calls.cache import CacheEntry, CacheLookup, ListedEntry
+from oraclepack.calls.limits import Limit
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.system.ownership import Foreign
+
+
+class AnswerCache(Protocol):
+    """Verified answers by the key of their question."""
+
+    @property
+    def foreign(self) -> Foreign | None:
+        """Why nothing may be read from it or written to it; None when it is the user's own."""
+
+    def get(self, key: str) -> CacheLookup | None:
+        """The answer to a question, changed or foreign too; None when there is none."""
+
+    def put(self, entry: CacheEntry, data: bytes) -> None:
+        """Keep a verified answer; one that is not ours or was changed is set aside first."""
+
+    def entries(self) -> Iterator[ListedEntry]:
+        """Every entry with its state, in the order of the keys."""
+
+    def note_unmet(self, key: str, run_id: str) -> None:
+        """Remember a run with an answer that misses its contract. Failing is not an error."""
+
+    def unmet_runs(self, key: str) -> tuple[str, ...]:
+        """The runs that were noted for a question."""
+
+
+class Claim(Protocol):
+    """The right to ask one question, held by one process at a time."""
+
+    @property
+    def left(self) -> InvocationIntent | None:
+        """The call of an earlier holder who did not live to see its end."""
+
+    @property
+    def is_unsigned(self) -> bool:
+        """It speaks of calls, and nobody can tell whether the user made them."""
+
+    def note(self, intent: InvocationIntent) -> None:
+        """Write down a call that may cost money from here on; the journal has it already.
+
+        Called before the tool may begin. Raises OraclePackError where it must not begin.
+        """
+
+    def settle(self) -> None:
+        """Everything that was noted has come to a known end."""
+
+    def release(self) -> None:
+        """Let the next one ask; what is not settled stays written down."""
+
+
+class Claims(Protocol):
+    """Sees to it that a question is asked by one process at a time."""
+
+    def acquire(self, key: str, pause: Callable[[float], bool]) -> Claim | None:
+        """The right to ask a question, after waiting for it; None when `pause` says to give up.
+
+        Raises OraclePackError where the question must not be asked without a claim.
+        """
+
+
+class Unclaimed:
+    """The `Claim` of a question that nobody else can ask, or that no store can hold."""
+
+    left: InvocationIntent | None = None
+    is_unsigned = False
+
+    def note(self, intent: InvocationIntent) -> None:
+        """Nothing to do: the journal of the run has it."""
+
+    def settle(self) -> None:
+        """Nothing to do."""
+
+    def release(self) -> None:
+        """Nothing to do."""
+
+
+class Slot(Protocol):
+    """The right to make one call of a provider. Given back by `release`, or by dying."""
+
+    def release(self) -> None:
+        """Let another call have it."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Limits(Protocol):
+    """Hands out the slots of providers, in the order they were asked for within this process."""
+
+    def acquire(self, name: str, limit: Limit, pause: Callable[[float], bool]) -> Slot | None:
+        """A slot of a provider, after waiting for it; None when `pause` says to give up."""
+
+
+class CallStore(msgspec.Struct, frozen=True):
+    """Everything that calls share with other runs."""
+
+    cache: AnswerCache
+    """Shared by the runs of a project."""
+    own: AnswerCache
+    """Of this run alone: where the cache is not to be used, and for what is not to be shared."""
+    claims: Claims
+    limits: Limits

@@ -1,0 +1,116 @@
+"""A store without files: what a shared store has to do, and nothing else."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Self
+
+from oraclepack.calls.cache import GOOD, CacheEntry, CacheLookup, ListedEntry
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.store import CallStore
+from oraclepack.errors import MachineError
+from oraclepack.journal.events import InvocationIntent
+
+
+class MemoryCache:
+    """An `AnswerCache`: the first answer to a question stays."""
+
+    foreign = None
+
+    def __init__(self) -> None:
+        self._answers: dict[str, CacheLookup] = {}
+        self._unmet: dict[str, set[str]] = {}
+
+    def get(self, key: str) -> CacheLookup | None:
+        return self._answers.get(key)
+
+    def put(self, entry: CacheEntry, data: bytes) -> None:
+        self._answers.setdefault(entry.key, CacheLookup(entry, data, GOOD))
+
+    def entries(self) -> Iterator[ListedEntry]:
+        for _, found in sorted(self._answers.items()):
+            yield ListedEntry(found.entry, found.state)
+
+    def note_unmet(self, key: str, run_id: str) -> None:
+        self._unmet.setdefault(key, set()).add(run_id)
+
+    def unmet_runs(self, key: str) -> tuple[str, ...]:
+        return tuple(sorted(self._unmet.get(key, ())))
+
+
+class MemoryClaims:
+    """`Claims` with fencing tokens: who has lost a claim can pay for nothing more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.tokens: dict[str, int] = {}
+        self.noted: dict[str, InvocationIntent] = {}
+        self._held: set[str] = set()
+
+    def acquire(self, key: str, pause: Callable[[float], bool]) -> "MemoryClaim | None":
+        while True:
+            with self._lock:
+                if key not in self._held:
+                    self._held.add(key)
+                    self.tokens[key] = self.tokens.get(key, 0) + 1
+                    return MemoryClaim(self, key, self.tokens[key])
+            if not pause(0.01):
+                return None
+
+    def take_away(self, key: str) -> None:
+        """Somebody else holds the claim from now on."""
+        with self._lock:
+            self.tokens[key] += 1
+
+    def give_back(self, key: str) -> None:
+        with self._lock:
+            self._held.discard(key)
+
+
+class MemoryClaim:
+    """A `Claim`, good for as long as its token is the last one."""
+
+    is_unsigned = False
+
+    def __init__(self, claims: MemoryClaims, key: str, token: int) -> None:
+        self._claims, self._key, self._token = claims, key, token
+        self.left = claims.noted.get(key)
+
+    def note(self, intent: InvocationIntent) -> None:
+        if not self._is_ours():
+            raise MachineError("another runner has the claim")
+        self._claims.noted[self._key] = intent
+
+    def settle(self) -> None:
+        if self._is_ours():
+            self._claims.noted.pop(self._key, None)
+
+    def release(self) -> None:
+        if self._is_ours():
+            self._claims.give_back(self._key)
+
+    def _is_ours(self) -> bool:
+        return self._claims.tokens[self._key] == self._token
+
+
+class FreeSlot:
+    """A `Slot` of nothing."""
+
+    def release(self) -> None:
+        """There is always another one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class NoLimits:
+    """`Limits` of a provider that takes everything."""
+
+    def acquire(self, _name: str, _limit: Limit, _pause: Callable[[float], bool]) -> FreeSlot:
+        return FreeSlot()
+
+
+def memory_store(claims: MemoryClaims) -> CallStore:
+    return CallStore(MemoryCache(), MemoryCache(), claims, NoLimits())
