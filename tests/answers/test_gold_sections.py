@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.answers.answer_reader import read_answer_text
 from oraclepack.pack.answer_sections import Section, sections_present
-from oraclepack.work.answer_blocks import read_blocks
-from oraclepack.work.answer_items import read_sections
 
 ANSWERS = Path(__file__).parents[3] / "shared" / "answers"
 
@@ -20,7 +19,7 @@ def test_verify_and_actionize_find_what_a_person_found(collection: str) -> None:
     for answer in gold:
         text = (ANSWERS / collection / answer["file"]).read_text(encoding="utf-8")
         there = {Section(name.replace("_", "-")) for name, at in answer["sections"].items() if at}
-        read = {section for section, items in read_sections(read_blocks(text)).items() if items}
+        read = read_answer_text(text).sections
 
         assert sections_present(text, require_headings=True) == there, answer["file"]
         assert sections_present(text) == there, answer["file"]

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import msgspec
 
+from oraclepack.answers.answer_reader import read_answer_text
 from oraclepack.answers.outline import OutlinePart, parts_of
-from oraclepack.pack.answer_sections import FENCE, normalise, numbered
+from oraclepack.pack.answer_sections import normalise, numbered
 from oraclepack.system.text_limits import ANSWER
 
 
@@ -55,75 +56,10 @@ def _foreign(text: str) -> float:
     return sum(letter > _LAST_LATIN for letter in letters) / len(letters) if letters else 0.0
 
 
-_BARE_MARKER = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s*$")
-_DANGLING = re.compile(
-    r"(?:[,:;(\[{—–&]|\b(?:and|or|but|the|a|an|of|to|in|with|for|from|that|because|which|if|is))$"
-)
-_CODE = re.compile(r"`[^`]*`")
-_OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[^\s*])(?!.*\S\*\*)")
-_CLOSED = re.compile(r"[.!?:;…。！？)\]}\"'”’»`*_|>]$")
-_ITEM = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+")
-_SENTENCE = 4
-"""From so many words on a line is read as a sentence."""
-_ENOUGH = 3
-"""So many sentences show that the writer ends them with a mark."""
-
-
 def unclosed_fence(lines: Sequence[str]) -> Iterator[Suspicion]:
     *_, (_, _, opened) = numbered((*lines, ""))  # a line after the last belongs to what is open
     if opened:
         yield Suspicion("unclosed_fence", "a code block is never closed", opened)
-
-
-def cut_off(lines: Sequence[str]) -> Iterator[Suspicion]:
-    """The last line of an answer, read as one that something was to follow."""
-    reason = _reason(lines)
-    if reason is not None:
-        yield Suspicion("cut_off", reason, len(lines))
-
-
-def _reason(lines: Sequence[str]) -> str | None:
-    last = lines[-1].rstrip()
-    if not last or FENCE.match(last):
-        return None
-    if last.lstrip().startswith("|"):
-        open_row = not last.endswith("|") and any(line.rstrip().endswith("|") for line in lines)
-        return "its last table row is not finished" if open_row else None
-    if _BARE_MARKER.match(last):
-        return "it ends with an empty list item"
-    plain = _CODE.sub("", last)
-    if "`" in plain or _OPEN_BOLD.search(plain) or _opens_more(plain):
-        return "its last line opens something it never closes"
-    if _DANGLING.search(last) or _stops_short(lines):
-        return f"it ends in the middle of a sentence: …{last[-40:]}"
-    return None
-
-
-def _opens_more(line: str) -> bool:
-    return line.count("(") > line.count(")") or line.count("[") > line.count("]")
-
-
-def _stops_short(lines: Sequence[str]) -> bool:
-    """Every sentence ends with a mark, only the last one does not."""
-    *others, last = [block for block in _blocks(lines) if block.count(" ") >= _SENTENCE - 1] or [""]
-    if not last.endswith(lines[-1].strip()) or _CLOSED.search(last):
-        return False
-    return len(others) >= _ENOUGH and all(_CLOSED.search(other) for other in others)
-
-
-def _blocks(lines: Sequence[str]) -> list[str]:
-    """Paragraphs and list items, each as one line; headings and code are none."""
-    blocks: list[str] = []
-    begins = True
-    for _, line, block in numbered(lines):
-        if block or not line.strip() or line.startswith("#"):
-            begins = True
-        elif begins or _ITEM.match(line):
-            blocks.append(_ITEM.sub("", line).strip())
-            begins = False
-        else:
-            blocks[-1] += f" {line.strip()}"
-    return blocks
 
 
 PLACEHOLDERS = frozenset(
@@ -240,7 +176,8 @@ def suspicions(
     parts = parts_of(lines)
     found = [*unclosed_fence(lines), *stand_ins(parts)]
     if not found:
-        found.extend(cut_off(lines))
+        cut = read_answer_text(text, prompt=prompt or "").cut
+        found += [Suspicion("cut_off", cut.reason, cut.line)] if cut is not None else []
     if prompt is not None:
         found.extend(other_script(parts, prompt))
     return tuple(sorted(found, key=lambda sign: (sign.line, sign.code)))

@@ -1,0 +1,221 @@
+"""Whether an answer is whole: signs that it stops early, and what is left of its last unit."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from oraclepack.answers.answer_units import Unit, is_caption
+from oraclepack.answers.sentences import masked, open_brackets, sentence_spans, word_set
+from oraclepack.pack.answer_sections import FENCE, Section, numbered
+
+_BARE_MARKER = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s*$")
+_DANGLING = re.compile(
+    r"(?:[,:;(\[{—–&=]|\s[-+/]|\b(?:and|or|but|nor|the|a|an|of|to|in|with|for|from|that|because"
+    r"|which|whose|if|is|are|was|were|be|been|by|as|at|on|into|than|when|while|where|whether"
+    r"|it[’']s|there[’']s|its|their|your|any|each|every|some|not|e\.g\.?,?|i\.e\.?,?))[*_]*$"
+)
+_CLOSED = re.compile(r"(?:[.!?…。！？)\]}\"'”’»`|>]|\*\*|__)[*_]*$")
+_OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[A-Za-z`“\"])(?![^\s*]*[*/])(?!.*?[\w.:)`”\"?!]\*\*)")
+_LAST_WORD = re.compile(r"(?P<before>[^A-Za-z]?)(?P<word>[A-Za-z]+)$")
+_WORD = re.compile(r"[A-Za-z]+")
+_NAMED = re.compile(
+    r"(?:plan|option|step|type|case|class|part|variant|level|phase|appendix|=)\s*$", re.IGNORECASE
+)
+_NAMES_FILE = re.compile(r"[/`*()]|\w\.\w")
+_SPEAKS = re.compile(
+    r"\b(?:is|are|was|were|would|will|can|could|should|may|please|attach|need|needs|shows?)\b",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"[,;]\s|\n|\)\s|\s(?:and|or)\s")
+_HEADINGS = (
+    *("direct answer", "risks/unknowns", "risks and unknowns"),
+    *("next smallest concrete experiment", "next experiment"),
+    *("if evidence is insufficient", "missing evidence"),
+)
+_COMMON = word_set(
+    "a about above across after again all also am an and any are as at back be been before "
+    "being below best both but by call can case check code data day do does done down each end "
+    "ever every exist exists few file files find first fix for found from get give go good had "
+    "has have he her here him his how i if in into is it its just keep kind know last less let "
+    "like list live long look made main make many may me mean mode more most move much must my "
+    "name need needed never new next no none nor not note now of off old on once one only open "
+    "or order other our out over own page part pass path per place plan point present put "
+    "rather read real rest right root rule run same say see seen self set she should show shown "
+    "side similar so some sort step still stop such sure take team test tests text than that "
+    "the their them then there these they thing this those time to too tool top tree try two "
+    "type under unit until up us use used user uses using value very via view want was way we "
+    "well were what when where which while who why will wise with work works would yes yet you "
+    "your"
+)
+"""Words that end many whole sentences, and begin longer words."""
+_SHORT_NAMES = word_set(
+    "db ui js ts go ci os io id py rs sh cd ls vs ok ux qa pr ip rg gh vm cs kt rb md ml ai"
+)
+"""What two letters stand for without being a word."""
+_TWO = 2
+_SENTENCE_WORDS = 4
+_ENOUGH = 3
+_LEAST_KEPT = 40
+"""Characters; a shorter rest of a broken unit says too little."""
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """That an answer stops early, how that shows, and where."""
+
+    reason: str
+    line: int
+    breaks_unit: bool = True
+    """Its last unit is not whole; False when it stops between two units."""
+
+
+def find_cut(
+    lines: Sequence[str],
+    last_opened: Mapping[str, bool],
+    units: Sequence[Unit],
+    lacking: Sequence[Section],
+    context: str = "",
+) -> Cut | None:
+    """Why an answer is not whole, if it is not.
+
+    `lacking` are sections that were asked for and have no heading. Such an answer stopped early
+    when those that it lacks come after those that it has.
+    """
+    end = len(lines)
+    *_, (_, _, fence) = numbered((*lines, ""))
+    if fence:
+        return Cut("a code block is never closed", fence)
+    last = lines[-1].rstrip()
+    if not last.strip() or FENCE.match(last):
+        return _lacks(lacking, units, end)
+    if last_opened["headed"] and last_opened["empty"]:
+        return Cut("it ends with a heading and nothing below it", end, breaks_unit=False)
+    if is_caption(last):
+        return _lacks(lacking, units, end)
+    reason = _broken_end(last, lines, units, context)
+    if reason is not None:
+        return Cut(reason, end)
+    return _lacks(lacking, units, end)
+
+
+def whole_sentences(unit: Unit) -> Unit | None:
+    """What is left of a broken unit: its whole sentences or points; None when too little is."""
+    text = unit.texts[-1]
+    if len(unit.texts) > 1:
+        return None
+    if text.rstrip(" *_").endswith(":"):
+        return unit
+    if unit.section is Section.MISSING_EVIDENCE:
+        ends = [match.start() for match in _SEPARATOR.finditer(text)]
+        return _kept(unit, text[: ends[-1]]) if ends else None
+    lead, _, _ = text.rpartition("\n")
+    points = any(line.rstrip(" *_").endswith(":") for line in lead.split("\n"))
+    head = f"{lead}\n" if points else ""
+    *whole, _ = [*sentence_spans(text[len(head) :])] or [(0, 0)]
+    kept = text[: len(head) + whole[-1][1]] if whole else head.rstrip()
+    return _kept(unit, kept) if len(kept) >= _LEAST_KEPT else None
+
+
+def _kept(unit: Unit, text: str) -> Unit:
+    first = unit.first_line
+    return msgspec.structs.replace(unit, texts=(text,), spans=((first, first + text.count("\n")),))
+
+
+def _lacks(lacking: Sequence[Section], units: Sequence[Unit], end: int) -> Cut | None:
+    """A clean stop before the end: the sections that are missing come last."""
+    if not lacking or not units or lacking[-1] is not Section.MISSING_EVIDENCE:
+        return None
+    order = list(Section)
+    last = max(order.index(unit.section) for unit in units)
+    later = [one for one in lacking if order.index(one) > last]
+    if not later:
+        return None
+    names = ", ".join(one.heading for one in later)
+    open_end = _CLOSED.search(units[-1].text.rstrip()) is None
+    return Cut(f"it stops before these sections: {names}", end, breaks_unit=open_end)
+
+
+def _broken_end(last: str, lines: Sequence[str], units: Sequence[Unit], context: str) -> str | None:
+    if last.lstrip().startswith("|"):
+        open_row = not last.endswith("|") and any(line.rstrip().endswith("|") for line in lines)
+        return "its last table row is not finished" if open_row else None
+    if _BARE_MARKER.match(last):
+        return "it ends with an empty list item"
+    if _is_part_of_heading(last):
+        return "it ends inside a heading"
+    if _opens_something(last):
+        return "its last line opens something it never closes"
+    in_a_word = _DANGLING.search(last) or _is_broken_word(last, lines, context)
+    is_short = in_a_word or _stops_short(last, units)
+    return f"it ends in the middle of a sentence: …{last[-40:]}" if is_short else None
+
+
+def _opens_something(last: str) -> bool:
+    """Code, bold or brackets that the last line does not close."""
+    plain = masked(last).replace("\0", "x")
+    if _unpaired(last) or _OPEN_BOLD.search(plain):
+        return True
+    return not _CLOSED.search(last) and bool(open_brackets(last))
+
+
+def _is_part_of_heading(last: str) -> bool:
+    """The beginning of the heading of a section that is not there."""
+    text = last.strip(" #*_0123456789.)(").lower()
+    return len(text) > _TWO and any(head.startswith(text) and head != text for head in _HEADINGS)
+
+
+def _unpaired(line: str) -> bool:
+    """A backquote begins code that does not end in this line."""
+    mask = masked(line)
+    inside = False
+    position = 0
+    while position < len(mask):
+        if mask[position] == "`":
+            filled = mask[position + 1 : position + 2] == "\0"
+            if not filled and not inside:
+                return True
+            inside = filled
+        elif mask[position] != "\0":
+            inside = False
+        position += 1
+    return False
+
+
+def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
+    """The last word is the beginning of another word of the answer and no word itself."""
+    match = _LAST_WORD.search(last)
+    if match is None:
+        return False
+    word = match["word"]
+    before = last[: match.start("word")]
+    if len(word) == 1:
+        alone = not before.strip(" -*•")
+        return alone or (word not in "AI" and before.endswith(" ") and not _NAMED.search(before))
+    text = "\n".join((*lines[:-1], before, context))
+    known = {one.lower() for one in _WORD.findall(text)}
+    folded = word.lower()
+    if folded in _COMMON or folded in known:
+        return False
+    if len(word) == _TWO and before.endswith(" ") and word.islower():
+        return folded not in _SHORT_NAMES
+    return any(one.startswith(folded) for one in known)
+
+
+def _stops_short(last: str, units: Sequence[Unit]) -> bool:
+    """Sentences of this answer end with a mark, and only the last one does not."""
+    if _CLOSED.search(last) or not units or not units[-1].text.rstrip().endswith(last.strip()):
+        return False
+    section = units[-1].section
+    others = [one.text.rstrip() for one in units[:-1] if one.text.count(" ") >= _SENTENCE_WORDS - 1]
+    if len(units[-1].text.split()) < _SENTENCE_WORDS or len(others) < _ENOUGH:
+        return False
+    closed = [_CLOSED.search(one) is not None for one in others]
+    if section is Section.MISSING_EVIDENCE:
+        same = [one.text.rstrip() for one in units[:-1] if one.section is section]
+        if all(one.endswith(".") for one in same) and len(same) >= _ENOUGH:
+            return True
+        # A list of files needs no full stop, a sentence without any file does.
+        text = units[-1].text
+        if _NAMES_FILE.search(text) or not _SPEAKS.search(text):
+            return False
+    return all(closed)

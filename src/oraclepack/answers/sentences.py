@@ -1,0 +1,92 @@
+"""Sentences and code inside the text of an answer, found without changing it."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from oraclepack.system.markdown_text import code_spans
+
+_END = re.compile(
+    r"(?<!\.)[.!?](?!\.)[\"”’*_)\]]*(?=\s+[\"“‘(\[*_`]*(?:[A-Z0-9`]|[a-z]\w*(?:\(|\.\w))|\s*$)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|incl|esp|approx|no|fig|resp|al)|\b[A-Z])$", re.IGNORECASE
+)
+_OPENING, _CLOSING = "([{", ")]}"
+_CALL = re.compile(r"[\w$\]]\((?=\s|$|[,.;:)])|[:;]-?\)")
+"""The open bracket of a function that is only named: `save( call sites`."""
+_CODE_FILL = "\0"
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The words of a string, as a set."""
+    return frozenset(words.split())
+
+
+@lru_cache(maxsize=4_000)
+def masked(text: str) -> str:
+    """The text, every character of its inline code replaced; places stay the same."""
+    out = text
+    for start, end, _ in code_spans(text):
+        out = f"{out[:start]}`{_CODE_FILL * (end - start - 2)}`{out[end:]}"
+    return out
+
+
+def is_code_at(mask: str, position: int) -> bool:
+    return mask[position : position + 1] == _CODE_FILL
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and end; never inside code or brackets."""
+    mask = masked(text)
+    depths = _depths(mask)
+    start = 0
+    for match in _END.finditer(mask):
+        end = match.end()
+        if _ABBREVIATION.search(mask[: match.start()]) and end < len(mask.rstrip()):
+            continue
+        if depths[match.start()] > depths[start] and end < len(mask.rstrip()):
+            continue
+        yield start, end
+        rest = mask[end:]
+        start = end + len(rest) - len(rest.lstrip())
+    if mask[start:].strip():
+        yield start, len(mask.rstrip())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each as it stands there."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def open_brackets(text: str) -> str:
+    """The brackets that a text opens and does not close, code and bare names of calls aside."""
+    stack: list[str] = []
+    mask = _CALL.sub(lambda match: " " * len(match[0]), masked(text))
+    for sign in mask:
+        if sign in _OPENING:
+            stack.append(sign)
+        elif sign in _CLOSING and stack and stack[-1] == _OPENING[_CLOSING.index(sign)]:
+            stack.pop()
+    return "".join(stack)
+
+
+def _depths(mask: str) -> list[int]:
+    """For each character how many round brackets are open; one that never closes counts not."""
+    closed: dict[int, int] = {}
+    stack: list[int] = []
+    for position, sign in enumerate(mask):
+        if sign == "(":
+            stack.append(position)
+        elif sign == ")" and stack:
+            closed[stack.pop()] = position
+    depths = [0] * (len(mask) + 1)
+    change = [0] * (len(mask) + 1)
+    for start, end in closed.items():
+        change[start] += 1
+        change[end] -= 1
+    depth = 0
+    for position in range(len(mask) + 1):
+        depth += change[position]
+        depths[position] = depth
+    return depths
