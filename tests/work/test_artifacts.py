@@ -19,7 +19,6 @@ from oraclepack.work.trackers import (
     github_issues,
     marker,
     number_of,
-    taskmaster,
 )
 from tests.work.answers import a_pack, a_step, direct, records_of, work_of
 from tests.work.golden import CASES, expected, work
@@ -79,15 +78,6 @@ def check_tasks(tasks: list[dict[str, Any]]) -> None:
         before = {number: waits for number, waits in before.items() if number not in free}
 
 
-def test_a_circle_made_by_merging_is_broken() -> None:
-    one = "Add a lock to `f` (`src/cache.py:3`)."
-    two = "drop the flag of `g` (`src/cache.py:30`)."
-    found = records_of(s01=direct(one, f"Then {two}"), s02=direct(two, f"Then {one.lower()}"))
-
-    assert [r.depends_on != () for r in found] == [True, True], "the case is a circle"
-    check_tasks(json.loads(taskmaster(found))["master"]["tasks"])
-
-
 def test_numbers_never_move() -> None:
     assert number_of("OP3-ab12cd34-07-12") == 712
 
@@ -130,14 +120,14 @@ def test_work_comes_by_priority_and_what_is_open_stands_apart() -> None:
         a_step("04", "No action required."),
     )
     backlog = actionize(pack).artifacts[1].text
-    heads = [line for line in backlog.splitlines() if line.startswith("## ")]
+    heads = [line[:6] for line in backlog.splitlines() if line.startswith("### 0")]
 
-    assert heads == ["## high: failure modes", "## low: failure modes", "## Blocked", "## No work"]
+    assert heads == ["### 02", "### 01", "### 03", "### 04"]
 
 
 def test_the_plan_is_smallest_first() -> None:
     pack = a_pack(
-        a_step("01", direct("Add a lock.", "Then add a test."), effort=1.0),
+        a_step("01", direct("Add a lock.", "Add a test."), effort=1.0),
         a_step("02", direct("Add a log.") + "\n## Next experiment\n\nTry it.\n", effort=0.5),
     )
     plan = actionize(pack).artifacts[2].text
@@ -155,7 +145,7 @@ def test_a_persons_text_survives() -> None:
     steps = [a_step("01", direct("Add a lock.")), a_step("02", None)]
     pack = a_pack(*steps)
     first = actionize(pack).artifacts[1].text
-    begin = "<!-- keep: OP3-ab12cd34-01-01 -->\n"
+    begin = "<!-- keep: OP3-ab12cd34-01 -->\n"
     mine = first.replace(begin, f"{begin}My own words,\r\n  as they are.\n")
 
     again = actionize(pack, earlier_backlog=mine).artifacts[1].text
@@ -258,10 +248,11 @@ def test_text_of_an_answer_stays_text(line: str) -> None:
         assert all(code or not LIVE.search(part) for code, part in code_pieces(issue["title"]))
 
 
-def test_escapes_and_entities_of_an_answer_are_characters() -> None:
-    (task,) = records_of(s01=direct(r"Set foo\_bar where x &gt; 5 \* 3 holds for `a\_b`."))
+def test_escapes_and_entities_of_an_answer_stay() -> None:
+    text = r"Set foo\_bar where x &gt; 5 \* 3 holds for `a\_b`."
+    (task,) = records_of(s01=direct(text))
 
-    assert task.actions == (r"Set foo_bar where x > 5 * 3 holds for `a\_b`.",)
+    assert task.actions == (text,)
 
 
 def test_tags_and_code_with_backquotes_are_not_lost() -> None:

@@ -33,8 +33,8 @@ def test_the_figures_are_told(capsys: pytest.CaptureFixture[str], folder: Path) 
     assert (got.code, got.err) == (0, "")
     jsonschema.validate(got.envelope["data"], schema_of("actionize-report"))
     assert got.envelope["data"]["tasks"] == {
-        "actionable": 1,
-        "blocked": 20,
+        "actionable": 2,
+        "blocked": 19,
         "conflict": 0,
         "noop": 0,
     }
@@ -44,9 +44,9 @@ def test_the_figures_are_told(capsys: pytest.CaptureFixture[str], folder: Path) 
 YIELDS = [
     pytest.param([], 0, None, id="no policy"),
     pytest.param(["--ci"], 0, True, id="nothing demanded"),
-    pytest.param(["--ci", "--min-yield", "1"], 0, True, id="just enough"),
-    pytest.param(["--ci", "--min-yield", "1.5"], 5, False, id="too little"),
-    pytest.param(["--min-yield", "1.5"], 0, False, id="a threshold without --ci"),
+    pytest.param(["--ci", "--min-yield", "2"], 0, True, id="just enough"),
+    pytest.param(["--ci", "--min-yield", "2.5"], 5, False, id="too little"),
+    pytest.param(["--min-yield", "2.5"], 0, False, id="a threshold without --ci"),
     pytest.param(["--non-interactive", "--json-log"], 0, None, id="flags that decide nothing"),
 ]
 
@@ -72,7 +72,7 @@ def test_the_policy_of_ci_decides_about_the_exit_code(
     assert (error or {}).get("code") == ("POLICY" if code else None)
     if code:
         assert (
-            "yield 1.00 (1 actionable from 1 answered) is below --min-yield 1.5" in error["message"]
+            "yield 2.00 (2 actionable from 1 answered) is below --min-yield 2.5" in error["message"]
         )
 
 
@@ -82,7 +82,7 @@ def test_a_threshold_without_ci_is_pointed_out(
     args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
 
     assert "--min-yield decides nothing without --ci" in answer(capsys, *args, "--min-yield=1").err
-    assert "not met  yield 1.00 of 2" in answer(capsys, *args, "--ci", "--min-yield=2").out
+    assert "not met  yield 2.00 of 3" in answer(capsys, *args, "--ci", "--min-yield=3").out
 
 
 @pytest.mark.parametrize("flag", ["--ci", "--json-log"])
@@ -108,7 +108,7 @@ def test_people_see_what_was_written(capsys: pytest.CaptureFixture[str], folder:
 
     got = answer(capsys, *args)
 
-    assert got.out.startswith("1 of 20 answers: 1 actionable, 20 blocked")
+    assert got.out.startswith("1 of 20 answers: 2 actionable, 19 blocked")
     assert "/actionizer/backlog.md written" in got.out
 
 

@@ -37,7 +37,7 @@ def test_a_run_becomes_work_in_its_own_directory(project: Project) -> None:
         ("02-01", "noop"),
         ("03-01", "blocked"),
     ]
-    assert "it ended with 1" in done.work.records[2].missing_inputs[0]
+    assert "it ended with 1" in done.work.records[2].remarks[0]
     assert (done.told.answered, done.told.action_yield) == (2, 0.5)
     names = {path.name for path in (project.run / "actionizer").iterdir()}
     assert names == {"normalized.jsonl", "backlog.md", "change-plan.md", "github-issues.json"}
@@ -73,7 +73,8 @@ def test_citations_are_judged_by_the_recorded_hash(
     task = project.records()["01-01"]
 
     assert task.evidence.citations[0].state == state
-    assert (task.status is WorkStatus.ACTIONABLE) is (state == "verified")
+    assert task.status is WorkStatus.ACTIONABLE
+    assert bool(task.remarks) is (state != "verified")
 
 
 def test_a_file_that_the_calls_did_not_attach_is_not_attached(project: Project) -> None:
@@ -105,7 +106,7 @@ def test_an_answer_that_is_gone_or_changed_is_told(project: Project) -> None:
 
     assert [w.split(" is ")[0] for w in done.warnings] == ["outputs/01-q.md", "outputs/02-q.md"]
     assert done.work.records[0].status is WorkStatus.BLOCKED
-    assert done.work.records[1].title == "Add a lock"
+    assert done.work.records[1].title == "Add a lock (a.py)"
 
 
 def test_without_its_pack_a_run_is_what_it_recorded(project: Project) -> None:
@@ -204,8 +205,8 @@ def test_every_way_to_have_no_answer_is_told(project: Project) -> None:
 
     found = project.records()
 
-    assert "has not run to its end" in found["01-01"].missing_inputs[0]
-    assert "SKIP: no codex" in found["02-01"].missing_inputs[0]
+    assert "has not run to its end" in found["01-01"].remarks[0]
+    assert "SKIP: no codex" in found["02-01"].remarks[0]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ SCHEMAS = {
     "skills-install-report": ("oraclepack.authoring.skills:SkillsInstallReport", 2),
     "skills-check": ("oraclepack.authoring.skills:SkillsCheck", 2),
     "actionize-report": ("oraclepack.work.backlog:ActionizeReport", 2),
-    "record": ("oraclepack.work.backlog:Record", 1),
+    "record": ("oraclepack.work.backlog:Record", 2),
     "ticketify-report": ("oraclepack.cli.schemas:ticketify_schema", 2),
     "tickets-reply": ("oraclepack.tickets.ticketify:TicketsReply", 2),
     "tickets-index": ("oraclepack.tickets.ticket:TicketIndex", 1),

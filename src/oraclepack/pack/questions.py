@@ -146,8 +146,11 @@ _LONGEST_TITLE = 100
 
 def title_of(step: Step) -> str:
     """The header's words, else the question itself without its metadata, cut to one line."""
-    if step.title:
-        return step.title
+    return step.title or question_text(step)[:_LONGEST_TITLE]
+
+
+def question_text(step: Step) -> str:
+    """The question that a step asks, without its metadata; the first line where none is marked."""
     for call in step.calls:
         text = META_BLOCK.sub("", call.prompt.text) if call.prompt else ""
         # A block that is never closed goes on to the end.
@@ -155,5 +158,5 @@ def title_of(step: Step) -> str:
         match = _QUESTION.search(text)
         found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
         if found.strip():
-            return found.strip()[:_LONGEST_TITLE]
+            return found.strip()
     return ""

@@ -154,7 +154,7 @@ def told(
     written: tuple[WrittenArtifact, ...],
 ) -> ActionizeReport:
     """The figures of an actionize."""
-    counted = Counter(record.status for record in work.records)
+    counted = Counter(one.status for one in work.records if one.same_as is None)
     tasks = {status: counted[status] for status in WorkStatus}
     answered = sum(step.is_answered for step in answers.steps)
     share = tasks[WorkStatus.ACTIONABLE] / answered if answered else 0.0

@@ -9,7 +9,7 @@ from oraclepack.run.policy import YieldPolicy
 from oraclepack.run.transaction import TransactionReport
 from oraclepack.work.evidence import Evidence, QuestionFile
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2
 
 
 class WorkStatus(StrEnum):
@@ -19,6 +19,17 @@ class WorkStatus(StrEnum):
     BLOCKED = "blocked"
     CONFLICT = "conflict"
     NOOP = "noop"
+
+
+class TaskKind(StrEnum):
+    """What sort of work a record is."""
+
+    CHANGE = "change"
+    """The answer says what to change."""
+    EXPERIMENT = "experiment"
+    """The next experiment that the answer proposes."""
+    FINDING = "finding"
+    """A defect or gap; the answer does not say what to change."""
 
 
 class Priority(StrEnum):
@@ -42,6 +53,8 @@ class StepQuestion(msgspec.Struct, frozen=True):
 
     step_id: str
     title: str = ""
+    text: str = ""
+    """The question itself, where the prompt tells it."""
     question_id: str | None = None
     category: str | None = None
     reference: str | None = None
@@ -56,6 +69,8 @@ class AnswerPart(msgspec.Struct, frozen=True):
     path: str
     text: str
     section: Section | None = None
+    expected: tuple[Section, ...] = ()
+    """The sections that were asked for in this file."""
 
 
 class AnsweredStep(msgspec.Struct, frozen=True):
@@ -99,8 +114,25 @@ class Statement(msgspec.Struct, frozen=True, order=True):
     citations: tuple[str, ...] = ()
 
 
+class SourceSpan(msgspec.Struct, frozen=True, order=True):
+    """Lines of an answer file."""
+
+    path: str
+    first_line: int
+    last_line: int
+
+    def __str__(self) -> str:
+        if self.first_line == self.last_line:
+            return f"{self.path}:{self.first_line}"
+        return f"{self.path}:{self.first_line}-{self.last_line}"
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of `normalized.jsonl`: a piece of work, or why there is none."""
+    """One line of `normalized.jsonl`: a piece of work, or why there is none.
+
+    Actions, notes, missing inputs, paths and commands stand in the answer as they stand here; what
+    oraclepack says about a record itself is in `remarks`, `next_step` and `why`.
+    """
 
     schema_version: int = RECORD_VERSION
     pack_id: str | None
@@ -108,8 +140,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     step_id: str
     """The step that raised it first."""
     task_id: str
+    issue_title: str = ""
+    """The title of the question that it belongs to."""
     title: str
     status: WorkStatus
+    kind: TaskKind | None = None
+    """None for a record that is no task: blocked, contradictory, or nothing to do."""
     category: str
     reference: str | None
     expected_artifacts: tuple[str, ...]
@@ -127,13 +163,59 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     experiment: bool = False
     """It is the next experiment that an answer proposes."""
     next_experiment: str | None = None
+    """For a blocked or contradictory record: the experiment that the answer proposes."""
+    next_step: str | None = None
     """For a blocked or contradictory record: the one thing to do next."""
+    spans: tuple[SourceSpan, ...] = ()
+    """Where its texts stand."""
+    partial: bool = False
+    """The answer it comes from is cut off."""
+    remarks: tuple[str, ...] = ()
+    """What oraclepack has to say about it."""
+    why: str = ""
+    """What the priority was made of, in words."""
+    done_when: str = ""
+    """How the answer says that the work is checked."""
+    size: str | None = None
+    """`S`, `M` or `L`, where the answer says so."""
     statements: tuple[Statement, ...] = ()
     """For a conflict: the statements that deny each other."""
     depends_on: tuple[str, ...] = ()
     """Ids that come first; an id that was merged into another record is in its `merged`."""
     merged: tuple[str, ...] = ()
-    """Ids of the duplicates that went into this record."""
+    """Ids of the records of other answers that are the same work; this one speaks for them."""
+    same_as: str | None = None
+    """The id of the record that speaks for this one; such a record is not counted or planned."""
+
+
+class Issue(msgspec.Struct, frozen=True, kw_only=True):
+    """One question with all that its answer comes to."""
+
+    issue_id: str
+    step_id: str
+    title: str
+    question: str
+    reference: str | None
+    category: str
+    answer: str
+    """The direct statement, verbatim."""
+    risks: tuple[str, ...]
+    missing: tuple[str, ...]
+    """What is missing, in the words of the answer."""
+    missing_inputs: tuple[str, ...]
+    """The files and patterns named there."""
+    experiment: str
+    """The experiment, verbatim, also where WORK lines are the tasks."""
+    commands: tuple[str, ...]
+    cut: str = ""
+    """Why the answer is not whole; empty when it is."""
+    dropped: str = ""
+    """The broken end that was not used."""
+    answer_files: tuple[str, ...] = ()
+    records: tuple[Record, ...] = ()
+    """What was raised here first."""
+    elsewhere: tuple[tuple[str, str], ...] = ()
+    """Ids of this issue that another record speaks for, and the id of that record."""
 
 
 class Artifact(msgspec.Struct, frozen=True):

@@ -14,20 +14,17 @@ Attached = Mapping[str, QuestionFile]
 
 
 def check(evidence: Evidence, attached: Attached | None, *, complete: bool = True) -> Evidence:
-    """The evidence with each citation judged, and paths spelled as they were attached.
+    """The evidence with each citation judged and spelled as its file was attached.
 
-    Where the list of attached files is not complete, nothing can be said of other files.
+    Paths stay as the answer has them. Where the list of attached files is not complete, nothing can
+    be said of other files.
     """
     if attached is None:
         return evidence
-    names = {path: resolve(path, attached) for path in evidence.paths}
+    names = {one.path: resolve(one.path, attached) for one in evidence.citations}
     otherwise = CitationState.NOT_ATTACHED if complete else CitationState.UNKNOWN
     judged = {_judged(one, names, attached, otherwise) for one in evidence.citations}
-    return msgspec.structs.replace(
-        evidence,
-        paths=tuple(sorted(set(names.values()))),
-        citations=tuple(sorted(judged)),
-    )
+    return msgspec.structs.replace(evidence, citations=tuple(sorted(judged)))
 
 
 def resolve(path: str, attached: Attached) -> str:

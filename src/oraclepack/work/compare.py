@@ -8,8 +8,10 @@ from functools import lru_cache
 import msgspec
 
 from oraclepack.work import comparison_words as w
-from oraclepack.work.evidence import Evidence, find_evidence, without_evidence
-from oraclepack.work.intent import is_action
+from oraclepack.work.command_lines import commands_in
+from oraclepack.work.evidence import Evidence
+from oraclepack.work.mentions import evidence_in, without_evidence
+from oraclepack.work.unit_claims import asks_for_work
 
 MOST_WORDS = 60
 """What is said in more words than this is compared by its beginning."""
@@ -41,10 +43,10 @@ class ComparedStatement(msgspec.Struct, frozen=True):
 
 def statement_of(text: str, evidence: Evidence | None = None) -> ComparedStatement:
     """Read a statement; its evidence is what it names, unless more is known."""
-    found = find_evidence(text) if evidence is None else evidence
+    found = evidence_in(text, commands_in(text)) if evidence is None else evidence
     reading = _Reading()
     segments = [part for part in _SEGMENT.split(text) if part.strip()]
-    requests = [part for part in segments if is_action(part)]
+    requests = [part for part in segments if asks_for_work(part)]
     for part in sorted(segments, key=lambda part: part not in requests):
         is_reason = bool(requests) and part not in requests
         for clause in _clauses(_tokens(part)):

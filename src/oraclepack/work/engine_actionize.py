@@ -6,15 +6,15 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.system.kept_text import read_kept
-from oraclepack.work.backlog import AnsweredStep, Artifact, Export, PackAnswers, Record
-from oraclepack.work.dedupe import group
-from oraclepack.work.evidence import CitationState
-from oraclepack.work.normalize import normalize
-from oraclepack.work.records import records_of
-from oraclepack.work.render import REHEARSAL_NOTE, backlog, change_plan, normalized
+from oraclepack.work.backlog import AnsweredStep, Artifact, Export, Issue, PackAnswers, Record
+from oraclepack.work.backlog_page import REHEARSAL_NOTE, backlog, normalized, read_ticks
+from oraclepack.work.change_plan import change_plan
+from oraclepack.work.records import outcome_of
+from oraclepack.work.titles import LONGEST, shortened
 from oraclepack.work.trackers import github_issues, taskmaster
 
 BACKLOG = "backlog.md"
+_REHEARSAL = len("Rehearsal: ")
 EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.json"}
 
 
@@ -22,6 +22,7 @@ class WorkItems(msgspec.Struct, frozen=True):
     """What the answers of a pack come to."""
 
     records: tuple[Record, ...]
+    issues: tuple[Issue, ...]
     artifacts: tuple[Artifact, ...]
 
 
@@ -31,33 +32,40 @@ def actionize(
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
     kept = read_kept(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
-    ordered = replace(pack, steps=tuple(steps.values()))
-    records = records_of(ordered, group(normalize(_sorted(step)) for step in ordered.steps))
+    ordered = replace(pack, steps=tuple(map(_sorted, steps.values())))
+    if pack.rehearsal:  # nothing that nobody was asked about counts as verified
+        ordered = replace(
+            ordered, steps=tuple(replace(one, attached=None) for one in ordered.steps)
+        )
+    outcome = outcome_of(ordered)
+    records, issues = outcome.records, outcome.issues
     if pack.rehearsal:
         records = tuple(map(_rehearsed, records))
+        issues = tuple(
+            replace(issue, records=tuple(map(_rehearsed, issue.records))) for issue in issues
+        )
+    ticks = read_ticks(earlier_backlog)
+    distinct = tuple(record for record in records if record.same_as is None)
     artifacts = [
         Artifact("normalized.jsonl", normalized(records)),
-        Artifact(BACKLOG, backlog(ordered, records, kept)),
-        Artifact("change-plan.md", change_plan(ordered, records)),
+        Artifact(BACKLOG, backlog(ordered, issues, distinct, kept, ticks)),
+        Artifact("change-plan.md", change_plan(ordered, distinct)),
     ]
     if Export.GITHUB in exports:
-        issues = github_issues(records, rehearsal=pack.rehearsal)
-        artifacts.append(Artifact(EXPORTS[Export.GITHUB], issues))
+        text = github_issues(distinct, rehearsal=pack.rehearsal)
+        artifacts.append(Artifact(EXPORTS[Export.GITHUB], text))
     if Export.TASKMASTER in exports:
-        tasks = taskmaster(records, rehearsal=pack.rehearsal)
+        tasks = taskmaster(distinct, rehearsal=pack.rehearsal)
         artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], tasks))
-    return WorkItems(records, tuple(artifacts))
+    return WorkItems(records, issues, tuple(artifacts))
 
 
 def _rehearsed(record: Record) -> Record:
-    """A record that says wherever it goes that nobody was asked, and claims nothing as verified."""
-    evidence = record.evidence
-    cited = tuple(replace(one, state=CitationState.UNKNOWN) for one in evidence.citations)
+    """A record that says wherever it goes that nobody was asked."""
     return replace(
         record,
-        title=f"Rehearsal: {record.title}",
-        evidence=replace(evidence, citations=cited),
-        notes=(REHEARSAL_NOTE, *record.notes),
+        title=f"Rehearsal: {shortened(record.title, LONGEST - _REHEARSAL)}",
+        remarks=(REHEARSAL_NOTE, *record.remarks),
     )
 
 

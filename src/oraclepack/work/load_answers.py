@@ -1,7 +1,7 @@
 """Answers from a run directory, or from a plain directory and its pack."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
@@ -15,10 +15,10 @@ from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.answer_sections import Section, is_rehearsed
-from oraclepack.pack.contract import by_suffix
+from oraclepack.pack.contract import by_suffix, contracts_of
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.pack.questions import asking_calls, title_of
+from oraclepack.pack.questions import asking_calls, question_text, title_of
 from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.run.manifests import (
     OutputEntry,
@@ -92,6 +92,7 @@ def question_of(step: Step) -> StepQuestion:
     return StepQuestion(
         step_id=str(step.id),
         title=title_of(step),
+        text=question_text(step),
         question_id=meta.question_id,
         category=step.category,
         reference=step.reference,
@@ -207,7 +208,7 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
     steps: list[AnsweredStep] = []
     for step in pack.steps:
         attached, is_all = asked.about(step, None)
-        parts = tuple(map(_part, found.get(str(step.id), ())))
+        parts = tuple(_part(path, step) for path in found.get(str(step.id), ()))
         steps.append(
             AnsweredStep(
                 question_of(step),
@@ -237,7 +238,7 @@ def from_run(directory: Path, root: Path) -> LoadedAnswers:
     pack, warnings = _pack_of(run, root)
     entries = _entries(directory, pack, state)
     _refuse_odd_names(directory, run, entries)
-    reader = _RunReader(directory, pack, state, AttachmentLookup(root))
+    reader = _RunReader(directory, root, pack, state, AttachmentLookup(root))
     steps = tuple(reader.step(entry) for entry in entries)
     answers = PackAnswers(
         run.pack_hash,
@@ -319,9 +320,15 @@ class _RunReader:
     """Reads the answers of one run's steps."""
 
     def __init__(
-        self, directory: Path, pack: Pack | None, state: RunState, asked: AttachmentLookup
+        self,
+        directory: Path,
+        root: Path,
+        pack: Pack | None,
+        state: RunState,
+        asked: AttachmentLookup,
     ) -> None:
         self._directory = directory
+        self._root = root
         self._pack = pack
         self._state = state
         self._asked = asked
@@ -332,9 +339,15 @@ class _RunReader:
         question = question_of(step) if step is not None else question_from(entry)
         attached, is_all = self._asked.about(step, self._state.step(entry.step_id))
         if entry.status is not Status.OK:
-            return AnsweredStep(question, absent=_why_not(entry))
+            refused = tuple(self._refused(entry, step))
+            reason = _why_not(entry)
+            if not refused:
+                return AnsweredStep(question, absent=reason)
+            return AnsweredStep(
+                question, refused, remark=reason, attached=attached, attached_known=is_all
+            )
         spoken = [output for output in entry.outputs if _is_words(output)]
-        parts = [part for part in map(self._output, spoken) if part is not None]
+        parts = [part for one in spoken if (part := self._output(one, step)) is not None]
         return AnsweredStep(
             question,
             tuple(parts),
@@ -344,7 +357,28 @@ class _RunReader:
             attached_known=is_all,
         )
 
-    def _output(self, output: OutputEntry) -> AnswerPart | None:
+    def _refused(self, entry: StepEntry, step: Step | None) -> Iterator[AnswerPart]:
+        """Answers that missed their contract: paid for, and what is whole in them is used."""
+        state = self._state.step(entry.step_id)
+        last: dict[str, str] = {}
+        for made in state.invocations:
+            if made.outcome is not None and made.outcome.output_path is not None:
+                last[made.outcome.output_path] = made.outcome.unmet_sha256 or ""
+        for path in sorted(path for path, sha256 in last.items() if sha256):
+            places = [self._root / path, *sorted((self._directory / "outputs").glob("*"))]
+            places += [
+                self._root / move.target
+                for event in reversed(state.quarantined)
+                for move in event.moves
+                if move.source == path
+            ]
+            inside = (place for place in places if stays_inside(self._root, place))
+            files = (read_answer(place) for place in inside)
+            file = next((one for one in files if one and one.sha256 == last[path]), None)
+            if file is not None:
+                yield AnswerPart(path, file.text, by_suffix(path), _expected(step, path))
+
+    def _output(self, output: OutputEntry, step: Step | None) -> AnswerPart | None:
         file = read_answer(self._directory / output.path)
         if file is None:
             self.warnings.append(f"{output.path} is gone from the run directory")
@@ -353,12 +387,23 @@ class _RunReader:
             self.warnings.append(f"{output.path} is not what the run recorded; it is used as it is")
         named = output.section if output.section in set(Section) else None
         section = Section(named) if named else by_suffix(output.declared_path or output.path)
-        return AnswerPart(output.path, file.text, section)
+        expected = _expected(step, output.declared_path or output.path)
+        return AnswerPart(output.path, file.text, section, expected)
 
 
-def _part(path: Path) -> AnswerPart:
+def _part(path: Path, step: Step) -> AnswerPart:
     file = read_answer(path)
-    return AnswerPart(path.name, file.text if file is not None else "", by_suffix(path.name))
+    text = file.text if file is not None else ""
+    return AnswerPart(path.name, text, by_suffix(path.name), _expected(step, path.name))
+
+
+def _expected(step: Step | None, path: str) -> tuple[Section, ...]:
+    """The sections that a step asks for in an output."""
+    contracts = contracts_of(step) if step is not None else ()
+    name = PurePosixPath(path).name
+    named = [one for one in contracts if PurePosixPath(one.path).name == name]
+    chosen = named or (contracts if len(contracts) == 1 else ())
+    return chosen[0].sections if chosen else ()
 
 
 def _is_words(output: OutputEntry) -> bool:

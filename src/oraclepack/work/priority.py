@@ -1,11 +1,13 @@
-"""Which of the ten categories a record belongs to, and how soon it should be done."""
+"""Which of the ten categories a record belongs to, and how soon it should be done and why."""
 
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.pack.model import CATEGORIES
-from oraclepack.work.backlog import Priority, StepQuestion
+from oraclepack.work.backlog import Priority, StepQuestion, TaskKind
 from oraclepack.work.evidence import CitationState, Evidence
 
 LAST_RESORT = "failure modes"
@@ -28,10 +30,34 @@ _HINTS = {
 _WORD = re.compile(r"[a-z]+")
 _BY_NAME = {normalise(name): name for name in CATEGORIES}
 
-_ROI_POINTS = ((6.0, 3), (3.0, 2), (1.0, 1))
-_LITTLE_EFFORT, _MUCH_EFFORT = 2.0, 5.0
+_SEVERE = re.compile(
+    r"\b(?:data loss|los(?:e|es|ing|t) (?:data|progress|updates?|writes?|state)|corrupt\w*"
+    r"|leak\w*|credentials?|secrets?|security|insecure|unauthori[sz]ed|bypass\w*|injection"
+    r"|destructive|crash\w*|panics?|deadlock\w*|race\w*|clobber\w*|overwrit\w+|sensitive"
+    r"|privilege|exploit\w*|double[- ](?:charge|spend|write))\b",
+    re.IGNORECASE,
+)
+_SERIOUS = re.compile(
+    r"\b(?:fails?|failures?|broken|breaks?|stale|silent(?:ly)?|swallow\w*|drops?|unbounded"
+    r"|inconsisten\w+|mismatch\w*|ignor(?:es?|ed|ing)|wrong\w*|incorrect\w*|missing"
+    r"|non-?determinis\w+|nondeterminis\w+|hangs?|partial\w*|invalid|duplicat\w+|unhandled|unsafe"
+    r"|expensive|expos\w+)\b",
+    re.IGNORECASE,
+)
+_ROI = ((3.0, 3), (1.5, re.IGNORECASE), (0.8, 1))
 _MOST_AGREEMENT = 2
 _RANKS = ((6, Priority.CRITICAL), (4, Priority.HIGH), (2, Priority.MEDIUM))
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """How much a record is worth, and what that was made of."""
+
+    points: int
+    why: str
+
+    @property
+    def priority(self) -> Priority:
+        return next((rank for least, rank in _RANKS if self.points >= least), Priority.LOW)
 
 
 def category_of(question: StepQuestion, texts: Iterable[str]) -> str:
@@ -39,21 +65,35 @@ def category_of(question: StepQuestion, texts: Iterable[str]) -> str:
     named = _BY_NAME.get(normalise(question.category or ""))
     if named is not None:
         return named
-    words = set(_WORD.findall(" ".join([question.title, *texts]).lower()))
+    words = set(_WORD.findall(" ".join([question.title, question.text, *texts]).lower()))
     scores = {name: len(words & set(hints.split())) for name, hints in _HINTS.items()}
     best = max(CATEGORIES, key=lambda name: (scores[name], -CATEGORIES.index(name)))
     return best if scores[best] else LAST_RESORT
 
 
-def score(roi: float | None, effort: float | None, evidence: Evidence, sources: int) -> int:
-    """Points for a record: its worth, its price, what it stands on, how many questions agree."""
-    points = 1 if roi is None else next((p for least, p in _ROI_POINTS if roi >= least), 0)
-    if effort is not None:
-        points += (effort <= _LITTLE_EFFORT) - (effort >= _MUCH_EFFORT)
-    points += evidence.has(CitationState.VERIFIED)
-    points -= any(citation.state.is_bad for citation in evidence.citations)
-    return points + min(sources - 1, _MOST_AGREEMENT)
-
-
-def priority_of(points: int) -> Priority:
-    return next((rank for least, rank in _RANKS if points >= least), Priority.LOW)
+def worth_of(
+    text: str, kind: TaskKind | None, roi: float | None, sources: int, evidence: Evidence
+) -> Worth:
+    """Points for severity, ROI, independent sources and verified citations."""
+    parts: list[tuple[int, str]] = []
+    severe, serious = _SEVERE.search(text), _SERIOUS.search(text)
+    if kind is TaskKind.EXPERIMENT:
+        severe = serious = None  # what it looks for is not known to be there
+    if severe is not None:
+        parts.append((2, f"severe ({severe[0].lower()})"))
+    elif serious is not None:
+        parts.append((1, f"serious ({serious[0].lower()})"))
+    if roi is not None:
+        parts.append((next((p for least, p in _ROI if roi >= least), 0), f"ROI {roi:g}"))
+    if kind is TaskKind.CHANGE:
+        parts.append((1, "says what to change"))
+    if sources > 1:
+        parts.append((min(sources - 1, _MOST_AGREEMENT), f"{sources} independent answers"))
+    states = [citation.state for citation in evidence.citations]
+    verified = states.count(CitationState.VERIFIED)
+    if verified:
+        parts.append((1, f"{verified} verified citation{'s' * (verified > 1)}"))
+    bad = sum(state.is_bad for state in states)
+    if bad:
+        parts.append((-1, f"{bad} citation{'s' * (bad > 1)} that cannot be verified"))
+    return Worth(sum(points for points, _ in parts), ", ".join(said for _, said in parts))

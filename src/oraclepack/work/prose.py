@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from oraclepack.system.markdown_text import code_span, escape_keeping_code
-from oraclepack.work.backlog import Record
+from oraclepack.work.backlog import Record, TaskKind
 from oraclepack.work.evidence import CitationState
 
 _STATES = {
@@ -60,31 +60,47 @@ def origin(record: Record) -> str:
 
 def evidence_lines(record: Record) -> list[str]:
     """What a record stands on, one line of Markdown for each thing."""
+    return [*cited_lines(record), *map(code_span, record.evidence.commands)]
+
+
+def cited_lines(record: Record) -> list[str]:
+    """The places and symbols that a record names."""
     found = record.evidence
     cited = {citation.path for citation in found.citations}
     lines = [f"{code_span(str(one))} ({_STATES[one.state]})" for one in found.citations]
     lines += [code_span(path) for path in found.paths if path not in cited]
-    return lines + [code_span(text) for text in (*found.symbols, *found.commands)]
+    return lines + [code_span(text) for text in found.symbols]
 
 
-def acceptance(record: Record) -> list[str]:
-    """How to see that a record is done, in lines of Markdown."""
+def acceptance(record: Record, *, brief: bool = False) -> list[str]:
+    """How to see that a record is done, in lines of Markdown; `brief` beside its commands."""
     found = record.evidence
-    points = [f"{code_span(name)} exists" for name in record.expected_artifacts]
-    if record.experiment:
-        points += [
+    points = [escape_keeping_code(record.done_when)] if record.done_when else []
+    if record.kind is TaskKind.EXPERIMENT and found.commands:
+        # A search or a command: it changes nothing, so what it shows is the result.
+        if brief:
+            return [*points, "the command was run and its outcome is noted"]
+        return points + [
             f"{code_span(command)} was run and its outcome is noted" for command in found.commands
         ]
-        return points or ["the experiment was made and its outcome is noted"]
     points += [f"{code_span(command)} passes" for command in found.commands]
-    places = sorted({str(citation) for citation in found.citations}) or list(found.paths)
-    points += [f"the change to {code_span(place)} was reviewed" for place in places]
-    return [*points, "a test or check fails without the change"]
+    points += [f"{code_span(name)} shows the result" for name in record.expected_artifacts]
+    match record.kind:
+        case TaskKind.EXPERIMENT:
+            return [*points, "the check passes, and fails without the change"]
+        case TaskKind.FINDING:
+            return [*points, "the defect is fixed, or it is noted why it stays"]
+        case _:
+            return [*points, "a test or check fails without the change"]
 
 
 def done_when(record: Record) -> str:
     """The one sentence that ends a piece of work."""
     steps = " and ".join(record.sources)
-    if record.experiment:
-        return f"the outcome decides the question of step {steps}, and the backlog says how."
-    return f"the change is merged and the finding of step {steps} no longer holds."
+    match record.kind:
+        case TaskKind.EXPERIMENT:
+            return f"the outcome decides question {steps}, and the backlog says how."
+        case TaskKind.FINDING:
+            return f"the finding of question {steps} no longer holds, or is accepted."
+        case _:
+            return f"the change that question {steps} recommends is merged."

@@ -6,7 +6,7 @@ from typing import Any
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.markdown_text import without_live_text
 from oraclepack.work.backlog import Record, WorkStatus
-from oraclepack.work.points import cut
+from oraclepack.work.change_plan import in_order, resolved
 from oraclepack.work.prose import (
     acceptance,
     bullets,
@@ -17,9 +17,8 @@ from oraclepack.work.prose import (
     named,
     origin,
 )
-from oraclepack.work.render import in_order, resolved
+from oraclepack.work.titles import shortened
 
-LONGEST_ISSUE_TITLE = 256
 LONGEST_ISSUE_BODY = 60_000
 """GitHub takes 65,536 characters; the rest is room for how it counts them."""
 
@@ -49,7 +48,7 @@ def _issue(record: Record, more_labels: Sequence[str]) -> dict[str, Any]:
         labels.append(f"status: {record.status}")
     labels += more_labels
     return {
-        "title": cut(without_live_text(record.title), LONGEST_ISSUE_TITLE),
+        "title": without_live_text(shortened(record.title)),
         "body": f"{marker(record.task_id)}\n{body}",
         "labels": labels,
     }
@@ -64,10 +63,8 @@ def _body(record: Record) -> str:
         listed("## The statements that disagree", sides),
         listed_markdown("## Evidence", evidence_lines(record)),
         listed_markdown("## Missing", map(named, record.missing_inputs)),
-        f"## Next experiment\n\n{bullets([record.next_experiment])}\n"
-        if record.next_experiment
-        else "",
-        listed("## Notes", record.notes),
+        f"## Next step\n\n{bullets([record.next_step])}\n" if record.next_step else "",
+        listed("## Notes", (*record.notes, *record.remarks)),
         listed_markdown("## Accepted when", acceptance(record), "- [ ]") if is_work else "",
         f"Done when: {done_when(record)}\n" if is_work else "",
     ]
@@ -105,7 +102,7 @@ def _before(record: Record, names: Mapping[str, str], place: Mapping[str, int]) 
 
 def _entry(record: Record, dependencies: list[int]) -> dict[str, Any]:
     is_work = record.status is WorkStatus.ACTIONABLE
-    todo = [record.next_experiment] if record.next_experiment else list(record.actions)
+    todo = [record.next_step] if record.next_step else list(record.actions)
     return {
         "id": number_of(record.task_id),
         "title": record.title,
@@ -125,7 +122,7 @@ def _entry(record: Record, dependencies: list[int]) -> dict[str, Any]:
 def _subtask(number: int, text: str) -> dict[str, Any]:
     return {
         "id": number,
-        "title": cut(text, LONGEST_ISSUE_TITLE),
+        "title": shortened(text),
         "description": text,
         "status": "pending",
         "dependencies": [],

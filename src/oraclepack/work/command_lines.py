@@ -1,0 +1,140 @@
+"""The commands that an answer hands on: to run, verbatim, not those it only speaks of."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from oraclepack.answers.sentences import masked, word_set
+from oraclepack.pack.answer_sections import FENCE, numbered
+from oraclepack.system.markdown_text import code_spans
+
+_SHELLS = frozenset({"", "bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
+_PROGRAMS = (
+    "ack|ag|ansible|awk|aws|az|bash|bazel|bun|bundle|cargo|cat|ck|cmake|codex|composer|ctest|curl"
+    "|deno|diff|docker|docker-compose|dotnet|eslint|fd|find|gcloud|gdb|gemini|gh|git|go|gradle|grep"
+    "|head|helm|hyperfine|java|jest|jq|just|k6|kubectl|locust|ls|make|mix|mvn|mypy|mysql|node|nox"
+    "|npm|npx|oracle|oraclepack|perf|php|pip|playwright|pnpm|podman|psql|pytest|python|python3|rake"
+    "|redis-cli|rg|rspec|ruff|rustc|sed|sh|sqlite3|strace|tail|task-master|terraform|time|tm|tox"
+    "|tsc"
+    "|uv|valgrind|vitest|wc|wget|wrk|xargs|yarn"
+)
+_QUOTED = r"\"(?:\\.|[^\"\\])*\"|'[^']*'"
+_WORD = rf"(?:{_QUOTED}|[^\s\"'`()])(?:{_QUOTED}|[^\s\"'`()]|\((?=\S))*"
+_KNOWN = re.compile(
+    rf"(?:\$\s+)?(?:\w+=\S+\s+)*(?P<program>(?:\./)?[\w./-]*?(?:{_PROGRAMS}))(?=\s|$)"
+)
+_SHAPED = re.compile(r"(?:\$\s+)?(?:\./)?[a-z][\w.-]*(?=\s+(?:-{1,2}\w|\"|'))")
+"""A program that is not known by name: a word in small letters followed by a flag or a quote."""
+_NEXT = re.compile(rf"\s+(?P<word>{_WORD})")
+_ARGUMENT = re.compile(r"-{1,2}\w|[\"'$<>|&./~*\\]|\w+=|.*[/.*:=<>_\d]|.*[A-Z]")
+_STOPS = word_set(
+    "a an and are as at but by for from if in into is it of on or so that the then this to via "
+    "when where which while with you your across against inside plus returns should must "
+    "asserts assert checks check"
+)
+_LEADS = re.compile(
+    r"(?:^|\b(?:run|runs|running|execute|executing|example|concretely|command|try|via|using|use"
+    r"|with|then|or|e\.g\.,?|i\.e\.,?))[\s:(*_“\"]*$",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(?:not|never|don[’']t|forbid|forbidden|block|deny|reject|instead of|avoid)\b[^.;:]*$",
+    re.IGNORECASE,
+)
+
+
+def commands_in(text: str) -> tuple[str, ...]:
+    """The commands that a unit asks to run, in order."""
+    found: list[str] = []
+    block: list[str] = []
+    for _, line, opened in numbered((*text.split("\n"), "")):
+        if opened:
+            block.append(line)
+            continue
+        found += _from_block(block) if block else ()
+        block = []
+        found += [command for _, command in sorted([*_in_code(line), *_bare(line)])]
+    return tuple(dict.fromkeys(found))
+
+
+def is_command(text: str) -> bool:
+    """Whether a text as a whole is a command."""
+    bare = text.strip().strip("`*")
+    known = _KNOWN.match(bare)
+    return bool(_arguments(bare, known.end()) if known is not None else _SHAPED.match(bare))
+
+
+def _from_block(block: Sequence[str]) -> list[str]:
+    """The commands of a shell code block, one for each line; continued lines are one command."""
+    opening = FENCE.match(block[0])
+    language = opening["info"].strip().lower().partition(" ")[0] if opening is not None else ""
+    if language not in _SHELLS:
+        return []
+    body = [line for line in block[1:] if FENCE.match(line) is None]
+    lines = [line.strip() for line in "\n".join(body).replace("\\\n", " ").split("\n")]
+    if any(line.startswith("$ ") for line in lines):
+        # A transcript: only what was typed, not what was answered.
+        lines = [line for line in lines if line.startswith("$ ")]
+    typed = (" ".join(line.removeprefix("$ ").split()) for line in lines)
+    return [line for line in typed if line and not line.startswith("#") and _runs(line, language)]
+
+
+def _runs(line: str, language: str) -> bool:
+    return bool(language or _KNOWN.match(line) or is_command(line))
+
+
+def _in_code(line: str) -> Iterator[tuple[int, str]]:
+    for start, _, code in code_spans(line):
+        span = code.strip()
+        before = line[:start].rstrip("*_ ")
+        if is_command(span) and _LEADS.search(before or "") and not _NOT.search(before):
+            yield start, span
+
+
+def _bare(line: str) -> Iterator[tuple[int, str]]:
+    """Commands without backquotes: from the program to the last word that can be an argument."""
+    mask = masked(line)
+    at = 0
+    while at < len(line):
+        match = _program_at(line, at)
+        before = mask[:at]
+        if (
+            match is None
+            or mask[at : at + 1] in "`\0"
+            or not _LEADS.search(before)
+            or _NOT.search(before)
+        ):
+            following = line.find(" ", at)
+            opened = line.find("(", at)
+            steps = [one for one in (following, opened) if one >= 0]
+            if not steps:
+                return
+            at = min(steps) + 1
+            continue
+        end = _arguments(line, match)
+        if end:
+            yield at, line[at:end].rstrip(".,;:")
+            at = end
+        else:
+            at = match
+
+
+def _program_at(line: str, at: int) -> int | None:
+    """Where the program ends that a command at this place would start."""
+    match = _KNOWN.match(line, at) or _SHAPED.match(line, at)
+    return match.end() if match is not None else None
+
+
+def _arguments(line: str, at: int) -> int:
+    """The end of the last argument; 0 when none of the words looks like one."""
+    end, seen, after_flag = at, False, False
+    while (match := _NEXT.match(line, end)) is not None:
+        word = match["word"]
+        is_name = word[0].isupper() and not after_flag
+        if word.lower().strip(".,;:") in _STOPS or (seen and is_name):
+            break
+        seen = seen or _ARGUMENT.match(word) is not None
+        after_flag = word.startswith("-")
+        end = match.end()
+        if word.endswith((".", ",", ";", ":")):
+            break
+    return end if seen else 0

@@ -1,0 +1,347 @@
+"""Titles: a whole clause of at most 80 characters, made of the words of a unit.
+
+The label is stripped, commands and patterns are left out, and where the clause names nothing of
+the code, the symbol or file that it is about follows in brackets.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from oraclepack.answers.sentences import masked, sentence_spans
+from oraclepack.work.command_lines import commands_in
+from oraclepack.work.mentions import symbols_in
+from oraclepack.work.unit_claims import ClaimText, defect_clause, imperative_clauses
+
+LONGEST = 80
+_LEAST = 20
+_BOLD = re.compile(r"(?<![\w/*.])(\*\*|__|\*)(?=[^\s*/.])(?P<text>[^*]+?)(?<=[^\s*/])\1(?![\w/*])")
+_STRONG = re.compile(
+    r"\s*[;—–]\s|(?<!\.)\.\s|:\s|,?\s+(?:because|so|since|which|whereas|while|rather than"
+    r"|instead of|to avoid|to prevent|even if|even though|otherwise|unless|although)\b|,\s+(?:as"
+    r"|but|and|then|not|with|where|even)\b",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(r",\s|\s+(?:and|or)\b", re.IGNORECASE)
+_MEDIUM = re.compile(
+    r"\s+(?:but|then|when|if|via|by|with|without|where|until|before|after|during|plus|that|so|as"
+    r"|regardless of|depending on|based on|(?<!rather\s)than)\b",
+    re.IGNORECASE,
+)
+_WEAK = re.compile(
+    r"\s+(?:in|for|to|on|from|of|across|under|inside|into|at|between|against|over)\b", re.IGNORECASE
+)
+_DANGLING = re.compile(
+    r"(?:[\s,;:(\[{—–&/+-]+|\s+(?:and|or|but|nor|the|a|an|of|to|in|with|for|from|that|because"
+    r"|which|whose|if|is|are|was|were|be|by|as|at|on|into|than|when|while|where|whether|its|their"
+    r"|your|any|each|every|some|not|no|either|both|e\.g|i\.e|so|then|via|per|all|only|also|can"
+    r"|will|may|must|should|does|do|at least|such|one|other|more|new|same|returns?|uses?|sets?"
+    r"|calls?|requires?|includes?|happens?|makes?|inventing|rather|reads|writes|gets?))+$",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(r"\b(?:it|this|that|these|those|they|them|its|here)\b", re.IGNORECASE)
+_LOOSE_BOLD = re.compile(
+    r"(?<![/\w*])\*{1,2}(?=[\w“\"])|(?<=[\w.,:)”\"?!])\*{1,2}(?![/\w*.])|^\*+\s*|__(?=\s|$)"
+)
+_LAST_ADVERB = re.compile(r",?\s+(?:\w+ly|anyway|here|now|today|long-term|at all)$", re.IGNORECASE)
+_SPACE_BEFORE = re.compile(r"\s+(?=[,.;:])")
+_PARTICIPLE = re.compile(r"(?<=\w)\s+\w+(?:ed|ing)$")
+_OPENER = re.compile(
+    r"(?:but|so|and|however|also|thus|therefore|then)\b[\s:,—–-]*(?=\w)", re.IGNORECASE
+)
+_CONDITION = re.compile(
+    r"(?:when|if|after|before|while|as long as|once|because|since|given|for"
+    r"|even though)\b[^,]{3,70},\s+",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(r"(?:because|if|when|since|while|as|although|unless)\b", re.IGNORECASE)
+_BUT = re.compile(
+    r",?\s+(?:but|yet)\s+(?=(?P<verb>(?:is|are|was|were|does|do|has|have|can|will)\b)|no\b|not\b)",
+    re.IGNORECASE,
+)
+_FIRST_VERB = re.compile(
+    r"\s+(?:is|are|was|were|does|do|has|have|can|will|shows?|exists?)\b", re.IGNORECASE
+)
+_ABOUT_IT = re.compile(r"(?:does|is|has|can|should|will)\s+(?P<name>[\w.]+)\s", re.IGNORECASE)
+_REASON = re.compile(r";\s|,?\s+(?:because|so that)\b", re.IGNORECASE)
+_IT = re.compile(
+    r"(?:it|this (?:function|code|module|handler|file|method))\s+(?=(?:is|does|will|has|can|only"
+    r"|never|\w+s)\b)",
+    re.IGNORECASE,
+)
+_PATTERN = re.compile(r"\\|\w\|\w+\||\*\*/|\.\*|\$\{|[<>]{2}")
+_SUBJECTS = 40
+_WHOLE_LABEL = 3
+_PURPOSE = re.compile(
+    r"\b(?:to|and|then|purpose:|goal:)\s+(?:then\s+|also\s+)?(?P<clause>(?P<verb>verify|confirm"
+    r"|check|determine|ensure|prove|validate|see|measure|identify|enumerate|find|locate|list|map"
+    r"|trace|inspect|capture|compare|review|observe|reproduce|show|discover|establish|assert|test"
+    r"|record|watch)\b)",
+    re.IGNORECASE,
+)
+_SEE_WHETHER = re.compile(
+    r"\w+\s+(?:\([a-z]\)\s*)?(?:whether|what|how|if|which|where)\b", re.IGNORECASE
+)
+_NAME = re.compile(r"[A-Za-z_]\w{3,}")
+_SAYS_ENOUGH = 5
+_SHORTEST_SUBJECT = 4
+_BEST = (
+    "confirm",
+    "verify",
+    "check",
+    "determine",
+    "prove",
+    "validate",
+    "ensure",
+    "establish",
+    "reproduce",
+)
+
+
+def title_of_change(statement: ClaimText, subjects: Sequence[str]) -> str:
+    """The clause that says what to do."""
+    return _titled([*imperative_clauses(statement), *_claims(statement)], subjects)
+
+
+def title_of_finding(statement: ClaimText, subjects: Sequence[str]) -> str:
+    """The clause that says what is wrong."""
+    part = defect_clause(statement)
+    at = masked(statement.text).find(part) if part else -1
+    clauses = [statement.text[at : at + len(part)]] if at >= 0 else []
+    clauses += _claims(statement, with_label=True)
+    return _titled(
+        [short for clause in clauses for short in (*_after_but(clause), clause)], subjects
+    )
+
+
+def _after_but(clause: str) -> Iterator[str]:
+    """Of a clause that is too long, what it says after `but`, with its subject."""
+    flat = plain(clause)
+    turn = _BUT.search(flat)
+    if turn is None or len(without_asides(flat)) <= LONGEST:
+        return
+    verb = _FIRST_VERB.search(flat)
+    if turn["verb"] is None:
+        yield flat[turn.end() :]
+    elif verb is not None and verb.start() < turn.start():
+        yield f"{flat[: verb.start()]} {flat[turn.end() :]}"
+
+
+def title_of_experiment(texts: Iterable[str], subjects: Sequence[str]) -> str:
+    """What an experiment does, or what it is to show where it only runs a command."""
+    text = "\n".join(texts)
+    commands = commands_in(text)
+    spoken = text
+    for command in commands:
+        spoken = spoken.replace(f"`{command}`", " ").replace(command, " ")
+    first = first_sentence(text.split(":\n")[0])
+    only_runs = bool(commands) and plain(text).lower().startswith(
+        ("run", "execute", "search", "use ")
+    )
+    clauses = _purposes(spoken) if only_runs else [first]
+    opening = first_sentence(spoken.split("\n")[0])
+    if only_runs and len(plain(opening).split()) >= _SAYS_ENOUGH:
+        clauses.append(_DANGLING.sub("", plain(opening).rstrip(" .:,")))
+    names = (name for command in commands for name in _NAME.findall(command) if symbols_in(name))
+    sought = next(names, "")
+    clauses += [f"Search the code for {sought}"] if sought else []
+    return _titled(clauses, subjects)
+
+
+def issue_title(question: str, reference: str | None) -> str:
+    """The title of a question, its subject first."""
+    text = plain(question)
+    subject = subject_of(reference)
+    if not text:
+        return subject or ""
+    if not subject or len(subject) > _SUBJECTS or text.startswith(subject):
+        return _capital(shortened(text))
+    about_it = _ABOUT_IT.match(text)
+    asked = text.replace(subject, "it", 1) if about_it and about_it["name"] == subject else text
+    short = shortened(asked[:1].lower() + asked[1:], LONGEST - len(subject) - 2)
+    if len(short) * 2 < len(asked) and len(shortened(text)) > len(short):
+        return shortened(text)
+    return f"{subject}: {short}"
+
+
+def subject_of(reference: str | None) -> str:
+    """The symbol, or else the file, that a reference names."""
+    if not reference or reference.lower() in {"unknown", "none", "n/a"}:
+        return ""
+    path, colon, symbol = reference.strip().rpartition(":")
+    if colon and symbol and not symbol.isdigit():
+        return symbol.strip("`() ")
+    return (path or symbol).rpartition("/")[2]
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """A text cut to a whole clause; never inside a word."""
+    whole = plain(text).rstrip(" .;:,!")
+    flat = whole if len(whole) <= longest else without_asides(whole)
+    if len(flat) <= longest:
+        return flat
+    trimmed = _LAST_ADVERB.sub("", flat)
+    if len(trimmed) <= longest:
+        return trimmed
+    best = max(_cuts(flat, longest), default=(0, ""))[1]
+    whole_words = flat[: longest + 1].rpartition(" ")[0] or flat[:longest]
+    return best or _DANGLING.sub("", whole_words.rstrip(" .;:,")) or flat[:longest]
+
+
+def _cuts(text: str, longest: int) -> Iterator[tuple[int, str]]:
+    """Where a text may end, and how good that end is: the later and the cleaner, the better."""
+    for boundary, bonus in ((_STRONG, 30), (_MEDIUM, 12), (_JOINT, 0), (_WEAK, 4)):
+        for at in boundary.finditer(text):
+            if not _LEAST <= at.start() <= longest:
+                continue
+            head = _DANGLING.sub("", text[: at.start()].rstrip(" .;:,"))
+            if boundary is _WEAK:
+                head = _DANGLING.sub("", _PARTICIPLE.sub("", head))
+            if len(head) >= _LEAST and _is_balanced(head):
+                yield len(head) + bonus, head
+
+
+def plain(text: str) -> str:
+    """A text on one line, without marks of Markdown around its words."""
+    return _unmarked(" ".join(text.replace("`", "").split())).strip()
+
+
+def without_emphasis(text: str) -> str:
+    """A text without its marks for bold and italics; code stays as it is."""
+    mask = masked(text)
+    bold = [at for match in _BOLD.finditer(mask) for at in _marks(match)]
+    loose = [at for match in _LOOSE_BOLD.finditer(mask) for at in range(match.start(), match.end())]
+    gone = {at for at in (*bold, *loose) if mask[at] in "*_"}
+    return "".join(sign for at, sign in enumerate(text) if at not in gone)
+
+
+def _marks(match: re.Match[str]) -> Iterator[int]:
+    yield from range(match.start(), match.start("text"))
+    yield from range(match.end("text"), match.end())
+
+
+def _unmarked(flat: str) -> str:
+    previous = ""
+    while previous != flat:
+        previous = flat
+        flat = _BOLD.sub(lambda match: match["text"], flat)
+    return _LOOSE_BOLD.sub("", flat)
+
+
+def without_asides(text: str) -> str:
+    """A text without what stands in round brackets, those of calls aside."""
+    out: list[str] = []
+    depth = 0
+    for position, sign in enumerate(text):
+        opens = sign == "(" and (depth or text[position - 1 : position] in {" ", ""})
+        depth += bool(opens)
+        if not depth:
+            out.append(sign)
+        if sign == ")" and depth:
+            depth -= 1
+    return _SPACE_BEFORE.sub("", " ".join("".join(out).split())) if not depth else text
+
+
+def _titled(clauses: Iterable[str], subjects: Sequence[str]) -> str:
+    """The first clause that makes a title, with its subject."""
+    best = ""
+    for clause in clauses:
+        flat = _after(_OPENER, plain(clause))
+        main = _without_reason(_after(_CONDITION, flat))
+        title = _capital(shortened(main if len(main) >= _LEAST else flat))
+        if len(title) < _LEAST_TITLE or _PATTERN.search(title) or not _is_balanced(title):
+            continue
+        best = best or title
+        if len(title) >= _LEAST:
+            best = title
+            break
+    return _with_subject(best, subjects) if best else ""
+
+
+_LEAST_TITLE = 8
+
+
+def _with_subject(title: str, subjects: Sequence[str]) -> str:
+    """The title with what it is about, where it does not say that itself."""
+    fitting = [one for one in subjects if _SHORTEST_SUBJECT <= len(one) <= _SUBJECTS]
+    begins = _IT.match(title)
+    if begins is not None and fitting:
+        named = f"{fitting[0]} {title[begins.end() :]}"
+        if len(named) <= LONGEST:
+            return named
+    fitting = [one for one in fitting if one not in title]
+    if symbols_in(title) and not _POINTS_BACK.search(title):
+        return title
+    room = LONGEST - len(title) - 3
+    subject = next((one for one in fitting if len(one) <= room), "")
+    return f"{title} ({subject})" if subject else title
+
+
+def _claims(statement: ClaimText, *, with_label: bool = False) -> Iterator[str]:
+    """The claim of a statement: its label where that is a clause, its first sentences otherwise."""
+    text = statement.text
+    for number, (start, end) in enumerate([*sentence_spans(text)][:3]):
+        sentence = text[start:end]
+        bare = statement.without_reply(sentence) if number == 0 else sentence
+        if not plain(bare):
+            continue
+        label, colon, rest = _label(bare)
+        if colon and len(label.split()) > _WHOLE_LABEL:
+            yield label
+        elif colon:
+            said = shortened(rest, LONGEST - len(label) - 2)
+            if with_label and len(said) >= _LEAST and said == shortened(rest):
+                yield f"{label}: {said}"
+            yield label if with_label and _SUBORDINATE.match(plain(rest)) else rest
+        yield bare
+
+
+def _label(sentence: str) -> tuple[str, str, str]:
+    mask = masked(sentence)
+    at = mask.find(": ")
+    if at < 0 and (bold := mask.find(":**")) >= 0:
+        at = bold
+    if not 0 < at <= LONGEST + 20:
+        return "", "", sentence
+    return plain(sentence[:at]), ":", sentence[at + 1 :].lstrip("* ")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text."""
+    spans = list(sentence_spans(text))
+    return text[spans[0][0] : spans[0][1]] if spans else text
+
+
+def _purposes(text: str) -> list[str]:
+    """Clauses that say what an experiment is for, the most decisive first."""
+    found = [
+        (match["verb"].lower(), text[match.start("clause") :]) for match in _PURPOSE.finditer(text)
+    ]
+    ranked = sorted(range(len(found)), key=lambda n: (not _decides(found[n]), n))
+    return [first_sentence(found[n][1].split("\n")[0]) for n in ranked]
+
+
+def _decides(clause: tuple[str, str]) -> bool:
+    verb, text = clause
+    return verb in _BEST or bool(_SEE_WHETHER.match(text))
+
+
+def _after(opening: re.Pattern[str], text: str) -> str:
+    match = opening.match(text)
+    return text[match.end() :] if match is not None else text
+
+
+def _without_reason(text: str) -> str:
+    match = _REASON.search(text, _LEAST)
+    return text[: match.start()] if match is not None else text
+
+
+def _capital(text: str) -> str:
+    """A capital at the beginning, unless that is the name of code."""
+    first = text.split(" ", 1)[0]
+    is_word = first.isalpha() and first.islower()
+    return text[:1].upper() + text[1:] if is_word else text
+
+
+def _is_balanced(text: str) -> bool:
+    quotes = text.count('"') % 2 == 0 and text.count("“") == text.count("”")
+    return quotes and text.count("(") == text.count(")") and text.count("{") == text.count("}")
