@@ -15,6 +15,11 @@ from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, Parsed
 _FAILURE = "failure modes"
 _FEW = 2
 _SEVERAL = 3
+_REPLACING = frozenset(
+    {"remove", "unlink", "rename", "replace", "rmtree", "move", "truncate", "Rename", "Remove"}
+    | {"RemoveAll", "renameSync", "unlinkSync", "rmSync", "remove_file", "delete", "rm_rf", "mv"}
+)
+"""Changes after which what was there is gone."""
 _PROBE = 8
 """Lines of a function that only tries something and says whether it worked."""
 _RESOURCES = frozenset(
@@ -97,7 +102,7 @@ def _half_done(
         " state next, and the smallest reordering that leaves either the old or the new state",
         "half-written state is found by the next run, on somebody else's machine",
         places(file.path, function.line, *lines[:5]),
-        3,
+        2 + any(calls.method(call.name) in _REPLACING for call in changes),
         75,
     )
 

@@ -13,7 +13,7 @@ _CONTRACTS = "contracts/interfaces"
 _MANY_PARAMETERS = 6
 _FEW = 2
 _SEVERAL = 3
-_SUBSTANTIAL = 4
+_SUBSTANTIAL = 6
 _SHAPES = frozenset({"BaseModel", "Struct", "TypedDict", "NamedTuple", "Schema", "Model"})
 _DECODERS = frozenset(
     {"decode", "convert", "loads", "load", "parse_obj", "model_validate", "Decoder"}
@@ -44,7 +44,7 @@ def _callers(
     if len({use.path for use in uses}) < _FEW or len(chosen) < _FEW:
         return
     substance = _substance(source, definition)
-    if not substance:
+    if substance < _SEVERAL:
         return
     users = listed([use.path for use in chosen], 3)
     what = f"{definition.name}({', '.join(definition.parameters[:5])})"

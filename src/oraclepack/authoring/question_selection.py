@@ -1,9 +1,10 @@
 """Which of all possible questions are asked. Fixed rules, no chance.
 
 First each category gives its best question, then the most central files get one each, then the
-most valuable ones follow. A question loses a quarter of its value for each one of its kind that is
-already chosen, 30 % for each about the same file, and 10 % for each of the same category. Two
-questions never quote the same line, except that of a definition around it.
+most valuable ones follow. A question loses 15 % of its value for each one of its kind that is
+already chosen (30 % of the kinds that every repository offers), 30 % for each about the same file,
+and 5 % for each of the same category. Two questions never quote the same line, except that of a
+definition around it.
 """
 
 from collections import Counter
@@ -22,7 +23,13 @@ from oraclepack.pack.model import CATEGORIES
 
 MOST_FILES = 3
 """The reference and two neighbours."""
-_MOST_OF_A_KIND = 3
+_MOST_OF_A_KIND = 4
+_MOST_OF_A_PLAIN_KIND = 2
+_PLAIN = frozenset(
+    {"callers", "untested", "silent-error", "decision-order", "error-messages", "open-note"}
+    | {"broad-handler", "two-copies", "log-lines", "platform-branch", "optional-dependency"}
+)
+"""Kinds that nearly every repository offers in any number."""
 _MOST_OF_A_FILE = 3
 _CENTRAL = 5
 """The most central files that are always among the references."""
@@ -149,6 +156,7 @@ class _Chooser:
         self._files: Counter[str] = Counter()
         self._categories: Counter[str] = Counter()
         self._subjects: set[tuple[str, str]] = set()
+        self._is_filling = False
         self.chosen: list[tuple[QuestionScore, QuestionCandidate]] = []
 
     def take_categories(self, *, weighted: bool) -> None:
@@ -165,6 +173,13 @@ class _Chooser:
     def take_best(self) -> None:
         while len(self.chosen) < self._count and self._take_best_of(lambda _: True):
             pass
+        # Rather a few more of a kind than fewer questions than were asked for.
+        self._is_filling = True
+        while len(self.chosen) < self._count and self._take_best_of(self._is_bearable):
+            pass
+
+    def _is_bearable(self, candidate: QuestionCandidate) -> bool:
+        return self._kinds[candidate.key] < _MOST_OF_A_KIND
 
     def _take_best_of(self, fits: Callable[[QuestionCandidate], bool]) -> bool:
         if len(self.chosen) >= self._count:
@@ -183,10 +198,11 @@ class _Chooser:
         return True
 
     def _share(self, candidate: QuestionCandidate) -> float:
+        kind = 0.7 if candidate.key in _PLAIN else 0.85
         return float(
-            0.75 ** self._kinds[candidate.key]
+            kind ** self._kinds[candidate.key]
             * 0.7 ** (self._files[candidate.reference] / self._size(candidate.reference))
-            * 0.9 ** self._categories[candidate.category]
+            * 0.95 ** self._categories[candidate.category]
         )
 
     def _size(self, path: str) -> float:
@@ -194,7 +210,8 @@ class _Chooser:
         return 1 + min(len(self._survey.files[path].lines) / 1000, 2)
 
     def _is_free(self, candidate: QuestionCandidate) -> bool:
-        if self._kinds[candidate.key] >= _MOST_OF_A_KIND:
+        most = _MOST_OF_A_PLAIN_KIND if candidate.key in _PLAIN else _MOST_OF_A_KIND
+        if self._kinds[candidate.key] >= most and not self._is_filling:
             return False
         if self._files[candidate.reference] >= _MOST_OF_A_FILE * self._size(candidate.reference):
             return False

@@ -110,7 +110,7 @@ def _decision_order(
 ) -> Iterator[QuestionCandidate]:
     if function.branches < _COMPLEX:
         return
-    conditions = [m for m in marks if m.kind is MarkKind.BRANCH]
+    conditions = [m for m in marks if m.kind is MarkKind.BRANCH and m.detail]
     ends = [m for m in marks if m.kind in {MarkKind.RAISE, MarkKind.RETURN}]
     if len(conditions) < _SEVERAL or not ends:
         return
@@ -208,8 +208,7 @@ def _cached(
             or m.name == "open"
             or calls.method(m.name) in {"read_text", "read_bytes", "stat", "getcwd", "cwd"}
         ]
-        of_object = all("cached_property" in name for name, _ in function.decorators)
-        if of_object and not outside:
+        if not outside:
             continue
         uses = survey.uses(file.path, function.name)
         evidence = [
@@ -218,21 +217,21 @@ def _cached(
         ]
         name = source.qualified(function)
         reads = [_what_is_read(m) for m in outside[:2]]
-        depends = f" It depends on {listed(reads)}, which can change." if outside else ""
         yield QuestionCandidate(
             "cached-result",
             _STATE,
             name,
             file.path,
-            f"The result of {name}() is kept for the life of the process or object.{depends} Which"
+            f"The result of {name}() is kept for the life of the process or object. It depends on"
+            f" {listed(reads)}, which can change. Which"
             " input of the result is not among its arguments, which caller would be served an"
             " outdated result, and what do the kept arguments and results hold in memory?",
             "every input of the result, the first caller that sees an outdated one, and how the"
             " cache is emptied in tests and long runs",
             "a cache without a rule for forgetting is a defect that waits",
             tuple(evidence),
-            3 if outside else 2,
-            75 if outside else 60,
+            3,
+            75,
         )
 
 
@@ -350,7 +349,8 @@ def _enumerations(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
             missing = [m for m in known if m not in members]
             handled = {m: line for m, line in members.items() if m in known}
             named = sorted(handled, key=lambda m: handled[m])[:3]
-            if len(handled) < _FEW or not missing or len(missing) > len(handled):
+            lines = {*handled.values()}
+            if len(lines) < _FEW or not missing or len(missing) > len(handled):
                 continue
             where = source.qualified(function)
             yield QuestionCandidate(

@@ -94,8 +94,8 @@ def _messages(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
         " the input that slips through",
         "the message is the only help that is there at the moment of the mistake",
         places(file.path, function.line, *(m.line for m in best[1][:4])),
-        2,
-        75,
+        1 + function.is_public,
+        75 if function.is_public else 60,
     )
 
 

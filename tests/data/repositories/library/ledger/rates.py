@@ -8,7 +8,8 @@ import requests
 from ledger.money import Money
 
 _rates = {}
-_SERVICE = "https://rates.example.org"
+_SERVICE = os.environ.get("LEDGER_RATES_SERVICE", "https://rates.example.org")
+_DIGITS = int(os.environ.get("LEDGER_RATES_DIGITS", "6"))
 
 
 def fetch_rate(source, target):
