@@ -6,11 +6,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+from oraclepack import api
 from oraclepack.cli.commands import reference_commands as schema_command
 from oraclepack.cli.error_boundary import TerminatedError, run
 from oraclepack.cli.reply import Reply, ReplyError
-from oraclepack.cli.schemas import schema_of
 from oraclepack.errors import ExitCode, InputError, MachineError, UsageError
+from oraclepack.report.schemas import schema_of
 from tests.cli.answers import answer
 
 WRONG = [
@@ -103,7 +104,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, ending: BaseException) -> None:
     def fail() -> None:
         raise ending
 
-    monkeypatch.setattr(schema_command, "schema_names", fail)
+    monkeypatch.setattr(api, "schema_names", fail)
 
 
 @pytest.mark.parametrize(("ending", "code", "word", "phase"), ENDINGS)

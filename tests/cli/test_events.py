@@ -137,7 +137,7 @@ def test_each_event_has_its_line(event: j.KnownEvent, line: str | None) -> None:
 def test_one_event_is_one_line_and_steers_no_terminal() -> None:
     said: list[str] = []
 
-    Lines(said.append)(j.WarningRecorded(message="one\ntwo\x1b[2J"), STATE)
+    Lines(said.append).event(j.WarningRecorded(message="one\ntwo\x1b[2J"), STATE)
 
     assert said == ["--  warning: one two[2J\n"]
 
@@ -147,7 +147,7 @@ def test_the_json_log_has_the_events_of_the_journal() -> None:
     log = JsonLog(said.append)
 
     for event in numbered(created("01"), started("01")):
-        log(event, STATE)
+        log.event(event, STATE)
 
     assert [json.loads(line)["kind"] for line in said] == ["run_created", "step_started"]
     assert json.loads(said[1])["seq"] == 2
@@ -163,10 +163,10 @@ def test_a_long_step_gives_signs_of_life_until_it_ends() -> None:
             alive.set()
 
     lines = Lines(write, SteppingClock(), every=0.001)
-    lines(started("02"), STATE)
+    lines.event(started("02"), STATE)
 
     assert alive.wait(30)
-    lines(j.SessionFinished(exit_code=0), STATE)
+    lines.event(j.SessionFinished(exit_code=0), STATE)
     lines.close()
     assert any(line.startswith("--  02 running 0:0") and "[1/3]" in line for line in said)
 
@@ -175,7 +175,7 @@ def test_silence_before_anything_runs() -> None:
     said: list[str] = []
     lines = Lines(said.append, SteppingClock(), every=0.0)
 
-    lines(j.WarningRecorded(message="x"), STATE)
+    lines.event(j.WarningRecorded(message="x"), STATE)
     lines.close()
 
     assert said == ["--  warning: x\n"]

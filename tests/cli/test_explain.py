@@ -3,9 +3,9 @@
 import jsonschema
 import pytest
 
-from oraclepack.cli.schemas import schema_of
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule_docs import rule_texts
+from oraclepack.report.schemas import schema_of
 from tests.cli.answers import answer
 
 

@@ -1,39 +1,38 @@
 import re
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.limits import Limit
+from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.cli.heartbeat import Activity
 from oraclepack.cli.live.screen import LiveTable, Painter
 from oraclepack.cli.live.table import Painting, width_of
-from oraclepack.cli.live.table_rows import (
-    Frame,
-    PlannedRow,
-    Row,
-    RowState,
-    TableState,
-    eta,
-    fitting,
-    frame,
-)
+from oraclepack.cli.live.table_rows import Frame, Row, RowState, TableState, eta, fitting, frame
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.run.planning.plan import Decision
+from oraclepack.run.run_display import RunPreview, StepPreview
 from oraclepack.tools.usage import Usage
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started
 
 BEGUN = [created("01", "02", "03", "04", "05"), session()]
-PLAN = [
-    PlannedRow("01", "done", Decision.DONE),
-    PlannedRow("02", "first", Decision.RUN),
-    PlannedRow("03", "second", Decision.RUN),
-    PlannedRow("04", "third", Decision.RUN),
-    PlannedRow("05", "other", Decision.NOT_SELECTED),
-]
+STEPS = (
+    StepPreview("01", "done", Decision.DONE),
+    StepPreview("02", "first", Decision.RUN),
+    StepPreview("03", "second", Decision.RUN),
+    StepPreview("04", "third", Decision.RUN),
+    StepPreview("05", "other", Decision.NOT_SELECTED),
+)
+
+
+def preview(
+    run_dir: Path = Path(), parallel: int = 1, limits: dict[str, Limit] | None = None
+) -> RunPreview:
+    return RunPreview("a-run", run_dir, STEPS, partial(lanes_for, parallel, limits or {}))
 
 
 def state_of(*events: j.Event) -> RunState:
@@ -76,7 +75,7 @@ def looks(made: Frame) -> list[str]:
 def test_the_state_of_each_step(
     events: list[j.Event], seen: dict[str, object], expected: str
 ) -> None:
-    made = frame(PLAN, TableState(state_of(*events), **seen), 1)  # type: ignore[arg-type]
+    made = frame(preview(), TableState(state_of(*events), **seen))  # type: ignore[arg-type]
 
     assert ",".join(looks(made)) == expected
 
@@ -101,7 +100,7 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
         elapsed_ms=9000,
     )
 
-    made = frame(PLAN, seen, 1)
+    made = frame(preview(), seen)
 
     assert made.rows[1] == Row("02", "first", RowState.RUNNING, 7000, 512, attempts=2, retries=2)
     assert (made.cache_hits, made.cost_usd, made.done, made.total) == (1, 0.25, 1, 4)
@@ -120,7 +119,7 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
 def test_the_note_of_a_step(active: Activity, silent: int, note: str) -> None:
     seen = TableState(state_of(started("02")), frozenset({"02"}), {"02": active}, {"02": silent})
 
-    assert frame(PLAN, seen, 1).rows[1].note == note
+    assert frame(preview(), seen).rows[1].note == note
 
 
 def test_a_note_stands_below_its_row_and_counts_as_a_line() -> None:
@@ -143,8 +142,8 @@ def test_the_screen_notices_who_is_silent(tmp_path: Path) -> None:
     log.write_text("a")
     begun = j.StepStarted(step="02", attempt=1, stdout_log="logs/02.1.stdout.log")
     table = LiveTable(color=False, clock=SteppingClock())
-    table.expect(PLAN, tmp_path)
-    table(begun, state_of(begun))
+    table.expect(preview(tmp_path))
+    table.event(begun, state_of(begun))
 
     def notes() -> list[str]:
         return [table.frame().rows[1].note for _ in range(20)]
@@ -181,7 +180,7 @@ def test_the_time_left_respects_the_limits_of_providers(
     end = j.StepFinished(step="02", attempt=1, status=Status.OK, duration_ms=2500)
     state = state_of(started("02"), intent, outcome, end)
 
-    made = frame(PLAN, TableState(state, frozenset({"02"})), 2, limits)
+    made = frame(preview(parallel=2, limits=limits), TableState(state, frozenset({"02"})))
 
     # What ended worked for half a second: the rest of its time it waited.
     assert made.eta_ms == left
@@ -333,12 +332,12 @@ def test_the_live_table_follows_events(tmp_path: Path) -> None:
     said: list[str] = []
     painted = threading.Event()
     table = a_table(said, painted)
-    table.expect(PLAN, tmp_path)
+    table.expect(preview(tmp_path))
     table.start()
 
-    table(started("02"), state_of(started("02")))
+    table.event(started("02"), state_of(started("02")))
     assert painted.wait(30)
-    table(finished("02", Status.FAILED), state_of(*a_step("02", Status.FAILED)))
+    table.event(finished("02", Status.FAILED), state_of(*a_step("02", Status.FAILED)))
     table.close()
 
     last = said[-1]
@@ -350,11 +349,11 @@ def test_the_live_table_follows_events(tmp_path: Path) -> None:
 
 def test_an_older_state_from_a_slower_thread_changes_nothing() -> None:
     table = a_table([])
-    table.expect(PLAN, Path())
+    table.expect(preview())
     newer = state_of(*a_step("02"), started("03"))
 
-    table(started("03"), newer)
-    table(finished("02"), state_of(started("02")))
+    table.event(started("03"), newer)
+    table.event(finished("02"), state_of(started("02")))
 
     assert looks(table.frame())[1:3] == ["ok", "running"]
 
@@ -362,9 +361,9 @@ def test_an_older_state_from_a_slower_thread_changes_nothing() -> None:
 def test_nothing_to_do_needs_no_table() -> None:
     said: list[str] = []
     table = a_table(said)
-    table.expect(PLAN, Path())
+    table.expect(preview())
     table.start()
-    table(session(), state_of())
+    table.event(session(), state_of())
     table.close()
 
     assert said == []
@@ -378,7 +377,7 @@ def test_a_screen_that_breaks_does_not_break_the_run() -> None:
 
     table = LiveTable(color=False, write=said.append, screen=broken, every=0.001)
     table.start()
-    table(started("02"), state_of(started("02")))
+    table.event(started("02"), state_of(started("02")))
     table.close()
 
     assert said == ["the live table stopped: ZeroDivisionError()\n"]

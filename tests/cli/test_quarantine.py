@@ -3,11 +3,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.cli.schemas import schema_of
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Move, Status
+from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran

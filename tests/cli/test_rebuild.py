@@ -5,12 +5,12 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.cli.schemas import schema_of
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.report.schemas import schema_of
 from oraclepack.run.manifest_files import write_manifests
 from oraclepack.system import locks
 from tests.cli.answers import answer

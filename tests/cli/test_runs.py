@@ -5,11 +5,11 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.cli.schemas import schema_of
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status
+from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
 from tests.cli.answers import answer
 from tests.e2e.program import Ran

@@ -11,11 +11,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.cli.schemas import schema_of
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.journal_file import load
 from oraclepack.journal.run_dir import RunDir
+from oraclepack.report.schemas import schema_of
 from oraclepack.run.trust import find_candidate, trust_run
 from oraclepack.system.ownership import ForeignReason
 from oraclepack.system.trust_key import make_key

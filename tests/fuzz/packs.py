@@ -12,7 +12,7 @@ from pathlib import Path
 from oraclepack.cli.finding_text import as_text
 from oraclepack.errors import InputError
 from oraclepack.lint.rule_docs import explained, rule_texts
-from oraclepack.lint.validate import CheckedPack, ValidateResult, check_pack
+from oraclepack.lint.validate import CheckedPack, check_pack
 from oraclepack.report.github import annotations
 from oraclepack.report.sarif import sarif
 from oraclepack.settings.loading import load_settings
@@ -58,7 +58,7 @@ def validate(file: Path) -> CheckedPack | None:
 def use(file: Path, checked: CheckedPack) -> None:
     """Print a judgement in every format, then let the fixes work."""
     findings = {checked.path: checked.findings}
-    as_text(ValidateResult((checked,), data=checked.report))
+    as_text((checked,))
     sarif(findings, rule_texts(), "0")
     annotations(findings)
     if any(finding.fix for finding in checked.findings):

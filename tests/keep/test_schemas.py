@@ -9,9 +9,9 @@ import pytest
 
 from oraclepack.calls import cache
 from oraclepack.cli import reply
-from oraclepack.cli.schemas import RENAMED, SCHEMAS, schema_of
 from oraclepack.errors import UsageError
 from oraclepack.journal import events
+from oraclepack.report.schemas import RENAMED, SCHEMAS, schema_of
 from oraclepack.run import legacy_files, manifests
 from oraclepack.work import backlog
 from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published, with_part_names
@@ -139,7 +139,7 @@ def test_the_complaint_says_what_to_do() -> None:
 
     told = complaint("cache-list", 1, old)
 
-    assert "raise the version in cli/schemas.py" in told
+    assert "raise the version in report/schemas.py" in told
     assert "no longer: #CacheRow.gone is there" in told
     assert "is new" in complaint("cache-list", 1, None)
 

@@ -17,12 +17,12 @@ import msgspec
 import pytest
 
 import oraclepack
-from oraclepack.cli.schemas import SCHEMAS
 from oraclepack.errors import ExitCode
 from oraclepack.journal.events import Event
 from oraclepack.lint.rule import Rule
 from oraclepack.pack.answer_sections import SPELLINGS
 from oraclepack.pack.model import DIRECTIVES
+from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting
 
 ROOT = Path(__file__).parent.parent.parent

@@ -14,7 +14,6 @@ from oraclepack.pipeline.pipeline_report import (
 )
 from oraclepack.pipeline.run_pipeline import Pipeline, PipelineRequest
 from oraclepack.run.run_report import CompletionReport
-from oraclepack.run.run_request import RunFlags
 from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
@@ -268,7 +267,7 @@ def test_the_page_on_github() -> None:
 def test_what_was_validated_is_what_runs(project: Path) -> None:
     pack = project / "pack.md"
     pack.write_text(pack_text("# 01) One\ntrue\n"), encoding="utf-8")
-    work = Pipeline(PipelineRequest(str(pack), Settings(root=str(project)), RunFlags()))
+    work = Pipeline(PipelineRequest(str(pack), Settings(root=str(project))))
 
     assert work.validate()
     pack.write_text(pack_text("# 01) One\nrm -rf docs\n"), encoding="utf-8")

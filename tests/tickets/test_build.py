@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from oraclepack.cli.schemas import schema_of
+from oraclepack.report.schemas import schema_of
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.build import build
 from oraclepack.tickets.ticket import TicketMode

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from oraclepack.cli.schemas import schema_of
 from oraclepack.errors import InputError
+from oraclepack.report.schemas import schema_of
 from oraclepack.system.kept_text import read_kept
 from oraclepack.system.markdown_text import code_pieces
 from oraclepack.work.backlog import Export, Record, WorkStatus

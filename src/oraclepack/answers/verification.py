@@ -106,6 +106,11 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     accepted: tuple[AcceptedOutput, ...] = ()
 
+    @property
+    def packs(self) -> "tuple[VerifyReport, ...]":
+        """As `VerifiedPacks` has them."""
+        return (self,)
+
 
 class VerifyPacksReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outputs of several packs."""

@@ -60,6 +60,11 @@ def lanes(parallel: int, limits: Sequence[Limit]) -> int | None:
     return max(min([parallel, *caps]), 1)
 
 
+def lanes_for(parallel: int, given: Mapping[str, Limit], providers: Sequence[str]) -> int | None:
+    """The same while these providers are asked, each with its own limit."""
+    return lanes(parallel, [limit_for(name, given) for name in providers])
+
+
 def recent(starts: Sequence[float], now: float) -> tuple[float, ...]:
     """The calls begun within the last minute; one from the future means a clock was set back."""
     return tuple(start for start in starts if now - MINUTE < start <= now)

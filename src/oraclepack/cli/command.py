@@ -1,5 +1,7 @@
 """What a command is: options and settings in, a reply out."""
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from oraclepack import api
+from oraclepack.api import call_settings as cs
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.setting_options import (
     SHARED,
@@ -16,12 +20,6 @@ from oraclepack.cli.setting_options import (
     settle_booleans,
 )
 from oraclepack.errors import ExitCode, did_you_mean
-from oraclepack.settings.call_settings import ENGINE, PROVIDER_SETTINGS
-from oraclepack.settings.declaration import Setting
-from oraclepack.settings.loading import load_settings
-from oraclepack.settings.project_rules import SettingScope
-from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, TRUST_KEY_FILE, Settings
-from oraclepack.system.trust_key import use_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -51,7 +49,7 @@ class CommandInfo(msgspec.Struct, frozen=True):
     data: str
     """The schema of its `data`."""
     exit_codes: tuple[ExitCode, ...]
-    settings: tuple[Setting[Any], ...]
+    settings: tuple[api.Setting[Any], ...]
     timed: bool
     reads_config: bool
     examples: tuple[str, ...]
@@ -128,7 +126,7 @@ class Group(_Spoken, click.Group):
             raise UnknownCommandError(f"No such command {args[0]!r}.", ctx, hint)
         return super().resolve_command(ctx, args)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         # Click's own would import every command to ask for its help.
         from click.shell_completion import CompletionItem as Item  # noqa: PLC0415
 
@@ -170,7 +168,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     examples: Sequence[str],
     data: str,
     changes: str = "nothing",
-    settings: Sequence[Setting[Any]] = (),
+    settings: Sequence[api.Setting[Any]] = (),
     exit_codes: Sequence[ExitCode] = (),
     timed: bool = False,
     reads_config: bool = True,
@@ -217,7 +215,7 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
         request.timed = facts.timed
         request.phase = "settings"
         flags = given_flags(params, facts.settings)
-        settings = load_settings(flags, _pack_path(params), reads_config=facts.reads_config)
+        settings = api.load_settings(_pack_path(params), flags, reads_config=facts.reads_config)
         _adopt(request, settings, facts)
         request.phase = "work"
         return function(**(params | {"settings": settings} if wanted else params))
@@ -230,20 +228,19 @@ def words_of_this_command() -> tuple[str, ...]:
     return click.get_current_context().ensure_object(CommandLine).argv
 
 
-def _adopt(request: CommandLine, settings: Settings, facts: CommandInfo) -> None:
-    request.wants_json = settings[OUTPUT] == "json"
-    request.color = settings[COLOR]
-    ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
+def _adopt(request: CommandLine, settings: api.Settings, facts: CommandInfo) -> None:
+    request.wants_json = settings[api.OUTPUT] == "json"
+    request.color = settings[api.COLOR]
+    ignored = (one.message for one in settings.ignored if _concerns(facts, api.BY_NAME[one.name]))
     request.warnings = (*settings.warnings, *ignored)
-    use_file(settings[TRUST_KEY_FILE])
 
 
-def _concerns(facts: CommandInfo, setting: Setting[Any]) -> bool:
+def _concerns(facts: CommandInfo, setting: api.Setting[Any]) -> bool:
     """An ignored value of a project is worth a warning: it counts here, or it was no honest one."""
-    if setting.project.scope is SettingScope.USER_ONLY:
+    if setting.project.scope is api.SettingScope.USER_ONLY:
         return True
-    makes_calls = ENGINE in facts.settings
-    return setting in facts.settings or (makes_calls and setting in PROVIDER_SETTINGS)
+    makes_calls = cs.ENGINE in facts.settings
+    return setting in facts.settings or (makes_calls and setting in cs.PROVIDER_SETTINGS)
 
 
 def _pack_path(params: Mapping[str, Any]) -> str | None:

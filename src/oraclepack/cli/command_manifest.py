@@ -1,5 +1,7 @@
 """Every command, described from its own declaration: for programs and for the documentation."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +9,10 @@ from typing import Any
 import click
 import msgspec
 
-from oraclepack import __version__
+from oraclepack import __version__, api
 from oraclepack.cli.command import Command, Group
 from oraclepack.cli.reply import SCHEMA_VERSION
 from oraclepack.errors import ExitCode
-from oraclepack.settings.declaration import Setting, ValueSource
 
 
 class ExitMeaning(msgspec.Struct, frozen=True):
@@ -111,7 +112,7 @@ def _facts(name: str, command: Command) -> CommandFacts:
     )
 
 
-def _parameter(param: click.Parameter, settings: dict[str, Setting[Any]]) -> Parameter:
+def _parameter(param: click.Parameter, settings: dict[str, api.Setting[Any]]) -> Parameter:
     setting = settings.get(param.name or "")
     optional = isinstance(param, click.Option)
     switch = isinstance(param, click.Option) and param.is_flag
@@ -125,9 +126,9 @@ def _parameter(param: click.Parameter, settings: dict[str, Setting[Any]]) -> Par
         choices=tuple(map(str, getattr(param.type, "choices", ()))),
         default=setting.default if setting else _default(param, switch=switch),
         variable=setting.variable
-        if setting and ValueSource.ENVIRONMENT in setting.sources
+        if setting and api.ValueSource.ENVIRONMENT in setting.sources
         else None,
-        key=setting.name if setting and ValueSource.PROJECT in setting.sources else None,
+        key=setting.name if setting and api.ValueSource.PROJECT in setting.sources else None,
         help=setting.help if setting else getattr(param, "help", None) or "",
     )
 

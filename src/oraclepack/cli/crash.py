@@ -1,5 +1,7 @@
 """What happens when oraclepack itself is at fault: a log file, and a word where it is."""
 
+from __future__ import annotations
+
 import os
 import platform
 import sys
@@ -7,11 +9,9 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from oraclepack import __version__
+from oraclepack import __version__, api
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
-from oraclepack.system.environment import environment
-from oraclepack.system.secrets import Redactor
 
 
 def write_crash_log(text: str) -> Path | None:
@@ -32,9 +32,8 @@ def write_crash_log(text: str) -> Path | None:
 
 def crashed(error: BaseException, command: str) -> Reply:
     """The reply to a fault of our own. Never a traceback on the screen."""
-    redactor = Redactor.of(environment())
-    path = write_crash_log(redactor.clean(_story(error, command)))
-    told = redactor.clean(f"{type(error).__name__}: {error}").splitlines()[0]
+    path = write_crash_log(api.redacted(_story(error, command)))
+    told = api.redacted(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,
         error=ReplyError(

@@ -1,5 +1,7 @@
 """The error boundary: every command line ends here as one reply and one exit code."""
 
+from __future__ import annotations
+
 import gc
 import signal
 import sys
@@ -11,15 +13,14 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
-from oraclepack import __version__
+from oraclepack import __version__, api
 from oraclepack.cli import render
 from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
+from oraclepack.cli.crash import crashed
 from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
 from oraclepack.cli.root import VersionRequestedError, root
 from oraclepack.cli.setting_options import JSON_FLAG, asks_for_json
 from oraclepack.errors import ExitCode, LockedError, OraclePackError, RunAbortedError
-from oraclepack.settings import loading
-from oraclepack.system.clock import SystemClock
 
 PROGRAM = "oraclepack"
 _VALUES_BETWEEN_COLLECTIONS = 50_000
@@ -40,10 +41,10 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
 
     A process of its own also answers requests for completion, and ends by signals.
     """
-    clock = SystemClock()
+    clock = api.SystemClock()
     started = clock.monotonic_ns()
     with _process(args) if is_process else nullcontext():
-        variables = loading.own_variables()
+        variables = api.own_variables()
         request = CommandLine(argv=tuple(args), wants_json=asks_for_json(args, variables))
         try:
             program = root()
@@ -63,8 +64,8 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
 @contextmanager
 def _process(args: Sequence[str]) -> Iterator[None]:
     """What holds for a process that answers one command line and ends."""
-    if loading.is_completing():
-        root().main(list(args), PROGRAM, complete_var=loading.COMPLETION_VARIABLE)
+    if api.is_completing():
+        root().main(list(args), PROGRAM, complete_var=api.COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
     # A command makes many values and few circles: looking for circles less often saves time.
     gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
@@ -88,15 +89,13 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
             reply = _misused(ending, request)
         case OraclePackError():
             reply = Reply(exit_code=_exit_code(ending), error=_told(ending, request))
-        case OSError() if (world := _exhausted(ending)) is not None:
+        case OSError() if (world := api.exhausted(ending)) is not None:
             reply = Reply(exit_code=_exit_code(world), error=_told(world, request))
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():
             reply = _stopped(ExitCode.TERMINATED, request)
         case _:
-            from oraclepack.cli.crash import crashed  # noqa: PLC0415 - loads only for a crash
-
             reply = crashed(ending, request.command)
     return reply
 
@@ -144,12 +143,6 @@ def _told(error: OraclePackError, request: CommandLine) -> ReplyError:
     )
 
 
-def _exhausted(trouble: OSError) -> OraclePackError | None:
-    from oraclepack.system.files import exhausted  # noqa: PLC0415 - only in trouble
-
-    return exhausted(trouble)
-
-
 def _stopped(code: ExitCode, request: CommandLine) -> Reply:
     failure = ReplyError(code.name, code.meaning, retryable=True, phase=request.phase)
     return Reply(exit_code=code, error=failure)
@@ -162,16 +155,9 @@ def _completed(reply: Reply, request: CommandLine) -> Reply:
         error = ReplyError(reply.exit_code.name, reply.exit_code.meaning)
     warnings = request.warnings + reply.warnings
     if error is not None:
-        error = _without_secrets(error)
+        # An error repeats what it was given, and that may be a key.
+        error = api.redacted_record(error)
     return msgspec.structs.replace(reply, warnings=warnings, error=error)
-
-
-def _without_secrets(error: ReplyError) -> ReplyError:
-    """An error repeats what it was given, and that may be a key."""
-    from oraclepack.system.environment import environment  # noqa: PLC0415 - only for an error
-    from oraclepack.system.secrets import Redactor  # noqa: PLC0415 - only for an error
-
-    return Redactor.of(environment()).clean_record(error)
 
 
 def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.RenderedReply:
@@ -187,7 +173,7 @@ def _colored(request: CommandLine) -> bool:
     if request.color != "auto":
         return request.color == "always"
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    variables = loading.own_variables()
+    variables = api.own_variables()
     return on_terminal and not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
 
 

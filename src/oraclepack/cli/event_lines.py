@@ -1,17 +1,16 @@
 """What a run says while it runs: one line per event, or the events themselves as JSON."""
 
+from __future__ import annotations
+
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
+from oraclepack import api
+from oraclepack.api import events as j
 from oraclepack.cli.heartbeat import HEARTBEAT, Heartbeat, wait_text
 from oraclepack.cli.text import seconds, some_of
-from oraclepack.journal import events as j
-from oraclepack.journal.events import KnownEvent
-from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import Cache, Status
-from oraclepack.system.clock import Clock, SystemClock
-from oraclepack.system.digests import canonical_line
 from oraclepack.system.printable import screen_json, visible
 
 Write = Callable[[str], None]
@@ -26,29 +25,46 @@ def to_stderr(text: str) -> None:
         pass
 
 
-class JsonLog:
+class Silence:
+    """A display that shows nothing; the others show what they care for."""
+
+    def begin(self, preview: api.RunPreview) -> None:
+        """Learn what is going to be done."""
+
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+        """Learn of an event."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Leave the screen to somebody else for a while."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """The command is over."""
+
+
+class JsonLog(Silence):
     """Every event as one line of JSON, as the journal keeps it, and nothing else."""
 
     def __init__(self, write: Write = to_stderr) -> None:
         self._write = write
         self._lock = threading.Lock()
 
-    def __call__(self, event: KnownEvent, _state: RunState) -> None:
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:  # noqa: ARG002 - of a Display
         with self._lock:
-            self._write(screen_json(canonical_line(event)).decode() + "\n")
+            self._write(screen_json(api.canonical_line(event)).decode() + "\n")
 
 
-class Lines:
+class Lines(Silence):
     """One line per event that a person wants to know of, and a sign of life in between."""
 
     def __init__(
-        self, write: Write = to_stderr, clock: Clock | None = None, every: float = HEARTBEAT
+        self, write: Write = to_stderr, clock: api.Clock | None = None, every: float = HEARTBEAT
     ) -> None:
         self._write = write
         self._lock = threading.Lock()
-        self._pulse = Heartbeat(self._say, clock or SystemClock(), every)
+        self._pulse = Heartbeat(self._say, clock or api.SystemClock(), every)
 
-    def __call__(self, event: KnownEvent, state: RunState) -> None:
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
         line = line_of(event, state)
         if line is not None:
             self._say(line)
@@ -64,7 +80,7 @@ class Lines:
             self._write(" ".join(visible(line).split("\n")) + "\n")
 
 
-def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 - one per kind
+def line_of(event: api.KnownEvent, state: api.RunState) -> str | None:  # noqa: PLR0911 - one per kind
     """The line of an event; None for those that only the journal needs."""
     match event:
         case j.SessionStarted() | j.Imported() | j.PreludeStarted() | j.PreludeFinished():
@@ -94,7 +110,8 @@ def line_of(event: KnownEvent, state: RunState) -> str | None:  # noqa: PLR0911 
 
 
 def _about_run(
-    event: j.SessionStarted | j.Imported | j.PreludeStarted | j.PreludeFinished, state: RunState
+    event: j.SessionStarted | j.Imported | j.PreludeStarted | j.PreludeFinished,
+    state: api.RunState,
 ) -> str | None:
     match event:
         case j.SessionStarted():
@@ -117,16 +134,16 @@ def _warned(event: j.WarningRecorded) -> str:
     return f"{event.step}  waiting: {wait_text(wait, 0)}{again}"
 
 
-def _finished(event: j.StepFinished, state: RunState) -> str:
+def _finished(event: j.StepFinished, state: api.RunState) -> str:
     took = f" in {seconds(event.duration_ms)}" if event.duration_ms is not None else ""
     settled, total = tally(state)
     match event.status:
-        case Status.OK:
+        case api.Status.OK:
             how = " (taken over)" if event.imported else took
             return f"{event.step}  ok{how} [{settled}/{total}]"
-        case Status.SKIPPED:
+        case api.Status.SKIPPED:
             return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
-        case Status.PENDING:
+        case api.Status.PENDING:
             return f"{event.step}  interrupted{took}"
         case _:
             told = f" {event.error.code}: {event.error.message}" if event.error else ""
@@ -137,7 +154,7 @@ def _answered(event: j.InvocationOutcome) -> str:
     call = f"{event.step}  {event.tool} call {event.call}"
     tries = f" after {event.attempts} tries" if event.attempts > 1 else ""
     if event.ok:
-        source = " from the cache" if event.cache is Cache.HIT else ""
+        source = " from the cache" if event.cache is api.Cache.HIT else ""
         source = " by an earlier call" if event.adopted else source
         return f"{call} answered{source}{tries}"
     told = f" {event.error.code}: {event.error.message}" if event.error else ""
@@ -151,6 +168,6 @@ def _rollback(event: j.RollbackStarted | j.RollbackFinished) -> str:
     return f"--  rollback {event.status}{told}"
 
 
-def tally(state: RunState) -> tuple[int, int]:
+def tally(state: api.RunState) -> tuple[int, int]:
     """How many steps are settled, and how many there are."""
     return sum(state.step(one).status.is_settled for one in state.step_ids), len(state.step_ids)

@@ -1,30 +1,31 @@
 """Findings for people: the place, the rule, the line itself, the way out."""
 
-from collections.abc import Iterable
+from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from oraclepack import api
 from oraclepack.cli.reply import Styled
-from oraclepack.lint.facts import CheckStatus
-from oraclepack.lint.finding import Finding, Severity
-from oraclepack.lint.validate import CheckedPack, ValidateResult
-from oraclepack.lint.validation import CheckRun
 from oraclepack.system.printable import one_line, single_lines, visible
 
-_LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
+_LOOKS = {api.Severity.ERROR: "red", api.Severity.WARNING: "yellow", api.Severity.ADVICE: "cyan"}
 _WIDEST_LINE = 120
 _SEEN_BEFORE = 40
 """How much of a long line is shown before the place that matters."""
 
 
-def as_text(outcome: ValidateResult) -> tuple[str | Styled, ...]:
+def as_text(
+    packs: Sequence[api.CheckedPack], unreadable: Sequence[api.UnreadablePack] = ()
+) -> tuple[str | Styled, ...]:
     """All findings of all packs, then one line that sums up each pack."""
     pieces: list[str | Styled] = []
-    for checked in outcome.checked:
+    for checked in packs:
         lines = checked.pack.text.split("\n")
         for finding in checked.findings:
             pieces += _finding(one_line(checked.path), single_lines(finding), lines)
-    for checked in outcome.checked:
+    for checked in packs:
         pieces += _summary(checked)
-    for broken in outcome.unreadable:
+    for broken in unreadable:
         pieces += [
             Styled("error", "red"),
             f": {one_line(broken.error)}\n  hint: {one_line(broken.suggestion)}\n",
@@ -32,7 +33,7 @@ def as_text(outcome: ValidateResult) -> tuple[str | Styled, ...]:
     return tuple(pieces)
 
 
-def _finding(path: str, finding: Finding, lines: list[str]) -> Iterable[str | Styled]:
+def _finding(path: str, finding: api.Finding, lines: list[str]) -> Iterable[str | Styled]:
     span = finding.span
     step = f" (step {finding.step})" if finding.step else ""
     yield Styled(f"{path}:{span.line}:{span.column}", "bold")
@@ -48,7 +49,7 @@ def _finding(path: str, finding: Finding, lines: list[str]) -> Iterable[str | St
     yield "\n"
 
 
-def _excerpt(finding: Finding, line: str) -> Iterable[str | Styled]:
+def _excerpt(finding: api.Finding, line: str) -> Iterable[str | Styled]:
     """The line, or the part of a long one that matters, with the place marked below it."""
     span = finding.span
     start = span.column - 1
@@ -75,7 +76,7 @@ def _cells(text: str) -> int:
     return len(seen) + wide - sum(unicodedata.combining(char) > 0 for char in seen)
 
 
-def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
+def _summary(checked: api.CheckedPack) -> Iterable[str | Styled]:
     counts = checked.report.counts
     yield Styled(one_line(checked.path), "bold")
     yield (
@@ -85,7 +86,7 @@ def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
     weights = [finding.severity for finding in checked.findings]
     told = [
         _many(weights.count(severity), severity.value)
-        for severity in Severity
+        for severity in api.Severity
         if severity in weights
     ]
     look = "green" if checked.report.ok else "red"
@@ -97,15 +98,15 @@ def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
     yield from _skipped(checked.report.checks)
 
 
-def fixed_line(checked: CheckedPack) -> str:
+def fixed_line(checked: api.CheckedPack) -> str:
     """What `--fix` wrote: `3 fixes written to docs/pack.md`."""
     count = checked.report.fixed
     return f"{count} {'fix' if count == 1 else 'fixes'} written to {one_line(checked.path)}"
 
 
-def _skipped(checks: Iterable[CheckRun]) -> Iterable[str]:
+def _skipped(checks: Iterable[api.CheckRun]) -> Iterable[str]:
     for check in checks:
-        if check.status is CheckStatus.SKIPPED:
+        if check.status == "skipped":
             yield f"  {check.name}: skipped, {check.reason}\n"
 
 

@@ -1,18 +1,16 @@
 """A sign of life: what runs now, said at least once a minute while something does."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping
 from itertools import starmap
 
 import msgspec
 
+from oraclepack import api
+from oraclepack.api import events as j
 from oraclepack.cli.text import clock as clock_of
-from oraclepack.journal import events as j
-from oraclepack.journal.events import KnownEvent
-from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import WAITS, CallWait
-from oraclepack.pack.model import PRELUDE
-from oraclepack.system.clock import Clock
 
 HEARTBEAT = 60.0
 """Seconds between two signs of life."""
@@ -35,7 +33,7 @@ class Activity(msgspec.Struct, frozen=True):
 class _Calls(msgspec.Struct):
     """The calls of one running step, by their number."""
 
-    waits: dict[int, tuple[int, CallWait]] = msgspec.field(default_factory=dict)
+    waits: dict[int, tuple[int, api.CallWait]] = msgspec.field(default_factory=dict)
     """Since when, in nanoseconds, and what for."""
     made: set[int] = msgspec.field(default_factory=set)
     """Those whose tool is at work."""
@@ -45,13 +43,13 @@ class _Calls(msgspec.Struct):
 class RunningSteps:
     """The steps at work and since when, gathered from events. Safe to use from several threads."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: api.Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._since: dict[str, int] = {}
         self._calls: dict[str, _Calls] = {}
 
-    def feel(self, event: KnownEvent) -> None:
+    def feel(self, event: api.KnownEvent) -> None:
         """Take note of an event."""
         with self._lock:
             match event:
@@ -60,21 +58,21 @@ class RunningSteps:
                 case j.StepFinished(step=step):
                     self._since.pop(step, None)
                 case j.PreludeStarted():
-                    self._since[PRELUDE] = self._clock.monotonic_ns()
+                    self._since[api.PRELUDE] = self._clock.monotonic_ns()
                 case j.PreludeFinished():
-                    self._since.pop(PRELUDE, None)
+                    self._since.pop(api.PRELUDE, None)
                 case j.SessionFinished():
                     self._since.clear()
             self._feel_call(event)
 
-    def _feel_call(self, event: KnownEvent) -> None:
+    def _feel_call(self, event: api.KnownEvent) -> None:
         match event:
             case j.StepStarted(step=step) | j.StepFinished(step=step):
                 self._calls.pop(step, None)
-            case j.WarningRecorded(step=str(step), code=str(code)) if code in WAITS:
+            case j.WarningRecorded(step=str(step), code=str(code)) if code in api.WAITS:
                 calls = self._calls.setdefault(step, _Calls())
                 # Runs of earlier versions do not say which call it is.
-                wait = event.wait or CallWait(call=_ANY, reason=event.message)
+                wait = event.wait or api.CallWait(call=_ANY, reason=event.message)
                 calls.waits[wait.call] = (self._clock.monotonic_ns(), wait)
                 calls.made.discard(wait.call)
                 if wait.tries:
@@ -106,7 +104,7 @@ class RunningSteps:
         )
 
 
-def wait_text(wait: CallWait, passed_ms: int) -> str:
+def wait_text(wait: api.CallWait, passed_ms: int) -> str:
     """What a call waits for, and how long still, where that is known."""
     if wait.seconds is None:
         return wait.reason
@@ -131,16 +129,18 @@ def _said(step: str, activity: Activity) -> str:
 class Heartbeat:
     """Says what runs, again and again, from a thread of its own."""
 
-    def __init__(self, say: Callable[[str], None], clock: Clock, every: float = HEARTBEAT) -> None:
+    def __init__(
+        self, say: Callable[[str], None], clock: api.Clock, every: float = HEARTBEAT
+    ) -> None:
         self._say = say
         self._every = every
         self._running = RunningSteps(clock)
-        self._state: RunState | None = None
+        self._state: api.RunState | None = None
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def feel(self, event: KnownEvent, state: RunState) -> None:
+    def feel(self, event: api.KnownEvent, state: api.RunState) -> None:
         self._state = state
         self._running.feel(event)
         match event:

@@ -1,32 +1,26 @@
 """The last word of a pipeline, for people."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
+from oraclepack import api
 from oraclepack.cli.finding_text import as_text
 from oraclepack.cli.reply import ReplyError, Styled
 from oraclepack.cli.run_text import RunLocation, policy_failure, policy_line, run_text
 from oraclepack.errors import SIGNALLED, ExitCode
-from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.lint.validate import CheckedPack, ValidateResult
-from oraclepack.pipeline.pipeline_report import (
-    PipelineReport,
-    PipelineStage,
-    PolicyReport,
-    StageReport,
-    StageStatus,
-)
 
-_LOOKS = {StageStatus.OK: "green", StageStatus.FAILED: "red", StageStatus.SKIPPED: "dim"}
+_LOOKS = {"ok": "green", "failed": "red", "skipped": "dim"}
 
 
 def pipeline_text(
-    told: PipelineReport, checked: CheckedPack | None, place: RunLocation, junit: str | None
+    told: api.PipelineReport, checked: api.CheckedPack | None, place: RunLocation, junit: str | None
 ) -> tuple[str | Styled, ...]:
     """What went wrong in detail, then a line for each stage, then where to look."""
     pieces: list[str | Styled] = []
     if checked is not None and not checked.report.ok:
-        pieces += [*as_text(ValidateResult((checked,))), "\n"]
-    if told.run is not None and told.status(PipelineStage.RUN) is StageStatus.FAILED:
+        pieces += [*as_text((checked,)), "\n"]
+    if told.run is not None and told.status("run") == "failed":
         pieces += [*run_text(told.run, place, None), "\n"]
     pieces += [f"{line}\n" for line in _lacks(told)]
     for one in told.stages:
@@ -37,13 +31,13 @@ def pipeline_text(
     return (*pieces, *(f"{name}: {where}\n" for name, where in _places(told, place, junit)))
 
 
-def failure_of(told: PipelineReport, code: int, way_on: str, suggestion: str) -> ReplyError:
+def failure_of(told: api.PipelineReport, code: int, way_on: str, suggestion: str) -> ReplyError:
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
     if code == ExitCode.INVALID:
         mend = "mend the findings of severity error; `oraclepack explain RULE` tells how"
         return ReplyError(
-            "INVALID_PACK", f"not valid: {told.pack}", phase=PipelineStage.VALIDATE, suggestion=mend
+            "INVALID_PACK", f"not valid: {told.pack}", phase="validate", suggestion=mend
         )
     if code >= SIGNALLED:
         how = ExitCode(code)
@@ -57,12 +51,12 @@ def failure_of(told: PipelineReport, code: int, way_on: str, suggestion: str) ->
             "correct the files, `oraclepack accept PACK NN`, or ask again: "
             "oraclepack pipeline PACK --rerun NN --refresh"
         )
-        return ReplyError("CONTRACT", message, phase=PipelineStage.VERIFY, suggestion=again)
+        return ReplyError("CONTRACT", message, phase="verify", suggestion=again)
     ways = told.run.ways_on if told.run is not None else None
     return _partial(told, suggestion or ways or onwards)
 
 
-def _way_out(told: PipelineReport, onwards: str) -> str:
+def _way_out(told: api.PipelineReport, onwards: str) -> str:
     """More steps give more completion; more yield is a matter of the answers."""
     steps = told.policy.completion if told.policy else None
     if told.actionize is None or (steps is not None and steps.ok < steps.to_run):
@@ -70,13 +64,13 @@ def _way_out(told: PipelineReport, onwards: str) -> str:
     return f"what is blocked stands in {told.actionize.out_dir}/backlog.md"
 
 
-def _partial(told: PipelineReport, suggestion: str) -> ReplyError:
+def _partial(told: api.PipelineReport, suggestion: str) -> ReplyError:
     failed = told.failed_step or ""
     later = next((one for one in told.stages if one.stage == failed), None)
     run = told.run if later is None else None
     why = run.cause if run is not None and run.cause else f"step {failed} failed"
     message = why if later is None else f"{later.stage} failed: {later.reason}"
-    if told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+    if told.rollback_status is not api.RollbackStatus.NOT_ATTEMPTED:
         message += f"; rollback {told.rollback_status}"
     return ReplyError(
         "PARTIAL_FAILURE",
@@ -89,19 +83,19 @@ def _partial(told: PipelineReport, suggestion: str) -> ReplyError:
     )
 
 
-def _is_retryable(told: PipelineReport, later: StageReport | None) -> bool:
+def _is_retryable(told: api.PipelineReport, later: api.StageReport | None) -> bool:
     """Whether the same command may succeed later without any change."""
     if later is None:
         return told.run is not None and told.run.is_retryable
     work = told.actionize
-    return later.stage == PipelineStage.ACTIONIZE and work is not None and work.retryable
+    return later.stage == "actionize" and work is not None and work.retryable
 
 
-def _lacks(told: PipelineReport) -> Iterator[str]:
+def _lacks(told: api.PipelineReport) -> Iterator[str]:
     return (one.line for one in (told.verify.failures if told.verify else ()))
 
 
-def _figures(policy: PolicyReport) -> str:
+def _figures(policy: api.PolicyReport) -> str:
     share, work = policy.completion, policy.action_yield
     return (
         f"completion {share.ratio:.2f} of {share.required:g}, "
@@ -110,9 +104,9 @@ def _figures(policy: PolicyReport) -> str:
 
 
 def _places(
-    told: PipelineReport, place: RunLocation, junit: str | None
+    told: api.PipelineReport, place: RunLocation, junit: str | None
 ) -> Iterator[tuple[str, str]]:
-    if told.run is not None and told.status(PipelineStage.RUN) is not StageStatus.FAILED:
+    if told.run is not None and told.status("run") != "failed":
         yield "run directory", place.shown(told.run.run_dir)
     work = told.actionize
     names = [artifact.path for artifact in work.artifacts] if work else []

@@ -1,10 +1,13 @@
 """Replies become bytes here, and nowhere else does anything reach stdout."""
 
+from __future__ import annotations
+
 import sys
 from typing import IO
 
 import msgspec
 
+from oraclepack import api
 from oraclepack.cli.reply import Envelope, Meta, Reply, ReplyError, Styled, Text
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import one_line, visible
@@ -29,14 +32,11 @@ class RenderedReply(msgspec.Struct, frozen=True):
 
 def as_json(reply: Reply, meta: Meta) -> RenderedReply:
     """One envelope on stdout, nothing else anywhere."""
-    # Text answers start without the hashing that stands beside it.
-    from oraclepack.system.digests import canonical_file  # noqa: PLC0415
-
     envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
     try:
-        stdout = canonical_file(envelope)
+        stdout = api.canonical_file(envelope)
     except UnicodeEncodeError:
-        stdout = canonical_file(_encodable(envelope))
+        stdout = api.canonical_file(_encodable(envelope))
     return RenderedReply(stdout, b"")
 
 

@@ -1,12 +1,13 @@
 """What a command answers. Only the boundary prints it and ends the process."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import msgspec
 
+from oraclepack import api
 from oraclepack.errors import ExitCode
-from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.run.transaction import TransactionReport
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the envelope or of any published data shape would have to change."""
@@ -87,13 +88,15 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 _TOLD = {
-    RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
-    RollbackStatus.COMPLETED: "everything is as it was before",
-    RollbackStatus.FAILED: "not everything could be taken back",
+    api.RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
+    api.RollbackStatus.COMPLETED: "everything is as it was before",
+    api.RollbackStatus.FAILED: "not everything could be taken back",
 }
 
 
-def partial_failure(data: TransactionReport, what: str, warnings: tuple[str, ...] = ()) -> Reply:
+def partial_failure(
+    data: api.TransactionReport, what: str, warnings: tuple[str, ...] = ()
+) -> Reply:
     """Exit code 3, with what became of the rollback."""
     told = _TOLD.get(data.rollback_status, "")
     back = set(data.rolled_back_steps)
@@ -107,7 +110,7 @@ def partial_failure(data: TransactionReport, what: str, warnings: tuple[str, ...
         f"{what}: {data.error}; {told}",
         detail=data.rollback_error or "",
         # What a rollback could not take back somebody has to look at first.
-        retryable=data.retryable and data.rollback_status is not RollbackStatus.FAILED,
+        retryable=data.retryable and data.rollback_status is not api.RollbackStatus.FAILED,
         phase=data.failed_step or "work",
         suggestion=data.suggestion or "mend the cause, then give the same command again",
     )
@@ -116,7 +119,7 @@ def partial_failure(data: TransactionReport, what: str, warnings: tuple[str, ...
     return Reply(data, text, ExitCode.STEP_FAILED, warnings=said, error=failure)
 
 
-def rollback_notice(data: TransactionReport) -> tuple[str, ...]:
+def rollback_notice(data: api.TransactionReport) -> tuple[str, ...]:
     """A warning where the command began by finishing an earlier rollback."""
     if not data.finished_rollback:
         return ()

@@ -1,15 +1,15 @@
 """The options that pick a run and its steps, for every command that runs a pack."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import words_of_this_command
 from oraclepack.cli.value_completion import run_ids, step_id, step_list
-from oraclepack.errors import UsageError, did_you_mean
-from oraclepack.run.run_request import RunFlags
-from oraclepack.work.backlog import Export
 
 export_option = click.option(
     "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."
@@ -18,20 +18,6 @@ export_option = click.option(
 allow_rehearsal_option = click.option(
     "--allow-rehearsal", is_flag=True, help="Export even what a rehearsal answered, marked as such."
 )
-
-
-def exports_named(given: tuple[str, ...]) -> tuple[Export, ...]:
-    """The trackers of all `--export` options, each of which may name several."""
-    words = sorted({word.strip() for one in given for word in one.split(",") if word.strip()})
-    return tuple(map(_export, words))
-
-
-def _export(word: str) -> Export:
-    try:
-        return Export(word)
-    except ValueError:
-        hint = did_you_mean(word, [*Export]) or f"there are {', '.join(Export)}"
-        raise UsageError(f"--export: {word!r} is unknown", hint=hint) from None
 
 
 _OPTIONS = (
@@ -77,20 +63,20 @@ _OPTIONS = (
 
 
 def picking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command these options; `asked` reads what they were given."""
+    """Give a command these options; `run_arguments` reads what they were given."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def asked(flags: dict[str, object]) -> RunFlags:
+def run_arguments(flags: dict[str, object]) -> api.RunArguments:
     """What the options of `picking` say."""
 
     def text(name: str) -> str | None:
         value = flags.get(name)
         return value if isinstance(value, str) else None
 
-    return RunFlags(
+    return api.RunArguments(
         rerun=text("rerun"),
         steps=text("steps"),
         resume_from=text("resume_from"),
@@ -101,8 +87,3 @@ def asked(flags: dict[str, object]) -> RunFlags:
         take_over=bool(flags.get("take_over")),
         argv=words_of_this_command(),
     )
-
-
-def notices(notice: str) -> tuple[str, ...]:
-    """Why another run was begun than the user may have expected."""
-    return (f"{notice}; starting a new run (the cache keeps what is unchanged)",) if notice else ()

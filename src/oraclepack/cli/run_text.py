@@ -1,28 +1,26 @@
 """The last word of a run, for people."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from oraclepack import api
+from oraclepack.api import run_settings as rs
 from oraclepack.cli.reply import ReplyError, Styled
 from oraclepack.cli.text import columns, seconds, some_of
-from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.run.run_report import RunReport, StepReport, ways_on
-from oraclepack.settings import run_settings as rs
-from oraclepack.settings.declaration import Setting, ValueSource
-from oraclepack.settings.registry import Settings
-from oraclepack.shell.log_files import last_lines
 
 
-def idle_thresholds(settings: Settings, *thresholds: Setting[Any]) -> tuple[str, ...]:
+def idle_thresholds(settings: api.Settings, *thresholds: api.Setting[Any]) -> tuple[str, ...]:
     """A warning for each threshold that was given and decides nothing."""
     if settings[rs.CI]:
         return ()
     return tuple(
         f"{setting.flag} decides nothing without --ci"
         for setting in thresholds
-        if settings.origin(setting).source is ValueSource.FLAG
+        if settings.origin(setting).source is api.ValueSource.FLAG
     )
 
 
@@ -33,7 +31,7 @@ def policy_line(*, met: bool, figures: str) -> tuple[str | Styled, ...]:
 
 
 def policy_failure(
-    shortfalls: tuple[str, ...], suggestion: str, run: RunReport | None = None
+    shortfalls: tuple[str, ...], suggestion: str, run: api.RunReport | None = None
 ) -> ReplyError:
     """Why the exit code is 5, and what failed in the run that it is about."""
     causes = (run.cause,) if run is not None and run.cause else ()
@@ -65,14 +63,16 @@ class RunLocation(msgspec.Struct, frozen=True):
         return relative if self.root == self.here else (self.root / relative).as_posix()
 
 
-def plan_text(told: RunReport) -> str:
+def plan_text(told: api.RunReport) -> str:
     """What would be done with every step, and why."""
     head = f"run {told.run_id} ({'continued' if told.continued else 'new'}: {told.reason})\n\n"
     rows = [(step.step_id, step.decision, step.status, step.reason) for step in told.steps]
     return head + columns(("step", "decision", "status", "reason"), rows)
 
 
-def run_text(told: RunReport, place: RunLocation, command: str | None) -> tuple[str | Styled, ...]:
+def run_text(
+    told: api.RunReport, place: RunLocation, command: str | None
+) -> tuple[str | Styled, ...]:
     """How it went, and if not well: the end of the log, and the command that continues.
 
     No command where the error that is told with it names it already.
@@ -91,12 +91,12 @@ def run_text(told: RunReport, place: RunLocation, command: str | None) -> tuple[
         pieces += [f"{one.line}\n" for one in mine]
         if step.step_id in told.unmet_steps:
             held = "not asked again: " if step.step_id in told.held_steps else ""
-            pieces.append(f"  {held}{ways_on((step.step_id,))}\n")
+            pieces.append(f"  {held}{told.ways_on_from(step.step_id)}\n")
     for step in told.steps:
         if step.changed_files and step.step_id in {*told.completed_steps, *told.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))
     pieces.append(_summary(told))
-    if told.rollback_status != RollbackStatus.NOT_ATTEMPTED:
+    if told.rollback_status != api.RollbackStatus.NOT_ATTEMPTED:
         told_error = f": {told.rollback_error}" if told.rollback_error else ""
         pieces.append(f"rollback {told.rollback_status}{told_error}\n")
         pieces += [f"not rolled back: {path}\n" for path in told.not_rolled_back]
@@ -107,7 +107,7 @@ def run_text(told: RunReport, place: RunLocation, command: str | None) -> tuple[
 
 
 def _failure(
-    step: StepReport, run_dir: str, place: RunLocation, *, with_tail: bool
+    step: api.StepReport, run_dir: str, place: RunLocation, *, with_tail: bool
 ) -> list[str | Styled]:
     said = f" ({step.error}): {step.message}" if step.error else ""
     pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{said}\n"]
@@ -120,21 +120,21 @@ def _logs(run_dir: str, *names: str | None) -> list[str]:
 
 
 def _log(logs: list[str], place: RunLocation) -> list[str | Styled]:
-    spoken = next((log for log in logs if last_lines(place.read(log), 1)), None)
+    spoken = next((log for log in logs if api.last_lines(place.read(log), 1)), None)
     return [f"  log: {place.shown(spoken)}\n"] if spoken else []
 
 
 def _tail(logs: list[str], place: RunLocation) -> list[str | Styled]:
     """The end of the first log that says something, and where it lies."""
     for log in logs:
-        lines = last_lines(place.read(log), _TAIL)
+        lines = api.last_lines(place.read(log), _TAIL)
         if lines:
             told = [Styled(f"  | {_short(line)}\n", "dim") for line in lines]
             return [f"the end of {place.shown(log)}:\n", *told]
     return [f"its logs are empty: {place.shown(log)}\n" for log in logs[:1]]
 
 
-def _changed(step: StepReport, *, failed: bool) -> str:
+def _changed(step: api.StepReport, *, failed: bool) -> str:
     ways = f"oraclepack undo PACK {step.step_id}, or --allow-dirty-rerun"
     before = f"\n  before it runs again: {ways}" if failed else ""
     return f"step {step.step_id} changed {some_of(step.changed_files)}{before}\n"
@@ -144,7 +144,7 @@ def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(line)} characters)"
 
 
-def _summary(told: RunReport) -> str:
+def _summary(told: api.RunReport) -> str:
     spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
     took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
     return f"{told.counted}{took}\n"

@@ -1,37 +1,38 @@
 """Options of the command line, made from the declarations of the settings."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
+from oraclepack import api
+from oraclepack.api import value_kinds as kinds
 from oraclepack.errors import UsageError
-from oraclepack.settings.declaration import Setting
-from oraclepack.settings.registry import COLOR, CWD, OUTPUT, SettingValue
-from oraclepack.settings.value_kinds import BOOLEANS, Bool, Choice, Names, Path, Texts
 
-SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR)
+SHARED: tuple[api.Setting[Any], ...] = (api.CWD, api.OUTPUT, api.COLOR)
 """What every command takes."""
 
 JSON_FLAG = "--json"
 
 
-def option_for(setting: Setting[Any]) -> click.Option:
+def option_for(setting: api.Setting[Any]) -> click.Option:
     """The option of a setting. It has no default of its own: not given means not given."""
     names = [setting.flag, setting.parameter]
     match setting.kind:
-        case Bool():
+        case kinds.Bool():
             names[0] = f"{setting.flag}/{setting.off_flag}"
             return click.Option(names, default=None, help=setting.help)
-        case Choice(choices=choices):
+        case kinds.Choice(choices=choices):
             return click.Option(names, type=click.Choice(choices), help=_with_default(setting))
-        case Names():
+        case kinds.Names():
             text = f"{setting.help} May be repeated."
             return click.Option(names, multiple=True, metavar="WORDS", help=text)
-        case Texts():
+        case kinds.Texts():
             text = f"{setting.help} May be repeated."
             return click.Option(names, multiple=True, metavar="TEXT", help=text)
-        case Path():
+        case kinds.Path():
             return click.Option(names, type=click.Path(), metavar="DIR", help=setting.help)
         case kind_of_value:
             name = kind_of_value.name.upper()
@@ -43,19 +44,19 @@ def json_option() -> click.Option:
 
 
 def given_flags(
-    params: dict[str, Any], settings: Iterable[Setting[Any]]
-) -> dict[str, SettingValue]:
+    params: dict[str, Any], settings: Iterable[api.Setting[Any]]
+) -> dict[str, api.SettingValue]:
     """Take the settings out of a command's parameters: only those that were given."""
-    given: dict[str, SettingValue] = {}
+    given: dict[str, api.SettingValue] = {}
     for setting in settings:
         value = params.pop(setting.parameter, None)
         if value is not None and value != ():
             flag = setting.off_flag if value is False else setting.flag
-            given[setting.name] = SettingValue(value, flag)
+            given[setting.name] = api.SettingValue(value, flag)
     if params.pop("json", False):
-        if given.get(OUTPUT.name, SettingValue("json", "")).value != "json":
+        if given.get(api.OUTPUT.name, api.SettingValue("json", "")).value != "json":
             raise UsageError("--json and --output text contradict each other")
-        given[OUTPUT.name] = SettingValue("json", JSON_FLAG)
+        given[api.OUTPUT.name] = api.SettingValue("json", JSON_FLAG)
     return given
 
 
@@ -93,13 +94,13 @@ def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
     for word, following in zip(words, [*words[1:], ""][: len(words)], strict=True):
         name, equals, value = word.partition("=")
         if name == JSON_FLAG:
-            last = BOOLEANS.get(value.lower(), True) if equals else True
-        elif name in {OUTPUT.flag, "--format"}:
+            last = kinds.BOOLEANS.get(value.lower(), True) if equals else True
+        elif name in {api.OUTPUT.flag, "--format"}:
             last = (value if equals else following) == "json"
-    return variables.get(OUTPUT.variable) == "json" if last is None else last
+    return variables.get(api.OUTPUT.variable) == "json" if last is None else last
 
 
-def _with_default(setting: Setting[Any]) -> str:
+def _with_default(setting: api.Setting[Any]) -> str:
     return f"{setting.help}  [default: {setting.default}]"
 
 
@@ -135,9 +136,9 @@ def _takers(params: Sequence[click.Parameter]) -> set[str]:
 
 
 def _switch(name: str, value: str, opposite: str) -> str:
-    if value.lower() not in BOOLEANS:
-        raise UsageError(f"{name}: must be one of {', '.join(BOOLEANS)}, not {value!r}")
-    if BOOLEANS[value.lower()]:
+    if value.lower() not in kinds.BOOLEANS:
+        raise UsageError(f"{name}: must be one of {', '.join(kinds.BOOLEANS)}, not {value!r}")
+    if kinds.BOOLEANS[value.lower()]:
         return name
     if not opposite:
         raise UsageError(f"{name} cannot be switched off; leave it out")

@@ -1,21 +1,23 @@
 """Durations, sizes and sets of files as people say them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
-from oraclepack.calls.cache import CallExplanation
+from oraclepack import api
 
 SHORT = 12
 """How much of a key is shown."""
 
 
-def call_line(call: CallExplanation) -> str:
+def call_line(call: api.CallExplanation) -> str:
     name = call.key[:SHORT] if call.key else "no key"
     how = f"{call.how}; " if call.how else ""
     reason = f"  {call.reason}\n" if call.reason else ""
     return f"call {call.call}: {name}, {how}{'cached' if call.cached else 'not cached'}\n{reason}"
 
 
-def differing(call: CallExplanation) -> str:
+def differing(call: api.CallExplanation) -> str:
     """In which parts the question differs from the one that is most like it."""
     if call.nearest is None:
         return ""

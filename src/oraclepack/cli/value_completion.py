@@ -1,11 +1,13 @@
 """What a shell is offered when it completes steps and runs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from oraclepack import api
 from oraclepack.errors import OraclePackError
 
 if TYPE_CHECKING:
@@ -18,9 +20,7 @@ Offer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str
 def step_list(*words: str) -> Offer:
     """A list of steps such as `01,03-07`, the last of which is being typed, or one of the words."""
 
-    def offer(
-        ctx: click.Context, _: click.Parameter, incomplete: str
-    ) -> "list[CompletionItem[str]]":
+    def offer(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         at = max(incomplete.rfind(","), incomplete.rfind("-")) + 1
         named = [] if at else _items((word, "") for word in words if word.startswith(incomplete))
         steps = (
@@ -33,34 +33,30 @@ def step_list(*words: str) -> Offer:
     return offer
 
 
-def step_id(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
+def step_id(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """One step of the pack that stands before it on the command line."""
     return _items(pair for pair in _steps(ctx) if pair[0].startswith(incomplete))
 
 
-def run_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
+def run_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """The runs of the project, the newest name first."""
-    from oraclepack.journal.run_dir import run_ids as all_ids  # noqa: PLC0415
-    from oraclepack.system.environment import project_root  # noqa: PLC0415 - only for a shell
-
+    values = {"cwd": ctx.params["cwd"]} if ctx.params.get("cwd") else {}
     try:
-        root = project_root(_pack(ctx), ctx.params.get("cwd") or "")
+        root = api.load_settings(_pack(ctx), values).root
     except OraclePackError:
         return []
-    return _items((name, "") for name in reversed(all_ids(root)) if name.startswith(incomplete))
+    names = reversed(api.runs(root).ids())
+    return _items((name, "") for name in names if name.startswith(incomplete))
 
 
 def _steps(ctx: click.Context) -> list[tuple[str, str]]:
     """The steps of the pack, with their titles; none where there is no readable pack."""
-    from oraclepack.pack.pack_files import read_pack  # noqa: PLC0415 - only for a shell
-    from oraclepack.pack.questions import title_of  # noqa: PLC0415
-
     pack = _pack(ctx)
     try:
-        found = read_pack(Path(pack)) if pack else None
+        found = api.list_steps(pack) if pack else None
     except OraclePackError:
         return []
-    return [(step.id, title_of(step)) for step in found.steps] if found else []
+    return [(step.step_id, step.title) for step in found.steps] if found else []
 
 
 def _pack(ctx: click.Context) -> str | None:
@@ -72,7 +68,7 @@ def _pack(ctx: click.Context) -> str | None:
     return given or next((word for word in ctx.args if not word.startswith("-")), None)
 
 
-def _items(pairs: Iterable[tuple[str, str]]) -> "list[CompletionItem[str]]":
+def _items(pairs: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
     from click.shell_completion import CompletionItem as Item  # noqa: PLC0415 - only for a shell
 
     return [Item(value, help=told or None) for value, told in pairs]

@@ -41,6 +41,11 @@ class RuleDoc(msgspec.Struct, frozen=True):
     only_strict: bool = False
     """It has nothing to say without `--strict`."""
 
+    @property
+    def text(self) -> str:
+        """The documentation for a terminal."""
+        return doc_text(self)
+
 
 class RuleExplanation(msgspec.Struct, frozen=True):
     """The rule that was asked for, or all of them."""

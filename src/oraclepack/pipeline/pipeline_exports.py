@@ -15,7 +15,13 @@ from oraclepack.lint.validate import CheckedPack
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.questions import title_of
 from oraclepack.pack.script import Span
-from oraclepack.pipeline.pipeline_report import PipelineReport, PipelineStage, StageStatus
+from oraclepack.pipeline.pipeline_report import (
+    PipelineReport,
+    PipelineStage,
+    StageStatus,
+    pipeline_summary,
+)
+from oraclepack.report.github import annotations, summary
 from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.shell.log_files import last_lines
 from oraclepack.system import disk, files
@@ -186,8 +192,6 @@ def tell_github(told: RunReport, pack: Pack) -> tuple[str, ...]:
     place = environment.get(VARIABLE)
     if not place:
         return ()
-    from oraclepack.report.github import summary  # noqa: PLC0415 - only on GitHub
-
     redactor = Redactor.of(environment)
     titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
     text = summary(redactor.clean_record(told), pack.path, titles)
@@ -227,8 +231,6 @@ def tell_summary(told: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
     place = environment.get(VARIABLE)
     if not place:
         return ()
-    from oraclepack.pipeline.pipeline_report import pipeline_summary  # noqa: PLC0415 - on GitHub
-
     text = pipeline_summary(Redactor.of(environment).clean_record(told))
     trouble = append(Path(place), text)
     if trouble is not None:
@@ -243,8 +245,6 @@ def annotations_for_github(
     environment = surroundings.environment()
     if environment.get(_ON_GITHUB) != "true":
         return ""
-    from oraclepack.report.github import annotations  # noqa: PLC0415 - only on GitHub
-
     found = [*(checked.findings if checked else ()), *_faults(told, pack)]
     return Redactor.of(environment).clean(annotations({told.pack: found}))
 

@@ -84,8 +84,8 @@ class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     verify: VerifyReport | None = None
     actionize: ActionizeReport | None = None
 
-    def status(self, stage: PipelineStage) -> StageStatus:
-        return next(one.status for one in self.stages if one.stage is stage)
+    def status(self, stage: str) -> StageStatus:
+        return next(one.status for one in self.stages if one.stage == stage)
 
 
 def policy(

@@ -1,13 +1,12 @@
 """`pipeline`: validate, run, verify and actionize a pack under one lock, with one report."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.answers.verification import VerifyReport
 from oraclepack.answers.verify_pack import RecordedOutputs, VerifyOptions, verify_pack
-from oraclepack.errors import SIGNALLED, OraclePackError
+from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
 from oraclepack.journal.statuses import RollbackStatus, Status
@@ -15,6 +14,12 @@ from oraclepack.lint.validate import CheckedPack, check_pack
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.pipeline.pipeline_exports import (
+    annotations_for_github,
+    refuse_bad_place,
+    tell_summary,
+    write_junit,
+)
 from oraclepack.pipeline.pipeline_report import (
     PipelineReport,
     PipelineStage,
@@ -25,17 +30,20 @@ from oraclepack.pipeline.pipeline_report import (
     verdict,
 )
 from oraclepack.run.planning.plan import Decision
-from oraclepack.run.recorder import Observer
-from oraclepack.run.run_pack import FollowUpResult, OnPlan, RunRequest, RunResult, run_pack
-from oraclepack.run.run_report import RunReport
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.run_display import Display
+from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
+from oraclepack.run.run_report import RunReport, continue_command, notices
 from oraclepack.run.run_report import told as run_told
-from oraclepack.run.run_request import RunFlags, request_for
+from oraclepack.run.run_request import request_for
 from oraclepack.run.verify_outputs import manner_of
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
-from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, STRICT, Settings
+from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
+from oraclepack.shell.stop import Stop
 from oraclepack.system.path_jail import content_at
-from oraclepack.work.backlog import ActionizeReport, Export, WorkStatus
+from oraclepack.work.actionize import FOLDER, Writer, actionize_run
+from oraclepack.work.backlog import ActionizeReport, WorkStatus, read_exports
 
 
 class PipelineRequest(msgspec.Struct, frozen=True):
@@ -43,10 +51,66 @@ class PipelineRequest(msgspec.Struct, frozen=True):
 
     pack: str
     settings: Settings
-    asked: RunFlags
-    exports: tuple[Export, ...] = ()
+    arguments: RunArguments = msgspec.field(default_factory=RunArguments)
+    exports: tuple[str, ...] = ()
+    """Words that name trackers."""
     allow_rehearsal: bool = False
     """Export even what a rehearsal answered."""
+    junit: str | None = None
+    """Where to write JUnit XML, a case for every step."""
+    github: bool = False
+    """Where GitHub runs the command, append to its summary page and make annotations."""
+
+
+class PipelineOutcome(msgspec.Struct, frozen=True):
+    """What a pipeline came to."""
+
+    report: PipelineReport
+    exit_code: ExitCode
+    warnings: tuple[str, ...]
+    continue_command: str
+    """The command line that continues the run; empty when nothing ran."""
+    suggestion: str
+    """What to do about the stage that failed, where it said so."""
+    checked: CheckedPack | None
+    """The pack with its findings; None when it was not validated."""
+    annotations: str
+    """Workflow commands for GitHub; empty elsewhere."""
+    root: Path
+
+
+def run_pipeline(
+    wish: PipelineRequest,
+    display: Display | None = None,
+    ask: Ask | None = None,
+    stop: Stop | None = None,
+) -> PipelineOutcome:
+    """All stages, then what is written for other programs."""
+    if wish.junit is not None:
+        refuse_bad_place(Path(wish.junit), wish.settings[CWD])
+    work = Pipeline(wish)
+    command = ""
+    if work.validate():
+        request = work.prepare(display, ask)
+        result = work.run(stop)
+        command = continue_command(request.argv, result.plan, result.state)
+        work.warnings += notices(result.found)
+    told, code = work.told()
+    warnings, root = work.warnings, Path(wish.settings.root)
+    if wish.junit is not None:
+        warnings += write_junit(Path(wish.junit), told, work.pack, root)
+    if wish.github:
+        warnings += tell_summary(told, work.pack)
+    return PipelineOutcome(
+        report=told,
+        exit_code=ExitCode(code),
+        warnings=warnings,
+        continue_command=command,
+        suggestion=work.suggestion,
+        checked=work.checked,
+        annotations=annotations_for_github(told, work.checked, work.pack) if wish.github else "",
+        root=root,
+    )
 
 
 class Pipeline:
@@ -54,8 +118,9 @@ class Pipeline:
 
     def __init__(self, wish: PipelineRequest) -> None:
         self._wish = wish
+        self._exports = read_exports(wish.exports)
         self._settings = wish.settings
-        if wish.exports and is_rehearsal(wish.settings[ENGINE]):
+        if self._exports and is_rehearsal(wish.settings[ENGINE]):
             refuse_export(allowed=wish.allow_rehearsal)
         self._stages: dict[PipelineStage, StageReport] = {}
         self._verified: VerifyReport | None = None
@@ -81,15 +146,10 @@ class Pipeline:
         self._end(PipelineStage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
         return report.ok
 
-    def prepare(
-        self,
-        observers: Sequence[Observer] = (),
-        ask: Ask | None = None,
-        on_plan: OnPlan | None = None,
-    ) -> RunRequest:
+    def prepare(self, display: Display | None = None, ask: Ask | None = None) -> RunRequest:
         """The request for the stages that follow, with the pack that was validated."""
         pack = self.checked.pack if self.checked else read_pack(Path(self._wish.pack))
-        made = request_for(pack, self._settings, self._wish.asked, observers, ask, on_plan)
+        made = request_for(pack, self._settings, self._wish.arguments, display, ask)
         # What --select and --ignore leave out may still be what nothing can run with.
         seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
         check = None if self.checked is not None and seen_all else made.check
@@ -116,9 +176,9 @@ class Pipeline:
             return self._request.pack
         return self.checked.pack if self.checked else None
 
-    def run(self) -> RunResult:
+    def run(self, stop: Stop | None = None) -> RunResult:
         """The other stages."""
-        self._result = run_pack(self.prepared)
+        self._result = run_pack(self.prepared, stop=stop)
         return self._result
 
     def told(self) -> tuple[PipelineReport, int]:
@@ -217,8 +277,6 @@ class Pipeline:
         return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
 
     def _actionize(self, result: RunResult) -> None:
-        from oraclepack.work.actionize import FOLDER, Writer, actionize_run  # noqa: PLC0415 - steps do not wait for it
-
         run, root = result.found.run, self.prepared.root
         try:
             writer = Writer(
@@ -227,7 +285,7 @@ class Pipeline:
                 undo=self._settings[rs.ROLLBACK_ON_FAILURE],
                 allow_rehearsal=self._wish.allow_rehearsal,
             )
-            done = actionize_run(run.path, writer, self._wish.exports)
+            done = actionize_run(run.path, writer, self._exports)
         except OraclePackError as trouble:
             self.suggestion = trouble.hint
             self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, trouble.message)

@@ -1,6 +1,5 @@
 """Looking at the cache: what it holds, why a question was not found in it, what may go."""
 
-import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -28,9 +27,6 @@ from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
 from oraclepack.tools.tool_names import ORACLE
-
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
-_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
 def list_cache(root: Path) -> CacheList:
@@ -161,11 +157,3 @@ def _cache_of(root: Path) -> FileAnswerCache:
     if foreign is not None:
         raise ForeignError(f"{CACHE} is not used: {foreign.reason}", hint=foreign.way_out)
     return cache
-
-
-def read_size(text: str) -> int:
-    """`500`, `20k`, `1.5MB`, `2GiB` → bytes; a thousand is a thousand."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"--max-size: must be a size like 500k, 20MB or 1GB, not {text!r}")
-    return int(float(found[1]) * _FACTORS[found[2].lower()])

@@ -1,6 +1,7 @@
 """What `list` tells about the steps of a pack."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -8,11 +9,13 @@ from oraclepack.calls.cache import CallExplanation
 from oraclepack.errors import UsageError
 from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
+from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import questions_of, title_of
 from oraclepack.run.cache_queries import explain_calls
-from oraclepack.run.past_runs import look_at
+from oraclepack.run.past_runs import last_statuses, look_at
 from oraclepack.run.run_pack import RunRequest, look_up
 from oraclepack.run.run_report import StepReport, told_plan
+from oraclepack.system.environment import has_runs
 
 
 class WhyReport(StepReport, frozen=True, kw_only=True):
@@ -100,6 +103,12 @@ class StepList(msgspec.Struct, frozen=True):
     steps: tuple[ListedStep, ...]
     run_id: str | None = None
     """The run that would be continued."""
+
+
+def list_pack(path: Path, root: Path) -> StepList:
+    """The steps of the pack at a path, with their status in the project's run of it."""
+    pack = read_pack(path)
+    return listing(pack, *last_statuses(root, pack)) if has_runs(root) else listing(pack)
 
 
 def listing(

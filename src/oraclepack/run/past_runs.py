@@ -47,6 +47,12 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     run_dir: str = ""
     """Relative to the project root."""
 
+    @property
+    def name(self) -> str:
+        """What `runs show` takes: a rehearsal may have the id of a real run."""
+        in_rehearsals = self.run_dir.startswith(REHEARSALS)
+        return f"rehearsals/{self.run_id}" if in_rehearsals else self.run_id
+
 
 class RunList(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of a project, the newest first."""

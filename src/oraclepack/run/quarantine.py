@@ -41,6 +41,11 @@ class QuarantineEntry(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     """`rolled_back`, or a sentence about a person's edit; null where its attempt failed."""
 
+    @property
+    def cause(self) -> str:
+        """Why it is here, in two words."""
+        return {None: "failed", ROLLED_BACK: "rolled back"}.get(self.reason, "changed by hand")
+
 
 class QuarantineList(msgspec.Struct, frozen=True, kw_only=True):
     """Everything in quarantine, in the order of the paths."""

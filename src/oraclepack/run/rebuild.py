@@ -57,8 +57,9 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: tuple[RunRebuild, ...]
 
-    def count(self, result: RebuildStatus) -> int:
-        return sum(run.result is result for run in self.runs)
+    def count(self, result: str) -> int:
+        """How many runs had this result, a word of `Rebuilding`."""
+        return sum(run.result == result for run in self.runs)
 
 
 def rebuild(root: Path, run_id: str | None = None) -> RebuildReport:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.model import Pack
+from oraclepack.pack.questions import title_of
 from oraclepack.run.executor import Executor, ThreadExecutor
 from oraclepack.run.open_run import (
     RunSelector,
@@ -36,20 +37,17 @@ from oraclepack.run.planning.snapshot import look
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
+from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.run.run_session import RunOptions, RunSession, manner_of
 from oraclepack.run.run_step import run_step
 from oraclepack.run.run_steps import ready_for_steps
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
-from oraclepack.shell.stop import CaughtSignal, Stop, stopping_on_signals
+from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from oraclepack.run.project_copy import CopyPlan
-
-
-OnPlan = Callable[[Plan, Pack, Path], None]
-"""Hears of the plan, its pack and the run directory. It must not raise."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -95,8 +93,9 @@ class RunRequest(msgspec.Struct, frozen=True):
     command: str = "run"
     then: Callable[[RunResult], FollowUpResult] | None = None
     """The stages of a longer command that follow the steps, while the run is still locked."""
-    on_plan: OnPlan | None = None
-    """Who wants to know what is going to be done, before it begins."""
+    display: Display | None = None
+    lanes: Callable[[Sequence[str]], int | None] = lambda _: None
+    """How many steps make progress at once while these providers are asked, if that is known."""
     executor: Executor | None = None
     """Who runs the steps; None for threads of this process."""
 
@@ -143,8 +142,10 @@ def _look(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
     return look(request.root, run, request.pack, state, request.options)
 
 
-def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
-    """Run what is to be run.
+def run_pack(
+    request: RunRequest, clock: Clock | None = None, stop: Stop | None = None
+) -> RunResult:
+    """Run what is to be run, until `stop` is asked.
 
     The plan is made before anything is written, so that a mistake changes nothing, and again
     under the lock if the state has changed meanwhile: there nobody else can change it.
@@ -154,12 +155,11 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
     older = _older_state(request, found)
     if planned.refusal is not None and older is None:
         raise planned.refusal.error()
-    if request.on_plan is not None:
-        request.on_plan(planned, request.pack, found.run.path)
     copied = _plan_workplace(request, planned)
+    if request.display is not None:
+        request.display.begin(_preview(request, found, planned))
     with ExitStack() as stack:
-        stop = stack.enter_context(Stop())
-        caught = stack.enter_context(stopping_on_signals(stop))
+        stop = stop or stack.enter_context(Stop())
         record = stack.enter_context(
             opened(found, request.pack, request.wish, clock, request.command)
         )
@@ -202,7 +202,13 @@ def run_pack(request: RunRequest, clock: Clock | None = None) -> RunResult:
                 if is_ready:
                     executor = request.executor or threads_for(request.options)
                     executor.run(planned, partial(run_step, session), stop, record.sync)
-        return _end(request, session, found, planned, caught)
+        return _end(request, session, found, planned)
+
+
+def _preview(request: RunRequest, found: SelectedRun, planned: Plan) -> RunPreview:
+    titles = {step.id: title_of(step) for step in request.pack.steps}
+    steps = [StepPreview(s.step_id, titles.get(s.step_id, ""), s.decision) for s in planned.steps]
+    return RunPreview(found.run.run_id, found.run.path, tuple(steps), request.lanes)
 
 
 def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
@@ -351,18 +357,12 @@ def _skip(session: RunSession, step: PlannedStep) -> None:
     )
 
 
-def _end(
-    request: RunRequest,
-    session: RunSession,
-    found: SelectedRun,
-    planned: Plan,
-    caught: CaughtSignal,
-) -> RunResult:
+def _end(request: RunRequest, session: RunSession, found: SelectedRun, planned: Plan) -> RunResult:
     record = session.record
     before = record.state
     figures = completion(planned, before, request.min_completion)
     told = reply(planned, before)
-    code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
+    code = exit_code(told, figures, ci=request.options.ci, signal=session.stop.signal)
     after = FollowUpResult(code, failed=told.is_unfinished)
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
@@ -375,8 +375,9 @@ def _end(
     if all(settled) and record.state.finished_at is None:
         record.append(j.RunFinished(ok=told.failed_step is None))
     code = after.exit_code
-    if caught.number is not None or told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
-        code = exit_code(told, figures, ci=request.options.ci, signal=caught.number)
+    signal = session.stop.signal
+    if signal is not None or told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+        code = exit_code(told, figures, ci=request.options.ci, signal=signal)
     took = (session.clock.monotonic_ns() - session.began) // 1_000_000
     ended = j.SessionFinished(exit_code=code, rollback=told.rollback_status, duration_ms=took)
     record.append(ended)

@@ -1,18 +1,22 @@
 """What `run` tells when it ends: the shape of its data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from shlex import join
 
 import msgspec
 
 from oraclepack.answers.verification import FailedOutput
+from oraclepack.errors import ExitCode
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET
-from oraclepack.pack.model import PRELUDE
+from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
-from oraclepack.run.run_pack import RunResult
+from oraclepack.run.run_pack import RunRequest, RunResult
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,6 +140,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return ways_on(self.unmet_steps)
 
+    def ways_on_from(self, step_id: str) -> str:
+        """What a person can do about the answer of one step."""
+        return ways_on((step_id,))
+
     @property
     def _failed(self) -> list[StepReport]:
         return [step for step in self.steps if step.step_id in self.failed_steps]
@@ -230,3 +238,102 @@ def _step(step: PlannedStep, state: RunState) -> StepReport:
         changed_files=change.files if change else (),
         patch=change.patch if change else None,
     )
+
+
+class RunOutcome(msgspec.Struct, frozen=True):
+    """What a command that ran a pack came to."""
+
+    report: RunReport
+    exit_code: ExitCode
+    continue_command: str
+    """The command line that continues the run."""
+    warnings: tuple[str, ...]
+    pack: Pack
+    root: Path
+
+
+class PlanOutcome(msgspec.Struct, frozen=True):
+    """What a command would do with every step of a pack."""
+
+    report: RunReport
+    warnings: tuple[str, ...]
+    """Also why it would be refused, if it would be."""
+
+
+def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
+    return RunOutcome(
+        report=told(result),
+        exit_code=ExitCode(result.exit_code),
+        continue_command=continue_command(request.argv, result.plan, result.state),
+        warnings=notices(result.found),
+        pack=request.pack,
+        root=request.root,
+    )
+
+
+def plan_outcome(found: SelectedRun, plan: Plan) -> PlanOutcome:
+    warnings = notices(found) + plan.warnings
+    if plan.refusal is not None:
+        said = plan.refusal
+        warnings += (f"without --dry-run this is refused: {said.message} (hint: {said.hint})",)
+    return PlanOutcome(told_plan(found, plan), warnings)
+
+
+def notices(found: SelectedRun) -> tuple[str, ...]:
+    """Why another run was begun than the user may have expected."""
+    if not found.notice:
+        return ()
+    return (f"{found.notice}; starting a new run (the cache keeps what is unchanged)",)
+
+
+_ONCE = frozenset({"--new-run", "--resume", "--no-resume"})
+"""They would begin another run, or say what is so anyway."""
+_ONCE_WITH_VALUE = frozenset({"--import-state", "--rerun"})
+
+
+def continue_command(argv: Sequence[str], plan: Plan, state: RunState) -> str:
+    """The words of this command without those that must not be said twice.
+
+    A rerun goes on with exactly the steps it did not get to: the others may have been ok
+    before, so that only `--rerun` picks them.
+    """
+    words = list(_lasting(argv))
+    if _is_rerun(argv):
+        left = [step.step_id for step in plan.to_run if not _is_settled(state, step.step_id)]
+        end = words.index("--") if "--" in words else len(words)
+        words[end:end] = ["--rerun", ranges(left)] if left else []
+    return join(["oraclepack", *words])
+
+
+def ranges(ids: Iterable[str]) -> str:
+    """Step ids as `--rerun` and `--steps` take them: `03,07-09`."""
+    ordered = sorted(ids)
+    breaks = [at for at, (one, two) in enumerate(pairwise(ordered), 1) if int(two) - int(one) > 1]
+    runs = [ordered[a:b] for a, b in pairwise([0, *breaks, len(ordered)])] if ordered else []
+    return ",".join(run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _is_settled(state: RunState, step_id: str) -> bool:
+    """It went well in the last command; an earlier success does not count for a rerun."""
+    began = state.sessions[-1].started.at if state.sessions else ""
+    step = state.step(step_id)
+    return step.status.is_settled and (step.finished_at or "") >= began
+
+
+def _is_rerun(argv: Sequence[str]) -> bool:
+    options = argv[: list(argv).index("--")] if "--" in argv else argv
+    return any(word.partition("=")[0] == "--rerun" for word in options)
+
+
+def _lasting(argv: Sequence[str]) -> Iterator[str]:
+    rest = iter(argv)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if word == "--":
+            yield word
+            yield from rest
+        elif name in _ONCE_WITH_VALUE:
+            if not equals:
+                next(rest, None)
+        elif name not in _ONCE:
+            yield word

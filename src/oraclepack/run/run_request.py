@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.context import CallOptions
-from oraclepack.calls.limits import Limit
+from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.errors import InputError, UsageError
@@ -18,13 +18,13 @@ from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
-from oraclepack.pack.pack_files import RedirectedPack, directed
+from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.run.open_run import IN_PLACE, RunSelector
 from oraclepack.run.planning.plan import Refusal
 from oraclepack.run.planning.schedule import OnFailure, on_failure
-from oraclepack.run.planning.selection import RoiMode, Selection
-from oraclepack.run.recorder import Observer
-from oraclepack.run.run_pack import OnPlan, RunRequest
+from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
+from oraclepack.run.run_display import Display
+from oraclepack.run.run_pack import RunRequest
 from oraclepack.run.run_session import RunOptions
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
@@ -84,32 +84,17 @@ class InvalidPackError(InputError):
     code = "INVALID_PACK"
 
 
-class RunFlags(msgspec.Struct, frozen=True):
-    """What the flags of `run` say, beyond the settings."""
-
-    rerun: str | None = None
-    steps: str | None = None
-    resume_from: str | None = None
-    run_id: str | None = None
-    new_run: bool = False
-    import_state: str | None = None
-    in_place: bool = False
-    take_over: bool = False
-    argv: tuple[str, ...] = msgspec.field(default_factory=tuple)
-
-
 def request_for(
     pack: Pack,
     settings: Settings,
-    asked: RunFlags,
-    observers: Sequence[Observer] = (),
+    arguments: RunArguments,
+    display: Display | None = None,
     ask: Ask | None = None,
-    on_plan: OnPlan | None = None,
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
     root = Path(settings.root)
     rehearsal = is_rehearsal(settings[cs.ENGINE])
-    if asked.in_place and not rehearsal:
+    if arguments.in_place and not rehearsal:
         raise UsageError(
             "--in-place is about rehearsals, and this is a real run",
             hint="leave it out, or add --engine rehearsal",
@@ -127,33 +112,47 @@ def request_for(
         root=root,
         pack=pack,
         selection=Selection(
-            rerun=asked.rerun,
-            steps=asked.steps,
-            resume_from=asked.resume_from,
+            rerun=arguments.rerun,
+            steps=arguments.steps,
+            resume_from=arguments.resume_from,
             roi_threshold=threshold or None,
             roi_mode=RoiMode(settings[rs.ROI_MODE]),
             refresh=settings[cs.REFRESH],
         ),
         options=msgspec.structs.replace(
-            _options(settings, pack, asked, ask), out_dir=sent.out_dir, makes_out_dir=sent.is_used
+            _options(settings, pack, arguments, ask),
+            out_dir=sent.out_dir,
+            makes_out_dir=sent.is_used,
         ),
         notes=(f"{where} {out_dir} {literal}",) if out_dir and not sent.is_used else (),
         wish=RunSelector(
-            run_id=asked.run_id,
-            new_run=asked.new_run,
+            run_id=arguments.run_id,
+            new_run=arguments.new_run,
             rehearsal=rehearsal,
-            in_place=asked.in_place,
+            in_place=arguments.in_place,
             legacy_files=settings[rs.LEGACY_FILES] and not rehearsal,
-            observers=observers,
+            observers=() if display is None else (display.event,),
         ),
-        argv=tuple(redactor.clean(word) for word in asked.argv),
-        settings=_recorded(settings) | ({IN_PLACE: True} if asked.in_place else {}),
-        import_state=Path(asked.import_state) if asked.import_state else None,
-        take_over=asked.take_over,
+        argv=tuple(redactor.clean(word) for word in arguments.argv),
+        settings=_recorded(settings) | ({IN_PLACE: True} if arguments.in_place else {}),
+        import_state=Path(arguments.import_state) if arguments.import_state else None,
+        take_over=arguments.take_over,
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
-        on_plan=on_plan,
+        display=display,
+        lanes=partial(lanes_for, settings[rs.MAX_PARALLEL], limits_of(settings)),
     )
+
+
+def read_request(
+    pack: str | Path,
+    settings: Settings,
+    arguments: RunArguments | None = None,
+    display: Display | None = None,
+    ask: Ask | None = None,
+) -> RunRequest:
+    """The same for the pack at a path."""
+    return request_for(read_pack(Path(pack)), settings, arguments or RunArguments(), display, ask)
 
 
 def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None:
@@ -170,7 +169,9 @@ def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None
         )
 
 
-def _options(settings: Settings, pack: Pack, asked: RunFlags, ask: Ask | None) -> RunOptions:
+def _options(
+    settings: Settings, pack: Pack, arguments: RunArguments, ask: Ask | None
+) -> RunOptions:
     policy = on_failure(
         keep_going=_given(settings, rs.KEEP_GOING),
         stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
@@ -196,7 +197,7 @@ def _options(settings: Settings, pack: Pack, asked: RunFlags, ask: Ask | None) -
         answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
         # A rehearsal asks nobody, so that a file that is missing costs nothing.
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
-        calls=_calls(settings, pack, can_ask=ask is not None, in_place=asked.in_place),
+        calls=_calls(settings, pack, can_ask=ask is not None, in_place=arguments.in_place),
         refresh=settings[cs.REFRESH],
         oracle_bin=_oracle(settings),
         ask=ask,

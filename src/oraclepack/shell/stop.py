@@ -2,10 +2,7 @@
 
 import os
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Self
 
 from oraclepack.shell.attempt import StopLevel
@@ -19,6 +16,7 @@ class Stop:
 
     def __init__(self) -> None:
         self._level = StopLevel.NONE
+        self._signal: int = signal.SIGINT
         self._polite = os.pipe()
         self._urgent = os.pipe()
 
@@ -36,8 +34,15 @@ class Stop:
         """Readable once someone asked for an end at once."""
         return self._urgent[0]
 
-    def ask(self, level: StopLevel) -> None:
-        """Raise the level; it never falls."""
+    @property
+    def signal(self) -> int | None:
+        """The signal that the exit code names: SIGINT where none was given; None before."""
+        return None if self._level is StopLevel.NONE else self._signal
+
+    def ask(self, level: StopLevel, signal: int | None = None) -> None:
+        """Raise the level; it never falls. `signal` is the one that asked for it, if one did."""
+        if signal is not None:
+            self._signal = signal
         if level <= self._level:
             return
         before, self._level = self._level, level
@@ -60,33 +65,3 @@ class Stop:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class CaughtSignal:
-    """Which signal asked us to stop, if one did."""
-
-    def __init__(self) -> None:
-        self.number: int | None = None
-
-
-@contextmanager
-def stopping_on_signals(stop: Stop) -> Iterator[CaughtSignal]:
-    """The first signal stops politely, the second one at once. Only the main thread can listen."""
-    caught = CaughtSignal()
-    if threading.current_thread() is not threading.main_thread():
-        yield caught
-        return
-
-    def ask(number: int, _frame: FrameType | None) -> None:
-        again = caught.number is not None
-        # A terminal that was closed is a request to end, and there is one exit code for that.
-        caught.number = signal.SIGTERM if number == signal.SIGHUP else number
-        stop.ask(StopLevel.AT_ONCE if again else StopLevel.POLITE)
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, ask) for number in numbers}
-    try:
-        yield caught
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

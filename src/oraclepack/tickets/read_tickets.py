@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -194,7 +193,6 @@ def _mentions(body: str, tokens: Sequence["Token"], offset: int) -> Iterator[Men
 LARGEST = 1024 * 1024
 """Bytes. A ticket is prose; anything larger is a mistake."""
 
-LONGEST_ANSWER = 4 * 1024 * 1024
 
 USUAL_PLACES = (".tickets", "tickets")
 _PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", "_failed"})
@@ -293,10 +291,3 @@ def _content(root: Path, place: str) -> bytes:
 def _unreadable(place: str, reason: str, hint: str = "") -> InputError:
     told = hint or "mend it, or leave it out with --exclude"
     return InputError(f"{place}: cannot be read: {reason}", hint=told)
-
-
-def read_answer() -> str:
-    """What an agent said, handed to us on stdin; cut where no answer is that long."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return ""
-    return sys.stdin.buffer.read(LONGEST_ANSWER).decode("utf-8", "replace")

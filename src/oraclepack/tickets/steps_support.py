@@ -365,3 +365,30 @@ def write_report(path: Path, value: object) -> None:
     """Put a file of ours in place, whole."""
     files.make_directories(path.parent)
     files.write_atomic(path, canonical_file(value))
+
+
+class TicketSteps:
+    """What the steps of the ticket action pack ask of oraclepack, for one out dir."""
+
+    def __init__(self, root: Path, out_dir: str) -> None:
+        self._desk = TicketOutDir.at(root, out_dir)
+
+    def prompt(self, stage: str) -> TicketsReply:
+        """What an agent is to be asked at a stage, or `SKIP:` and why there is nothing to ask."""
+        return prompt(self._desk, AgentStage(stage))
+
+    def take(self, stage: str, answer: str, agent: str) -> TicketsReply:
+        """Check an agent's answer and write it down."""
+        return take(self._desk, AgentStage(stage), answer, agent)
+
+    def note_missing(self, agent: str) -> TicketsReply:
+        """Write down that a reviewer was not there."""
+        return note_missing(self._desk, agent)
+
+    def tasks(self, question: str) -> tuple[TicketsReply, tuple[str, ...]]:
+        """Look at Task Master's results; also warnings."""
+        return tasks(self._desk, question)
+
+    def report(self, about: str) -> TicketsReply:
+        """Write a report at the end of a turn."""
+        return report(self._desk, about)

@@ -1,9 +1,11 @@
 """The backlog: what the answers of a pack come to as work."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
 
+from oraclepack.errors import UsageError, did_you_mean
 from oraclepack.pack.answer_sections import Section
 from oraclepack.run.policy import YieldPolicy
 from oraclepack.run.transaction import TransactionReport
@@ -46,6 +48,20 @@ class Export(StrEnum):
 
     GITHUB = "github"
     TASKMASTER = "taskmaster"
+
+
+def read_exports(words: Iterable[str]) -> tuple[Export, ...]:
+    """The trackers that words of a command line name, each several if separated by commas."""
+    names = sorted({one.strip() for word in words for one in word.split(",") if one.strip()})
+    return tuple(map(_export, names))
+
+
+def _export(word: str) -> Export:
+    try:
+        return Export(word)
+    except ValueError:
+        hint = did_you_mean(word, [*Export]) or f"there are {', '.join(Export)}"
+        raise UsageError(f"--export: {word!r} is unknown", hint=hint) from None
 
 
 class StepQuestion(msgspec.Struct, frozen=True):

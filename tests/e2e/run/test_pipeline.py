@@ -9,7 +9,7 @@ import jsonschema
 import junitparser
 import pytest
 
-from oraclepack.cli.schemas import schema_of
+from oraclepack.report.schemas import schema_of
 from oraclepack.run.transaction import _Left, _signed, _Unfinished
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file

@@ -7,7 +7,7 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.cli.schemas import schema_of
+from oraclepack.report.schemas import schema_of
 from oraclepack.run.manifests import RunManifest, StepEntry
 from tests.e2e.program import tree
 from tests.e2e.run.project import Project, Zygote, a_project, asking, twenty

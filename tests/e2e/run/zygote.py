@@ -17,6 +17,7 @@ from typing import Any
 
 from oraclepack.cli import error_boundary
 from oraclepack.cli.commands.run_command import run
+from oraclepack.run import run_report, run_request, run_steps
 from oraclepack.system import disk
 from tests.packs import findings_of, pack_text
 
@@ -122,6 +123,6 @@ class Fault:
 
 
 if __name__ == "__main__":
-    assert run.name == "run"
+    assert all((run, run_report, run_request, run_steps))  # loaded once, for all that is started
     findings_of(pack_text("# 01) x\ntrue\n"))  # loads what is loaded late
     serve()

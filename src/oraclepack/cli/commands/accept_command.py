@@ -1,15 +1,16 @@
 """`accept`: take an answer as it is."""
 
+from __future__ import annotations
+
 import click
 
+from oraclepack import api
+from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import ExitCode
-from oraclepack.run.accept import AcceptReport, accept_outputs
-from oraclepack.settings import run_settings as rs
-from oraclepack.settings.registry import Settings
 
 
 @command(
@@ -45,7 +46,7 @@ def accept(
     reason: str,
     outputs: tuple[str, ...],
     run_id: str | None,
-    settings: Settings,
+    settings: api.Settings,
 ) -> Reply:
     """Take an answer that misses its contract, or an edited one, as it is.
 
@@ -54,11 +55,11 @@ def accept(
     does not enter the cache: other runs ask for themselves. A missing or empty file and a
     rehearsal are never accepted.
     """
-    told = accept_outputs(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
+    told = api.accept(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
     return Reply(told, _text(told))
 
 
-def _text(told: AcceptReport) -> str:
+def _text(told: api.AcceptReport) -> str:
     lines = [f"{one.line}\n" for one in told.outputs]
     lines += [f"{one.line}\n" for one in told.failures]
     rest = "" if told.status == "accepted" else ": `oraclepack run` goes on with it"

@@ -1,25 +1,20 @@
 """`actionize`: answers → work items."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
+from oraclepack import api
+from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.reply import Reply, Styled, partial_failure, rollback_notice
-from oraclepack.cli.run_options import allow_rehearsal_option, export_option, exports_named
+from oraclepack.cli.run_options import allow_rehearsal_option, export_option
 from oraclepack.cli.run_text import idle_thresholds, policy_failure, policy_line
 from oraclepack.errors import ExitCode
-from oraclepack.run.policy import YieldPolicy, weigh, yield_of
-from oraclepack.settings import run_settings as rs
-from oraclepack.settings.registry import Settings
-from oraclepack.system.digests import canonical_line
-from oraclepack.system.environment import project_of
-from oraclepack.work.actionize import ActionizeRequest, actionize_request
-from oraclepack.work.backlog import ActionizeReport, WorkStatus
-from oraclepack.work.engine_actionize import BACKLOG
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
 
@@ -58,7 +53,7 @@ def actionize(
     exports: tuple[str, ...],
     *,
     allow_rehearsal: bool,
-    settings: Settings,
+    settings: api.Settings,
 ) -> Reply:
     """Turn the answers of a pack into a backlog, a change plan and tracker files.
 
@@ -71,32 +66,29 @@ def actionize(
     --non-interactive changes nothing; --json-log writes a line of JSON per file and one for the
     figures on stderr.
     """
-    undo = settings[rs.ROLLBACK_ON_FAILURE]
-    request = ActionizeRequest(
-        run_dir, answers, pack, out_dir, exports_named(exports), undo, allow_rehearsal
+    outcome = api.actionize(
+        settings,
+        run_dir=run_dir,
+        answers=answers,
+        pack=pack,
+        out_dir=out_dir,
+        exports=exports,
+        allow_rehearsal=allow_rehearsal,
     )
-    done = actionize_request(request, _root(request, settings))
-    policy = _policy(done.told, settings)
-    told = replace(done.told, policy=policy)
-    warnings = done.warnings + idle_thresholds(settings, rs.MIN_YIELD)
+    told, policy = outcome.report, outcome.policy
+    warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
     if settings[rs.JSON_LOG] or settings[rs.CI]:
         to_stderr("".join(_log(told)))
     if not told.ok:
         return partial_failure(told, f"cannot write {told.failed_step}", warnings)
-    code = weigh(failed=False, met=policy.met if policy.applies else None, unweighable=False)
     short = policy.action_yield.shortfall
-    suggestion = f"what is blocked stands in {told.out_dir}/{BACKLOG}"
-    error = policy_failure((short,), suggestion) if code and short else None
+    suggestion = f"what is blocked stands in {told.out_dir}/backlog.md"
+    error = policy_failure((short,), suggestion) if outcome.exit_code and short else None
     said = warnings + rollback_notice(told)
-    return Reply(told, _text(told, policy), code, warnings=said, error=error)
+    return Reply(told, _text(told, policy), outcome.exit_code, warnings=said, error=error)
 
 
-def _policy(told: ActionizeReport, settings: Settings) -> YieldPolicy:
-    figures = yield_of(told.tasks[WorkStatus.ACTIONABLE], told.answered, settings[rs.MIN_YIELD])
-    return YieldPolicy(applies=settings[rs.CI], met=figures.shortfall is None, action_yield=figures)
-
-
-def _log(told: ActionizeReport) -> Iterator[str]:
+def _log(told: api.ActionizeReport) -> Iterator[str]:
     """One JSON line per file, then one with the figures; no time, so the same bytes each time."""
     for artifact in told.artifacts:
         yield _line("artifact", asdict(artifact))
@@ -105,17 +97,11 @@ def _log(told: ActionizeReport) -> Iterator[str]:
 
 
 def _line(kind: str, fields: dict[str, object]) -> str:
-    return canonical_line({"kind": kind, **fields}).decode() + "\n"
+    return api.canonical_line({"kind": kind, **fields}).decode() + "\n"
 
 
-def _root(request: ActionizeRequest, settings: Settings) -> Path:
-    """The project: where a run directory lies, unless it was moved elsewhere."""
-    home = project_of(Path(request.run_dir)) if request.run_dir else None
-    return home or Path(settings.root)
-
-
-def _text(told: ActionizeReport, policy: YieldPolicy) -> tuple[str | Styled, ...]:
-    counts = ", ".join(f"{told.tasks[status]} {status}" for status in WorkStatus)
+def _text(told: api.ActionizeReport, policy: api.YieldPolicy) -> tuple[str | Styled, ...]:
+    counts = ", ".join(f"{count} {status}" for status, count in told.tasks.items())
     lines = [f"{told.answered} of {told.steps} answers: {counts}"]
     for artifact in told.artifacts:
         state = "written" if artifact.changed else "unchanged"

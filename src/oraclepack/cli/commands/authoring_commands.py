@@ -1,14 +1,15 @@
 """`new` and `upgrade`: a pack from a template, and an old one made strict."""
 
+from __future__ import annotations
+
 import click
 
-from oraclepack.authoring.blank import TEMPLATES, new_pack
-from oraclepack.authoring.generation import UpgradeReport
-from oraclepack.authoring.upgrade import upgrade_pack
+from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
-from oraclepack.settings.registry import CWD, Settings
+
+TEMPLATES = ("single", "chunked", "runbook")
 
 
 @command(
@@ -28,13 +29,13 @@ from oraclepack.settings.registry import CWD, Settings
     is_flag=True,
     help="Let the prompts ask for WORK lines too; the next run asks them again.",
 )
-def upgrade(pack: str, *, write: bool, work_lines: bool, settings: Settings) -> Reply:
+def upgrade(pack: str, *, write: bool, work_lines: bool, settings: api.Settings) -> Reply:
     """Propose the strict form of an old pack, with a proof.
 
     Only headers and prose are changed; the proof compares the bash of both forms. A pack that
     cannot be made strict without changing what it executes is left alone: exit code 2.
     """
-    told = upgrade_pack(pack, settings, write=write, work_lines=work_lines)
+    told = api.upgrade(pack, settings, write=write, work_lines=work_lines)
     if told.upgradable:
         return Reply(data=told, text=told.diff, talk=_talk(told))
     failure = ReplyError(
@@ -48,7 +49,7 @@ def upgrade(pack: str, *, write: bool, work_lines: bool, settings: Settings) -> 
     return Reply(data=told, text=text, exit_code=ExitCode.INVALID, error=failure)
 
 
-def _talk(told: UpgradeReport) -> str:
+def _talk(told: api.UpgradeReport) -> str:
     if not told.changed:
         return f"{told.path} is strict already\n"
     lines = [f"- {note}" for note in told.notes]
@@ -61,7 +62,7 @@ def _talk(told: UpgradeReport) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _advice(told: UpgradeReport) -> str:
+def _advice(told: api.UpgradeReport) -> str:
     words = " ".join(told.reasons)
     if "questions; --strict wants" in words:
         return "validate it without --strict, or let `oraclepack generate` write twenty questions"
@@ -85,10 +86,10 @@ def _advice(told: UpgradeReport) -> str:
     help="One file for an answer, four files, or steps without questions  [default: single]",
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def new(pack: str, template: str, *, force: bool, settings: Settings) -> Reply:
+def new(pack: str, template: str, *, force: bool, settings: api.Settings) -> Reply:
     """Write an empty pack that teaches the format.
 
     It is valid as it is; its comments tell what each part is for.
     """
-    made = new_pack(pack, template, settings[CWD], force=force)
+    made = api.new_pack(pack, template, settings[api.CWD], force=force)
     return Reply(data=made, text=f"{made.path}: written from the template {made.template}\n")

@@ -1,19 +1,20 @@
 """`cache`: look at and trim the answers that need not be asked for again."""
 
-from pathlib import Path
+from __future__ import annotations
+
+import re
 
 import click
 
-from oraclepack.calls.cache import CacheRow, CallExplanation
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import SHORT, call_line, columns, differing, size
 from oraclepack.errors import UsageError
-from oraclepack.run.cache_queries import explain_step, list_cache, prune, read_size, show_cached
-from oraclepack.settings.registry import Settings
-from oraclepack.settings.value_kinds import seconds_of
-from oraclepack.system.clock import SystemClock
 from oraclepack.system.printable import single_lines
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 cache = Group(
     "cache",
@@ -32,13 +33,13 @@ cache = Group(
 
 
 @command("list", data="cache-list", examples=("oraclepack cache list",))
-def list_all(settings: Settings) -> Reply:
+def list_all(settings: api.Settings) -> Reply:
     """List the cached answers, the newest first.
 
     An answer that somebody edited is listed as changed; it is asked for again. A foreign one is not
     signed with your key: it is never served, unless you take it over with `oraclepack trust`.
     """
-    found = list_cache(Path(settings.root))
+    found = api.cache(settings.root).list()
     if not found.entries:
         return Reply(found, talk=f"the cache of {settings.root} is empty\n")
     heads = ("key", "stored", "bytes", "step", "files", "model", "state", "output")
@@ -47,12 +48,12 @@ def list_all(settings: Settings) -> Reply:
 
 @command("show", data="cache-details", examples=("oraclepack cache show 3f1a9c",))
 @click.argument("key", metavar="KEY")
-def show(key: str, settings: Settings) -> Reply:
+def show(key: str, settings: api.Settings) -> Reply:
     """Show a cached answer and what was asked.
 
     KEY may be the beginning of a key, if no other begins so.
     """
-    found = show_cached(Path(settings.root), key)
+    found = api.cache(settings.root).show(key)
     entry = single_lines(found.entry)
     head = f"key {entry.key} ({found.state}), stored {entry.stored_at}\n"
     return Reply(found, f"{head}{_parts(entry.parts)}\n{found.answer}")
@@ -65,13 +66,13 @@ def show(key: str, settings: Settings) -> Reply:
 )
 @click.argument("step", metavar="NN")
 @click.option("--run-id", help="The run to look at (or the beginning of its name), not the last.")
-def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
+def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
     """Tell why a step's calls were or were not cached.
 
     For each call: what its key is made of and, where the cache has no answer, in which parts
     it differs from the question most like it.
     """
-    found = explain_step(Path(settings.root), step.zfill(2), run_id)
+    found = api.cache(settings.root).explain(step, run_id)
     text = "\n".join(map(_call, single_lines(found).calls)) or "it made no call of oracle\n"
     return Reply(found, f"step {found.step} in {found.run_id}\n{text}")
 
@@ -89,7 +90,7 @@ def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
 @click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
 def prune_old(
-    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: Settings
+    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: api.Settings
 ) -> Reply:
     """Remove old answers, or as many as it takes.
 
@@ -97,11 +98,11 @@ def prune_old(
     """
     if older_than is None and max_size is None:
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
-    found = prune(
-        Path(settings.root),
-        SystemClock(),
-        older_than=None if older_than is None else seconds_of(older_than, "--older-than"),
-        max_size=None if max_size is None else read_size(max_size),
+    found = api.cache(settings.root).prune(
+        older_than=None
+        if older_than is None
+        else api.value_kinds.seconds_of(older_than, "--older-than"),
+        max_size=None if max_size is None else _bytes(max_size),
         dry_run=dry_run,
     )
     done, rest = ("would remove", "would keep") if dry_run else ("removed", "kept")
@@ -113,7 +114,15 @@ def prune_old(
     return Reply(found, text)
 
 
-def _row(row: CacheRow) -> tuple[str, ...]:
+def _bytes(text: str) -> int:
+    """`500`, `20k`, `1.5MB`, `2GiB` → bytes; a thousand is a thousand."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--max-size: must be a size like 500k, 20MB or 1GB, not {text!r}")
+    return int(float(found[1]) * _FACTORS[found[2].lower()])
+
+
+def _row(row: api.CacheRow) -> tuple[str, ...]:
     return (
         row.key[:SHORT],
         row.stored_at[:16].replace("T", " "),
@@ -130,6 +139,6 @@ def _parts(parts: dict[str, str]) -> str:
     return "".join(f"  {name}: {value}\n" for name, value in sorted(parts.items()))
 
 
-def _call(call: CallExplanation) -> str:
+def _call(call: api.CallExplanation) -> str:
     head = call_line(call)
     return head if call.reason else f"{head}{_parts(call.parts)}{differing(call)}"

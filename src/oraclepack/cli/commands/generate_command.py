@@ -1,33 +1,31 @@
 """`generate`: packs of questions from the repository, without any model."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from oraclepack.authoring import generate as use_case
-from oraclepack.authoring.generation import GeneratedStep, GenerateReport
-from oraclepack.authoring.pack_writing import ORACLE_FLAGS
-from oraclepack.authoring.question_selection import PROFILES
+from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
-from oraclepack.settings.registry import OUTPUT, Settings
-from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
 from oraclepack.system.terminal import is_terminal
 
 _MANY_FILES = 1000
 """From this many files on, reading takes long enough to say how far it is."""
 _EVERY = 200
+PROFILES = ("security", "performance", "api", "tests", "onboarding")
 
 
 @command(
     "generate",
     data="generate-report",
     changes="one pack file, or several and a manifest with --group",
-    settings=(ROLLBACK_ON_FAILURE,),
+    settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
     rollback_available=True,
     examples=(
@@ -76,7 +74,7 @@ _EVERY = 200
 )
 @click.option(
     "--count",
-    default=use_case.STEPS,
+    default=20,
     type=click.IntRange(1, 99),
     metavar="N",
     help="How many questions  [default: 20]",
@@ -97,7 +95,7 @@ _EVERY = 200
 @click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")
 @click.option(
     "--oracle-flags",
-    default=ORACLE_FLAGS,
+    default="--files-report --wait",
     metavar="WORDS",
     help="Flags of every call  [default: --files-report --wait]",
 )
@@ -114,20 +112,19 @@ _EVERY = 200
 @click.option("--non-goals", default="", metavar="TEXT", help="What no answer should deal with.")
 @click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
 @click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
-def generate(*, settings: Settings, explain: bool, **wishes: Any) -> Reply:  # noqa: ANN401 - click's own types
+def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:  # noqa: ANN401 - click's own types
     """Write a pack of twenty questions about this repository.
 
     Asks no model: the code is parsed, and every question quotes the lines that it stands on. What
     is asked follows from the commit and its history by fixed rules, so the same commit and options
     give the same bytes. Where the evidence carries fewer questions, there are fewer.
     """
-    request = use_case.GenerateRequest(
-        root=Path(settings.root),
-        rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
-        progress=_progress if is_terminal() and settings[OUTPUT] == "text" else _no_progress,
+    result = api.generate(
+        Path(settings.root),
+        rollback_on_failure=settings[api.run_settings.ROLLBACK_ON_FAILURE],
+        progress=_progress if is_terminal() and settings[api.OUTPUT] == "text" else _no_progress,
         **wishes,
     )
-    result = use_case.generate(request)
     data = result.data
     if not data.ok:
         return partial_failure(data, f"cannot write {data.path}", result.warnings)
@@ -152,7 +149,7 @@ def _progress(done: int, files: int) -> None:
     sys.stderr.flush()
 
 
-def _text(data: GenerateReport, *, explain: bool) -> str:
+def _text(data: api.GenerateReport, *, explain: bool) -> str:
     if not data.steps and not data.packs:
         return ""
     parts = []
@@ -172,7 +169,7 @@ def _where(path: str, out_dir: str, *, unchanged: bool) -> str:
     return f"{path}: {done}; answers go to {out_dir}\n"
 
 
-def _table(steps: tuple[GeneratedStep, ...]) -> str:
+def _table(steps: tuple[api.GeneratedStep, ...]) -> str:
     rows = [
         (step.step_id, f"{step.roi:.2f}", step.category, step.reference, str(len(step.attachments)))
         for step in steps
@@ -180,7 +177,7 @@ def _table(steps: tuple[GeneratedStep, ...]) -> str:
     return columns(("step", "ROI", "category", "reference", "files"), rows)
 
 
-def _explained(steps: tuple[GeneratedStep, ...]) -> str:
+def _explained(steps: tuple[api.GeneratedStep, ...]) -> str:
     """Each question with what it stands on and what it is worth."""
     parts = []
     for step in steps:

@@ -1,36 +1,27 @@
 """`pipeline`: validate → run → verify → actionize, the entry point for CI."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
 
+from oraclepack import api
+from oraclepack.api import call_settings as cs
+from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
-from oraclepack.cli.display import asking, display
+from oraclepack.cli.display import Watching
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.pipeline_text import failure_of, pipeline_text
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import (
     allow_rehearsal_option,
-    asked,
     export_option,
-    exports_named,
-    notices,
     picking,
+    run_arguments,
 )
-from oraclepack.cli.run_reply import continuing
 from oraclepack.cli.run_text import RunLocation, idle_thresholds
 from oraclepack.errors import ExitCode
-from oraclepack.pipeline.pipeline_exports import (
-    annotations_for_github,
-    refuse_bad_place,
-    tell_summary,
-    write_junit,
-)
-from oraclepack.pipeline.pipeline_report import PipelineReport
-from oraclepack.pipeline.run_pipeline import Pipeline, PipelineRequest
-from oraclepack.settings import call_settings as cs
-from oraclepack.settings import run_settings as rs
-from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.system.printable import single_lines
 
 
@@ -39,9 +30,9 @@ from oraclepack.system.printable import single_lines
     data="pipeline-report",
     changes="what run and actionize change, and the file of --junit",
     settings=(
-        STRICT,
-        LINT_SELECT,
-        LINT_IGNORE,
+        api.STRICT,
+        api.LINT_SELECT,
+        api.LINT_IGNORE,
         *rs.RUN_SETTINGS,
         *rs.PIPELINE_SETTINGS,
         *cs.CALL_SETTINGS,
@@ -68,7 +59,12 @@ from oraclepack.system.printable import single_lines
 @allow_rehearsal_option
 @click.option("--junit", metavar="FILE", help="Also write JUnit XML, a case for every step.")
 def pipeline(
-    pack: str, *, settings: Settings, exports: tuple[str, ...], junit: str | None, **flags: object
+    pack: str,
+    *,
+    settings: api.Settings,
+    exports: tuple[str, ...],
+    junit: str | None,
+    **flags: object,
 ) -> Reply:
     """Validate, run, verify and actionize a pack in one go.
 
@@ -76,44 +72,30 @@ def pipeline(
     --ci the stages after it have their turn all the same, and with --ci the policy decides:
     --min-completion and --min-yield.
     """
-    if junit is not None:
-        refuse_bad_place(Path(junit), settings[CWD])
     allowed = bool(flags.pop("allow_rehearsal"))
-    wish = PipelineRequest(pack, settings, asked(flags), exports_named(exports), allowed)
-    work = Pipeline(wish)
-    way_on = ""
-    if work.validate():
-        with display(settings) as shown:
-            person = asking(settings, shown, yes=bool(flags["yes"]))
-            work.prepare(shown.observers, person, shown.expect)
-            result = work.run()
-        way_on = continuing(work.prepared.argv, result.plan, result.state)
-        work.warnings += notices(result.found.notice)
-    told, code = work.told()
-    warnings = (
-        work.warnings
-        + idle_thresholds(settings, rs.MIN_COMPLETION, rs.MIN_YIELD)
-        + _reported(work, told, junit, settings)
+    with Watching(settings, yes=bool(flags["yes"])) as watching:
+        outcome = api.pipeline(
+            pack,
+            settings,
+            run_arguments(flags),
+            exports=exports,
+            allow_rehearsal=allowed,
+            junit=junit,
+            display=watching,
+            stop=watching.stop,
+            ask=watching.ask,
+            github=True,
+        )
+    report, code = outcome.report, outcome.exit_code
+    warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_COMPLETION, rs.MIN_YIELD)
+    text = pipeline_text(
+        single_lines(report), outcome.checked, RunLocation(outcome.root, Path.cwd()), junit
     )
-    place = RunLocation(Path(settings.root), Path.cwd())
-    text = pipeline_text(single_lines(told), work.checked, place, junit)
-    text += (_annotations(work, told),) if settings[OUTPUT] != "json" else ()
-    error = failure_of(told, code, way_on, work.suggestion) if code else None
-    return Reply(told, text, ExitCode(code), warnings=warnings, error=error)
-
-
-def _reported(
-    work: Pipeline, told: PipelineReport, junit: str | None, settings: Settings
-) -> tuple[str, ...]:
-    """Everything for the surroundings that is not the answer itself."""
-    warnings: tuple[str, ...] = ()
-    if junit is not None:
-        warnings += write_junit(Path(junit), told, work.pack, Path(settings.root))
-    if settings[OUTPUT] == "json":
+    if settings[api.OUTPUT] == "json":
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.
-        to_stderr(_annotations(work, told))
-    return warnings + tell_summary(told, work.pack)
-
-
-def _annotations(work: Pipeline, told: PipelineReport) -> str:
-    return annotations_for_github(told, work.checked, work.pack)
+        to_stderr(outcome.annotations)
+    else:
+        text += (outcome.annotations,)
+    way_on = outcome.continue_command
+    error = failure_of(report, code, way_on, outcome.suggestion) if code else None
+    return Reply(report, text, code, warnings=warnings, error=error)

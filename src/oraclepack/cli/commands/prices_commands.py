@@ -1,14 +1,14 @@
 """`prices`: what models cost, who says so, and since when."""
 
+from __future__ import annotations
+
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import columns
-from oraclepack.settings.call_settings import PRICES
-from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
-from oraclepack.tools.prices import ModelPrice, PriceReport, list_prices, show_price
 
 prices = Group(
     "prices",
@@ -23,13 +23,13 @@ prices = Group(
 @command(
     "list", data="prices", examples=("oraclepack prices list", "oraclepack prices list --json")
 )
-def list_models(settings: Settings) -> Reply:
+def list_models(settings: api.Settings) -> Reply:
     """List the models whose price is known.
 
     Prices are US dollars for a million tokens. They come from a dated table in the program; a
     table [prices."MODEL"] with `input` and `output` in your own config file wins.
     """
-    found = list_prices(settings[PRICES])
+    found = api.list_prices(settings)
     heads = ("model", "input", "output", "source", "date")
     return Reply(found, columns(heads, map(_row, single_lines(found).models)))
 
@@ -40,22 +40,22 @@ def list_models(settings: Settings) -> Reply:
     examples=("oraclepack prices show gpt-5.5-pro", "oraclepack prices show sonnet --json"),
 )
 @click.argument("model", metavar="MODEL")
-def show(model: str, settings: Settings) -> Reply:
+def show(model: str, settings: api.Settings) -> Reply:
     """Show the price of one model, and who says so.
 
     MODEL is a name as oracle takes it; the name that oracle makes of it, and the one that is
     billed, are shown too.
     """
-    found = show_price(model, settings[PRICES])
+    found = api.show_price(model, settings)
     return Reply(found, _text(single_lines(found)))
 
 
-def _row(price: ModelPrice) -> tuple[str, ...]:
+def _row(price: api.ModelPrice) -> tuple[str, ...]:
     rates = price.price
     return (price.model, str(rates.input), str(rates.output), price.source, price.date or "-")
 
 
-def _text(found: PriceReport) -> str:
+def _text(found: api.PriceReport) -> str:
     if found.resolved is None:
         return f"{found.model}: oracle refuses this name over the API\n"
     meaning = f", for oracle {found.resolved}" if found.resolved != found.model else ""

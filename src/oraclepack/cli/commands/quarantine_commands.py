@@ -1,18 +1,14 @@
 """`quarantine`: what was set aside, and how to get it back."""
 
-from pathlib import Path
+from __future__ import annotations
 
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import columns, size
 from oraclepack.errors import ExitCode
-from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.quarantine import ROLLED_BACK, QuarantineEntry
-from oraclepack.run.restore_files import list_quarantine, restore_files
-from oraclepack.run.undo import undo_step
-from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import single_lines
 
 
@@ -26,13 +22,13 @@ from oraclepack.system.printable import single_lines
 @click.argument("pack")
 @click.argument("step", metavar="NN")
 @click.option("--run-id", metavar="ID", help="Of this run (see `oraclepack runs list`).")
-def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
+def undo(pack: str, step: str, run_id: str | None, settings: api.Settings) -> Reply:
     """Take back what a step changed in the work tree.
 
     Applies the step's recorded patch in reverse. Refuses when the files have changed since, so
     your own work is never touched. An undo that was cut off is finished by the next one.
     """
-    undone = undo_step(pack, step, settings, run_id)
+    undone = api.undo(pack, step, settings, run_id)
     listed = "".join(f"  {path}\n" for path in single_lines(undone).files)
     return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")
 
@@ -55,12 +51,12 @@ quarantine = Group(
     examples=("oraclepack quarantine list", "oraclepack quarantine list pack.md --json"),
 )
 @click.argument("pack", required=False)
-def list_kept(pack: str | None, settings: Settings) -> Reply:
+def list_kept(pack: str | None, settings: api.Settings) -> Reply:
     """List the outputs of failed attempts that were set aside.
 
     With PACK only those of its runs.
     """
-    found = list_quarantine(Path(settings.root), read_pack(Path(pack)) if pack else None)
+    found = api.quarantine(settings.root).list(pack)
     if not found.files:
         return Reply(found, talk="nothing is in quarantine\n")
     heads = ("step", "attempt", "came from", "size", "now there", "why", "path")
@@ -79,18 +75,18 @@ def list_kept(pack: str | None, settings: Settings) -> Reply:
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option("--force", is_flag=True, help="Where a file stands now, let the two change places.")
-def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply:
+def restore(paths: tuple[str, ...], settings: api.Settings, *, force: bool) -> Reply:
     """Bring files back to where they came from.
 
     PATH is a file in quarantine, or a directory of it: everything below comes back. Either all
     can be restored, or nothing is touched.
     """
-    done, warnings = restore_files(Path(settings.root), paths, force=force)
+    done, warnings = api.quarantine(settings.root).restore(paths, force=force)
     text = "".join(f"{move.source} -> {move.target}\n" for move in single_lines(done).moves)
     return Reply(done, text, warnings=warnings)
 
 
-def _row(kept: QuarantineEntry) -> tuple[str, ...]:
+def _row(kept: api.QuarantineEntry) -> tuple[str, ...]:
     there = "a file" if kept.occupied else "-"
-    why = {None: "failed", ROLLED_BACK: "rolled back"}.get(kept.reason, "changed by hand")
-    return (kept.step_id, kept.attempt, kept.original, size(kept.bytes), there, why, kept.path)
+    bytes_now = size(kept.bytes)
+    return (kept.step_id, kept.attempt, kept.original, bytes_now, there, kept.cause, kept.path)

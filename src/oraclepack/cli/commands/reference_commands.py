@@ -1,14 +1,16 @@
 """`schema`: the JSON Schemas of everything we publish."""
 
+from __future__ import annotations
+
+from importlib.resources import files
+
 import click
 import msgspec
 
+from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.schemas import schema_names, schema_of
 from oraclepack.cli.text import columns
-from oraclepack.lint.rule_docs import RuleExplanation, doc_text, explained
-from oraclepack.system.files import shipped
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -28,12 +30,10 @@ def completion(shell: str) -> Reply:
     """Print a shell completion script."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415 - only here
 
-    from oraclepack.settings.loading import COMPLETION_VARIABLE  # noqa: PLC0415
-
     kind = get_completion_class(shell)
     assert kind is not None, f"click does not complete in {shell}"
     # Not source(): for bash that would start a bash only to look at its version.
-    speaker = kind(click.Command("oraclepack"), {}, "oraclepack", COMPLETION_VARIABLE)
+    speaker = kind(click.Command("oraclepack"), {}, "oraclepack", api.COMPLETION_VARIABLE)
     script = kind.source_template % speaker.source_vars()
     return Reply(data={"shell": shell, "script": script}, text=script)
 
@@ -51,7 +51,7 @@ def manifest() -> Reply:
     the schema of its data. Always JSON; with --json inside the envelope.
     """
     # Written by `make docs`: describing the commands takes loading every one of them.
-    text = shipped("oraclepack.cli", "manifest.json")
+    text = files("oraclepack.cli").joinpath("manifest.json").read_bytes()
     return Reply(data=msgspec.json.decode(text), text=text.decode())
 
 
@@ -66,12 +66,13 @@ def explain(rule: str | None) -> Reply:
 
     Without RULE, list all rules with their weight by default and under --strict.
     """
-    docs = explained(rule)
+    found = api.explain_rules(rule)
+    docs = found.rules
     if rule is not None:
-        return Reply(data=RuleExplanation(docs), text=doc_text(docs[0]))
+        return Reply(data=found, text=docs[0].text)
     rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
     head = ("rule", "name", "default", "strict", "demands")
-    return Reply(data=RuleExplanation(docs), text=columns(head, rows))
+    return Reply(data=found, text=columns(head, rows))
 
 
 @command(
@@ -87,9 +88,8 @@ def schema(name: str | None) -> Reply:
     Without NAME, list the names. With --json the schema is the `data` of the envelope.
     """
     if name is None:
-        names = schema_names()
+        names = api.schema_names()
         return Reply(data=names, text=columns(("name", "id"), names.items()))
-    from oraclepack.system.digests import canonical_file  # noqa: PLC0415 - the list needs no JSON
 
-    found = schema_of(name)
-    return Reply(data=found, text=canonical_file(found).decode())
+    found = api.schema_of(name)
+    return Reply(data=found, text=api.canonical_file(found).decode())

@@ -1,19 +1,15 @@
 """`runs`: look at past runs, and remove old ones."""
 
-from pathlib import Path
+from __future__ import annotations
 
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, Styled
 from oraclepack.cli.text import columns, seconds, size, some_of
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
-from oraclepack.run.past_runs import RunDetails, RunListEntry, StepDetails, list_runs, show_run
-from oraclepack.run.prune_runs import RunsPruneReport
-from oraclepack.settings.registry import Settings
-from oraclepack.settings.value_kinds import seconds_of
-from oraclepack.system.path_jail import REHEARSALS
 from oraclepack.system.printable import single_lines
 
 runs = Group(
@@ -36,14 +32,14 @@ runs = Group(
     data="runs",
     examples=("oraclepack runs list", "oraclepack runs list --json"),
 )
-def list_all(settings: Settings) -> Reply:
+def list_all(settings: api.Settings) -> Reply:
     """List the runs of the project, the newest first.
 
     Rehearsals are marked as such, and named `rehearsals/ID`. A run whose journal is damaged is
     listed as damaged, with the reason. A foreign one cannot be proven to be yours: no command acts
     on it, unless you take it over with `oraclepack trust`.
     """
-    found = list_runs(Path(settings.root))
+    found = api.runs(settings.root).list()
     if not found.runs:
         return Reply(found, talk=f"there are no runs in {settings.root}\n")
     heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "note")
@@ -59,13 +55,13 @@ def list_all(settings: Settings) -> Reply:
     ),
 )
 @click.argument("run", metavar="ID", shell_complete=run_ids)
-def show(run: str, settings: Settings) -> Reply:
+def show(run: str, settings: api.Settings) -> Reply:
     """Show one run in full: its commands and its steps.
 
     ID may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
     Of a damaged run everything before the damage is shown.
     """
-    found = show_run(Path(settings.root), run)
+    found = api.runs(settings.root).show(run)
     return Reply(found, _run(single_lines(found)))
 
 
@@ -81,7 +77,9 @@ def show(run: str, settings: Settings) -> Reply:
 @click.option("--older-than", metavar="DURATION", help="Only runs that nothing happened to since.")
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
-def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: Settings) -> Reply:
+def prune(
+    older_than: str | None, keep: int | None, *, dry_run: bool, settings: api.Settings
+) -> Reply:
     """Remove finished runs that hold nothing unique.
 
     Kept whatever you say: runs that are in use, unfinished, damaged or foreign; the only copy of
@@ -93,17 +91,12 @@ def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: 
     """
     if older_than is None and keep is None:
         raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
-    # Not for those who only look.
-    from oraclepack.run.prune_runs import prune_runs  # noqa: PLC0415
-    from oraclepack.system.clock import SystemClock  # noqa: PLC0415
-
-    age = None if older_than is None else seconds_of(older_than, "--older-than")
-    root = Path(settings.root)
-    found = prune_runs(root, SystemClock(), older_than=age, keep=keep, dry_run=dry_run)
+    age = None if older_than is None else api.value_kinds.seconds_of(older_than, "--older-than")
+    found = api.runs(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
     return Reply(found, _pruned(found))
 
 
-def _pruned(found: RunsPruneReport) -> str:
+def _pruned(found: api.RunsPruneReport) -> str:
     done, rest = ("would remove", "would keep") if found.dry_run else ("removed", "kept")
     lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in found.removed]
     lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in found.kept]
@@ -111,10 +104,10 @@ def _pruned(found: RunsPruneReport) -> str:
     return "".join([*lines, f"{done} {count}; {rest} {len(found.kept)}\n"])
 
 
-def _listed(run: RunListEntry) -> tuple[str, ...]:
+def _listed(run: api.RunListEntry) -> tuple[str, ...]:
     notes = (run.foreign or run.damage or run.holder, "rehearsal" if run.rehearsal else None)
     return (
-        _name(run),
+        run.name,
         run.pack_path or "-",
         (run.git_sha or "-")[:7],
         run.status,
@@ -125,12 +118,7 @@ def _listed(run: RunListEntry) -> tuple[str, ...]:
     )
 
 
-def _name(run: RunListEntry) -> str:
-    """What `runs show` takes: a rehearsal may have the id of a real run."""
-    return f"rehearsals/{run.run_id}" if run.run_dir.startswith(REHEARSALS) else run.run_id
-
-
-def _run(found: RunDetails) -> tuple[str | Styled, ...]:
+def _run(found: api.RunDetails) -> tuple[str | Styled, ...]:
     run, manifest = found.run, found.manifest
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
     if run.foreign is not None:
@@ -156,7 +144,7 @@ def _run(found: RunDetails) -> tuple[str | Styled, ...]:
     return tuple(pieces)
 
 
-def _step(step: StepDetails) -> tuple[str, ...]:
+def _step(step: api.StepDetails) -> tuple[str, ...]:
     more = f" (+{len(step.outputs) - 1})" if len(step.outputs) > 1 else ""
     return (
         step.step_id,
@@ -168,7 +156,7 @@ def _step(step: StepDetails) -> tuple[str, ...]:
     )
 
 
-def _troubles(found: RunDetails) -> list[str | Styled]:
+def _troubles(found: api.RunDetails) -> list[str | Styled]:
     pieces: list[str | Styled] = []
     for step in found.steps:
         if step.changes is not None:

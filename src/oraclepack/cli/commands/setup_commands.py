@@ -1,21 +1,18 @@
 """`doctor`: what is installed, what would not work, and what can be mended in past runs."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click
 
-from oraclepack.authoring.skills import SkillState
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import columns
 from oraclepack.cli.value_completion import run_ids
-from oraclepack.doctor import Health, Presence, ProgramCheck, examine
 from oraclepack.errors import ExitCode, LockedError, UsageError
-from oraclepack.run.rebuild import RebuildReport, RebuildStatus, RunRebuild
-from oraclepack.settings.call_settings import ORACLE_BIN
-from oraclepack.settings.registry import Settings, shown
 from oraclepack.system.printable import single_lines
-from oraclepack.tools.tool_names import ORACLE
 
 config = Group(
     "config",
@@ -31,7 +28,7 @@ config = Group(
     data="config",
     examples=("oraclepack config show", "oraclepack config show --json"),
 )
-def show(settings: Settings) -> Reply:
+def show(settings: api.Settings) -> Reply:
     """Show every setting, its value and its origin.
 
     Stronger first: flag, ORACLEPACK_* variable, .env, oraclepack.toml or [tool.oraclepack],
@@ -39,7 +36,7 @@ def show(settings: Settings) -> Reply:
     only choose a stricter value than yours; what is user-only is yours alone. What a project set
     and may not set is ignored, and listed below the table.
     """
-    config = shown(settings)
+    config = api.settings_shown(settings)
     rows = [(row.name, _spelled(row.value), row.scope, row.where) for row in config.settings]
     text = f"project root: {config.root}\n\n"
     text += columns(("setting", "value", "project", "origin"), rows)
@@ -64,7 +61,7 @@ def _spelled(value: object) -> str:
     "doctor",
     data="doctor",
     changes="nothing; with --rebuild the run.json, steps.json, state and report files of runs",
-    settings=(ORACLE_BIN,),
+    settings=(api.call_settings.ORACLE_BIN,),
     exit_codes=(ExitCode.LOCKED,),
     timed=True,
     examples=(
@@ -78,7 +75,7 @@ def _spelled(value: object) -> str:
 @click.option(
     "--run-id", metavar="ID", help="With --rebuild: only this run.", shell_complete=run_ids
 )
-def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
+def doctor(*, settings: api.Settings, rebuild: bool, run_id: str | None) -> Reply:
     """Tell what is installed and what would not work.
 
     Asks each program for its version and times a login shell. Exit code 2 when bash is missing:
@@ -93,9 +90,8 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
         return _rebuilt(Path(settings.root), run_id)
     if run_id is not None:
         raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
-    oracle = settings[ORACLE_BIN]
-    named = {ORACLE: (settings.origin(ORACLE_BIN).where, oracle)} if oracle else {}
-    health = examine(Path(settings.root), named)
+    health = api.examine_machine(settings)
+    named = ("oracle",) if settings[api.call_settings.ORACLE_BIN] else ()
     lost = [one for one in health.programs if one.name in named and one.path is None]
     if health.usable and not lost:
         return Reply(data=health, text=_text(single_lines(health)))
@@ -107,7 +103,7 @@ def doctor(*, settings: Settings, rebuild: bool, run_id: str | None) -> Reply:
     )
 
 
-def _text(health: Health) -> tuple[str | Styled, ...]:
+def _text(health: api.Health) -> tuple[str | Styled, ...]:
     pieces: list[str | Styled] = [f"oraclepack {health.oraclepack}, Python {health.python}\n"]
     for check in health.programs:
         pieces += _lines(check)
@@ -116,13 +112,13 @@ def _text(health: Health) -> tuple[str | Styled, ...]:
         pieces.append(f"bash -lc true: {shell.login_ms} ms, bash -c true: {shell.plain_ms} ms\n")
         pieces += [f"  {shell.advice}\n"] if shell.advice else []
     for skill in health.skills:
-        mend = "" if skill.state is SkillState.CURRENT else " (see `oraclepack skills check`)"
+        mend = "" if skill.state == "current" else " (see `oraclepack skills check`)"
         pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{mend}\n")
     return tuple(pieces)
 
 
-def _lines(check: ProgramCheck) -> list[str | Styled]:
-    if check.status is Presence.OK:
+def _lines(check: api.ProgramCheck) -> list[str | Styled]:
+    if check.status == "ok":
         told = f" {check.name} {check.version} ({check.path})\n"
         return [Styled("ok     ", "green"), told]
     what = f" {check.name} {check.version or ''}".rstrip()
@@ -134,9 +130,7 @@ def _lines(check: ProgramCheck) -> list[str | Styled]:
 
 
 def _rebuilt(root: Path, run_id: str | None) -> Reply:
-    from oraclepack.run.rebuild import rebuild as rebuild_runs  # noqa: PLC0415 - only for this
-
-    done = rebuild_runs(root, run_id)
+    done = api.runs(root).rebuild(run_id)
     pieces = tuple(piece for run in done.runs for piece in _run(single_lines(run)))
     code, failure = _verdict(done)
     talk = "" if done.runs else f"there are no runs in {root}\n"
@@ -144,8 +138,8 @@ def _rebuilt(root: Path, run_id: str | None) -> Reply:
     return Reply(done, pieces, code, warnings, failure, talk)
 
 
-def _run(run: RunRebuild) -> list[str | Styled]:
-    look = {RebuildStatus.REBUILT: "green", RebuildStatus.EMPTY: "yellow"}.get(run.result, "red")
+def _run(run: api.RunRebuild) -> list[str | Styled]:
+    look = {"rebuilt": "green", "empty": "yellow"}.get(run.result, "red")
     told = f": {run.problem}" if run.problem else ""
     torn = "; a last line that a crash cut short was left out" if run.torn else ""
     pieces: list[str | Styled] = [
@@ -155,9 +149,9 @@ def _run(run: RunRebuild) -> list[str | Styled]:
     return pieces + [f"  {path}\n" for path in run.files]
 
 
-def _verdict(done: RebuildReport) -> tuple[ExitCode, ReplyError | None]:
-    damaged, locked = done.count(RebuildStatus.DAMAGED), done.count(RebuildStatus.LOCKED)
-    foreign = done.count(RebuildStatus.FOREIGN)
+def _verdict(done: api.RebuildReport) -> tuple[ExitCode, ReplyError | None]:
+    damaged, locked = done.count("damaged"), done.count("locked")
+    foreign = done.count("foreign")
     if damaged:
         message = f"{damaged} of {len(done.runs)} runs damaged; nothing of them was changed"
         hint = "their outputs and logs are as they were; --new-run starts a run afresh"

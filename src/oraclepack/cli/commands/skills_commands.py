@@ -1,17 +1,17 @@
 """`skills`: the prompts for agents that write packs and run them."""
 
+from __future__ import annotations
+
 import shlex
 from pathlib import Path
 
 import click
 
-from oraclepack.authoring import skills as use_case
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
-from oraclepack.settings.registry import Settings
-from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
 
 NAMES = click.Choice(("codex", "gemini", "claude"))
 _SKILLS = click.Choice(("oracle-pack", "oracle-run"))
@@ -68,7 +68,7 @@ _skills = click.option(
 )
 def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
-    found = use_case.show(agent, skill)
+    found = api.show_skill(agent, skill)
     return Reply(data=found, text=found.text)
 
 
@@ -76,7 +76,7 @@ def show(agent: str, skill: str) -> Reply:
     "install",
     data="skills-install-report",
     changes="one file for each agent and skill",
-    settings=(ROLLBACK_ON_FAILURE,),
+    settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
     rollback_available=True,
     examples=(
@@ -94,19 +94,19 @@ def install(
     chosen: tuple[str, ...],
     *,
     force: bool,
-    settings: Settings,
+    settings: api.Settings,
 ) -> Reply:
     """Write the skills of agents into the project.
 
     Codex reads .agents/skills, the Gemini CLI .gemini/commands, Claude .claude/skills.
     """
-    told = use_case.install(
+    told = api.install_skills(
         Path(settings.root),
         agents,
         directory,
-        skills=chosen or use_case.EVERY_SKILL,
+        skills=chosen,
         force=force,
-        rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
+        rollback_on_failure=settings[api.run_settings.ROLLBACK_ON_FAILURE],
     )
     if not told.ok:
         return partial_failure(told, "not every skill was installed")
@@ -130,19 +130,14 @@ def install(
 @_directory
 @_skills
 def check(
-    agents: tuple[str, ...], directory: str, chosen: tuple[str, ...], *, settings: Settings
+    agents: tuple[str, ...], directory: str, chosen: tuple[str, ...], *, settings: api.Settings
 ) -> Reply:
     """Find copies of the skills that are stale or edited.
 
     Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
     not installed is no fault.
     """
-    told = use_case.check(
-        Path(settings.root),
-        directory,
-        agents or use_case.EVERYBODY,
-        chosen or use_case.EVERY_SKILL,
-    )
+    told = api.check_skills(Path(settings.root), directory, agents, chosen)
     rows = [
         (skill.agent, skill.skill, skill.state.value, skill.version or "-", skill.path)
         for skill in told.skills

@@ -1,21 +1,16 @@
 """`list`: the steps of a pack at a glance."""
 
-from pathlib import Path
+from __future__ import annotations
 
 import click
 
+from oraclepack import api
+from oraclepack.api import call_settings as cs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import call_line, columns, differing
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import InputError
-from oraclepack.pack.model import Pack
-from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.explain_steps import ListedStep, StepList, listing, why_step
-from oraclepack.run.run_request import RunFlags, request_for
-from oraclepack.settings import call_settings as cs
-from oraclepack.settings.registry import Settings
-from oraclepack.system.environment import has_runs
 from oraclepack.system.printable import one_line, single_lines
 
 
@@ -27,13 +22,13 @@ from oraclepack.system.printable import one_line, single_lines
 )
 @click.argument("pack")
 @click.argument("step", metavar="NN", shell_complete=complete_step)
-def why(pack: str, step: str, settings: Settings) -> Reply:
+def why(pack: str, step: str, settings: api.Settings) -> Reply:
     """Tell why a step ran, was left, or would run.
 
     For each call of its last attempt: whether it was asked or answered from the cache, and in
     which parts its question differs from the one asked before.
     """
-    said, told = why_step(request_for(read_pack(Path(pack)), settings, RunFlags()), step)
+    said, told = api.why(pack, step, settings)
     shown = single_lines(told)
     lines = [f"{one_line(said)}\n", f"run {shown.run_id}: {shown.run_reason}\n"]
     lines.append(f"status {shown.status}, attempts {shown.attempts}\n")
@@ -52,29 +47,20 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
 )
 @click.argument("pack")
 @click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
-def list_steps(pack: str, *, settings: Settings, contracts: bool) -> Reply:
+def list_steps(pack: str, *, settings: api.Settings, contracts: bool) -> Reply:
     """List the steps of PACK with score, category, tools and outputs.
 
     The status of a step is the one in the run that `oraclepack run PACK` would continue. With
     --json each step has its attributes as they are written too: `# Impact: High` is no number.
     """
-    found = _listing(read_pack(Path(pack)), Path(settings.root))
+    found = api.list_steps(pack, settings)
     if not found.steps:
         raise InputError(f"{pack}: no steps found", hint=f"oraclepack validate {pack} tells why")
     text = _contracts(found.steps) if contracts else _steps(found.steps)
     return Reply(data=found, text=text)
 
 
-def _listing(pack: Pack, root: Path) -> StepList:
-    if not has_runs(root):
-        return listing(pack)
-    # Most of what follows is needed only where something has been run.
-    from oraclepack.run.past_runs import last_statuses  # noqa: PLC0415
-
-    return listing(pack, *last_statuses(root, pack))
-
-
-def _steps(steps: tuple[ListedStep, ...]) -> str:
+def _steps(steps: tuple[api.ListedStep, ...]) -> str:
     heads = ("step", "status", "ROI", "category", "tools", "calls", "outputs", "title")
     rows = [
         (
@@ -92,12 +78,12 @@ def _steps(steps: tuple[ListedStep, ...]) -> str:
     return columns(heads, rows)
 
 
-def _paths(step: ListedStep) -> str:
+def _paths(step: api.ListedStep) -> str:
     first = step.outputs[0].path if step.outputs else "-"
     return first if len(step.outputs) < 2 else f"{first} (+{len(step.outputs) - 1})"  # noqa: PLR2004
 
 
-def _contracts(steps: tuple[ListedStep, ...]) -> str:
+def _contracts(steps: tuple[api.ListedStep, ...]) -> str:
     heads = ("step", "output", "contract", "sections", "reason", "line")
     rows = [
         (

@@ -1,26 +1,28 @@
 """`ticketify`: tickets become an index, actions, a PRD and a pack."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.errors import ExitCode, UsageError
-from oraclepack.settings.registry import Settings
-from oraclepack.settings.run_settings import ROLLBACK_ON_FAILURE
-from oraclepack.tickets import ticketify as use_case
-from oraclepack.tickets.steps_support import REPORTS, check_tickets
-from oraclepack.tickets.ticket import MOST_TICKETS, FileState, TicketCheck, TicketMode
-from oraclepack.tickets.ticketify import TicketifyReport
+
+MODES = ("backlog", "pipelines", "autopilot", "codex", "gemini")
+PARTS = ("index", "actions", "prd")
+REPORTS = ("check", "determinism")
+MOST_TICKETS = 200
 
 
 @command(
     "ticketify",
     data="ticketify-report",
     changes="its out dir and the PRD; with --check only the report",
-    settings=(ROLLBACK_ON_FAILURE,),
+    settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.CONTRACT),
     rollback_available=True,
     examples=(
@@ -47,19 +49,19 @@ from oraclepack.tickets.ticketify import TicketifyReport
 )
 @click.option(
     "--mode",
-    type=click.Choice([mode.value for mode in TicketMode]),
-    default=TicketMode.BACKLOG.value,
+    type=click.Choice(MODES),
+    default=MODES[0],
     show_default=True,
     help="Also write pipelines.md or autopilot.md, or ask one agent alone.",
 )
-@click.option("--only", type=click.Choice(use_case.PARTS), help="Refresh this part alone.")
+@click.option("--only", type=click.Choice(PARTS), help="Refresh this part alone.")
 @click.option("--check", is_flag=True, help="Only tell whether the files say what the tickets say.")
-@click.option("--report", type=click.Choice(list(REPORTS)), help="With --check: write it down.")
+@click.option("--report", type=click.Choice(REPORTS), help="With --check: write it down.")
 @click.option("--force", is_flag=True, help="Replace a PRD that was edited; it is set aside.")
 @click.option(
     "--regenerate", is_flag=True, help="Set Task Master's results aside, to have them made anew."
 )
-def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: Any) -> Reply:  # noqa: ANN401 - click gives each its type
+def ticketify(*, settings: api.Settings, check: bool, report: str | None, **wishes: Any) -> Reply:  # noqa: ANN401 - click gives each its type
     """Turn tickets into an index, a list of actions, a PRD and a pack that works them off.
 
     A ticket is a Markdown file. Its id is `id`, `ticket` or `key` of the front matter, else the
@@ -67,16 +69,12 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
     in blocks marked ```ticket. How many tickets name no action is told. The same tickets and
     options give the same bytes.
     """
-    wish = use_case.TicketifyRequest(
-        root=Path(settings.root),
-        rollback_on_failure=settings[ROLLBACK_ON_FAILURE],
-        **wishes,
-    )
+    wishes |= {"rollback_on_failure": settings[api.run_settings.ROLLBACK_ON_FAILURE]}
     if check:
-        return _checked(wish, report)
+        return _checked(*api.check_tickets(Path(settings.root), report, **wishes))
     if report is not None:
         raise UsageError("--report belongs to --check")
-    outcome = use_case.ticketify(wish)
+    outcome = api.ticketify(Path(settings.root), **wishes)
     data = outcome.data
     if not data.ok:
         return partial_failure(data, f"cannot write {data.failed_step}", outcome.warnings)
@@ -84,7 +82,7 @@ def ticketify(*, settings: Settings, check: bool, report: str | None, **wishes: 
     return Reply(data=data, text=_text(data), warnings=warnings)
 
 
-def _text(data: TicketifyReport) -> str:
+def _text(data: api.TicketifyReport) -> str:
     head = (
         f"{data.selected} tickets of {data.tickets_dir}, {data.actions} actions, {data.done} done"
     )
@@ -97,8 +95,7 @@ def _text(data: TicketifyReport) -> str:
     return "\n".join([*lines, f"next: oraclepack run {data.pack}"])
 
 
-def _checked(wish: use_case.TicketifyRequest, report: str | None) -> Reply:
-    result, warnings = check_tickets(wish, report)
+def _checked(result: api.TicketCheck, warnings: tuple[str, ...]) -> Reply:
     text = "".join(f"{file.state}: {file.path}\n" for file in result.files)
     if result.ok:
         return Reply(data=result, text=text, warnings=warnings)
@@ -106,8 +103,8 @@ def _checked(wish: use_case.TicketifyRequest, report: str | None) -> Reply:
     return Reply(result, text, ExitCode.CONTRACT, warnings=warnings, error=failure)
 
 
-def _fault(result: TicketCheck) -> str:
+def _fault(result: api.TicketCheck) -> str:
     if not result.repeatable:
         return "the same tickets gave other bytes the second time"
-    wrong = [file.path for file in result.files if file.state is not FileState.SAME]
+    wrong = [file.path for file in result.files if file.state != "same"]
     return f"not what the tickets say: {', '.join(wrong)}"

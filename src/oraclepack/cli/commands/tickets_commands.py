@@ -1,17 +1,15 @@
 """`tickets`: what the steps of the ticket action pack ask of oraclepack itself."""
 
-from pathlib import Path
+from __future__ import annotations
+
+import sys
 
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
-from oraclepack.settings.registry import Settings
-from oraclepack.tickets import steps_support as use_case
-from oraclepack.tickets.read_tickets import read_answer
-from oraclepack.tickets.ticket import AgentStage
-from oraclepack.tickets.ticketify import TicketsReply
 
 tickets = Group(
     "tickets",
@@ -28,7 +26,7 @@ tickets = Group(
     help="What the steps of the ticket action pack ask of oraclepack itself.",
 )
 
-_STAGES = [stage.value for stage in AgentStage]
+_STAGES = ("select", "implement", "verify", "docs", "regressions", "pr", "accept")
 _TASKS = (
     "found",
     "wanted",
@@ -41,6 +39,7 @@ _TASKS = (
     "selected",
     "sync",
 )
+_LONGEST_ANSWER = 4 * 1024 * 1024
 _AGENT = click.Choice(["codex", "gemini"])
 _out_dir = click.option(
     "--out-dir",
@@ -54,13 +53,12 @@ _out_dir = click.option(
 @command("prompt", data="tickets-reply", examples=("oraclepack tickets prompt implement",))
 @click.argument("stage", type=click.Choice(_STAGES))
 @_out_dir
-def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
+def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
     """Print what an agent is to be asked.
 
     A line that begins with `SKIP:` says why there is nothing to ask.
     """
-    desk = use_case.TicketOutDir.at(Path(settings.root), out_dir)
-    return _told(use_case.prompt(desk, AgentStage(stage)))
+    return _told(api.ticket_steps(settings.root, out_dir).prompt(stage))
 
 
 @command(
@@ -73,16 +71,18 @@ def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
 @click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
 @click.option("--missing", type=_AGENT, help="Write down that this reviewer was not there.")
 @_out_dir
-def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings: Settings) -> Reply:
+def take(
+    stage: str, agent: str, missing: str | None, out_dir: str, *, settings: api.Settings
+) -> Reply:
     """Check an agent's answer, read from stdin, and write it down.
 
     The file is put in place whole, or not at all: an answer that does not fit is an error. For
     `select` the ids must be of open actions; for `accept` every criterion needs one verdict.
     """
-    desk = use_case.TicketOutDir.at(Path(settings.root), out_dir)
+    steps = api.ticket_steps(settings.root, out_dir)
     if missing is not None:
-        return _told(use_case.note_missing(desk, missing))
-    return _told(use_case.take(desk, AgentStage(stage), read_answer(), agent))
+        return _told(steps.note_missing(missing))
+    return _told(steps.take(stage, _answer(), agent))
 
 
 @command(
@@ -94,7 +94,7 @@ def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings:
 )
 @click.argument("question", type=click.Choice(_TASKS))
 @_out_dir
-def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
+def tasks(question: str, out_dir: str, *, settings: api.Settings) -> Reply:
     """Look at Task Master's results; changes none of them.
 
     `found` and `complexity` answer `some` or `none`, `wanted` how many tasks to ask for,
@@ -102,9 +102,7 @@ def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
     `made` and `kept` (tm-tasks.json), `expanded`, `check` (exit code 4 on problems) and `sync`;
     `weighed` demands a complexity report.
     """
-    desk = use_case.TicketOutDir.at(Path(settings.root), out_dir)
-    told, warnings = use_case.tasks(desk, question)
-    return _told(told, warnings)
+    return _told(*api.ticket_steps(settings.root, out_dir).tasks(question))
 
 
 @command(
@@ -116,18 +114,23 @@ def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
 )
 @click.argument("about", type=click.Choice(["changes", "audit", "close-out"]))
 @_out_dir
-def report(about: str, out_dir: str, *, settings: Settings) -> Reply:
+def report(about: str, out_dir: str, *, settings: api.Settings) -> Reply:
     """Write a report at the end of a turn.
 
     `changes`: what differs from the last commit. `audit`: every file of ours, whether it is
     there and can be read; exit code 4 if one cannot. `close-out`: what was done and what is left.
     """
-    from oraclepack.tickets.steps_support import report as write  # noqa: PLC0415 - git, only here
-
-    return _told(write(use_case.TicketOutDir.at(Path(settings.root), out_dir), about))
+    return _told(api.ticket_steps(settings.root, out_dir).report(about))
 
 
-def _told(told: TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
+def _answer() -> str:
+    """What an agent said, handed to us on stdin; cut where no answer is that long."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    return sys.stdin.buffer.read(_LONGEST_ANSWER).decode("utf-8", "replace")
+
+
+def _told(told: api.TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
     if told.ok:
         return Reply(data=told, text=told.text, warnings=warnings)
     first, _, rest = told.text.partition("\n")

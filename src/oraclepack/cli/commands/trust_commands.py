@@ -1,22 +1,14 @@
 """`trust`: take over records that are not signed with the user's key."""
 
-from pathlib import Path
+from __future__ import annotations
 
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode, OraclePackError, UsageError
-from oraclepack.journal.statuses import Status
-from oraclepack.run.trust import (
-    Candidate,
-    find_cache_candidates,
-    find_candidate,
-    trust_cache,
-    trust_run,
-)
-from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask
 
@@ -43,7 +35,7 @@ paid for yourself, or got from somebody you trust.
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=run_ids)
 @click.option("--cache", is_flag=True, help="The answers in the cache, in place of a run.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def trust(run: str | None, cache: bool, yes: bool, settings: Settings) -> Reply:  # noqa: FBT001 - flags
+def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) -> Reply:
     """Take over a run, or the cache, that is not signed with your key.
 
     Runs and answers of oraclepack 0.1.0, of another machine or of another key are foreign: shown,
@@ -51,33 +43,33 @@ def trust(run: str | None, cache: bool, yes: bool, settings: Settings) -> Reply:
     (or the beginning of its name), or what the cache holds, as it is now. What git tracks, or a
     link leads to, cannot be taken over: untrack it or copy it first.
     """
-    root = Path(settings.root)
+    records = api.foreign_records(settings.root)
     if cache == (run is not None):
         raise UsageError("give the name of a run, or --cache")
     if run is not None:
-        found = find_candidate(root, run)
+        found = records.find_run(run)
         _agree(f"{_about(found)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
-        done = trust_run(found)
+        done = records.trust(found)
         text = f"run {done.run_id} is yours now\n"
-        return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(root))
-    answers = find_cache_candidates(root)
+        return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(records))
+    answers = records.find_answers()
     if answers.keys or answers.claims:
         about = f"{len(answers.keys)} answers and {len(answers.claims)} calls are not signed\n"
         _agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
-    done = trust_cache(answers)
+    done = records.trust(answers)
     return Reply(done, f"{len(done.answers)} answers are yours now\n", warnings=done.still_foreign)
 
 
-def _of_the_cache(root: Path) -> str:
+def _of_the_cache(records: api.ForeignRecords) -> str:
     try:
-        count = len(find_cache_candidates(root).keys)
+        count = len(records.find_answers().keys)
     except OraclePackError:
         return ""
     told = f"{count} answers in the cache are not signed either: `oraclepack trust --cache`\n"
     return told if count else ""
 
 
-def _about(found: Candidate) -> str:
+def _about(found: api.Candidate) -> str:
     state, created = found.state, found.state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
     # A foreign journal may hold anything: one line stays one line.
@@ -87,7 +79,7 @@ def _about(found: Candidate) -> str:
     return (
         f"run {found.run.run_id}: {found.foreign.reason}\n"
         f"  pack {pack}, begun {since}\n"
-        f"  {statuses.count(Status.OK)} of {len(statuses)} steps ok, {calls} calls\n"
+        f"  {statuses.count(api.Status.OK)} of {len(statuses)} steps ok, {calls} calls\n"
     )
 
 

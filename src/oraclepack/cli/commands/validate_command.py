@@ -1,14 +1,14 @@
 """`validate`: check packs against every rule."""
 
+from __future__ import annotations
+
 import click
 
+from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.finding_text import as_text, fixed_line
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
-from oraclepack.lint.validate import ValidateResult, validate_packs
-from oraclepack.report.github import annotations
-from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -17,7 +17,7 @@ FORMATS = ("text", "json", "sarif", "github")
     "validate",
     data="validation",
     changes="nothing; with --fix the packs that it names as changed",
-    settings=(STRICT, LINT_SELECT, LINT_IGNORE),
+    settings=(api.STRICT, api.LINT_SELECT, api.LINT_IGNORE),
     examples=(
         "oraclepack validate docs/oracle-pack-2026-01-09.md",
         "oraclepack validate --strict --json docs/",
@@ -28,7 +28,9 @@ FORMATS = ("text", "json", "sarif", "github")
 @click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the findings.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without changing the meaning.")
-def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: Settings) -> Reply:
+def validate(
+    packs: tuple[str, ...], form: str | None, *, fix: bool, settings: api.Settings
+) -> Reply:
     """Check packs against every rule. Runs nothing of them.
 
     Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` tells
@@ -38,30 +40,25 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
     changed; 2 when one is, and the fixes that could be made are written all the same. Each
     changed file is named with the number of its fixes; in JSON that is `fixed`.
     """
-    outcome = validate_packs(packs, settings, fix=fix)
+    outcome = api.validate(packs, settings, fix=fix)
     code = ExitCode.DONE if outcome.ok else ExitCode.INVALID
     if form in {"sarif", "github"}:
         # These formats have no place for what was changed.
         changed = "".join(f"{fixed_line(one)}\n" for one in outcome.checked if one.report.fixed)
-        bare = _bare(outcome, form)
+        bare = api.format_findings(outcome, form)
         return Reply(bare=bare, exit_code=code, error=_unread(outcome), talk=changed)
-    wants_json = form == "json" or settings[OUTPUT] == "json"
+    wants_json = form == "json" or settings[api.OUTPUT] == "json"
     error = _failure(outcome) if wants_json and not outcome.ok else None
-    return Reply(outcome.data, as_text(outcome), code, error=error, wants_json=wants_json)
+    return Reply(
+        outcome.data,
+        as_text(outcome.checked, outcome.unreadable),
+        code,
+        error=error,
+        wants_json=wants_json,
+    )
 
 
-def _bare(outcome: ValidateResult, form: str) -> str:
-    findings = {checked.path: checked.findings for checked in outcome.checked}
-    if form == "github":
-        return annotations(findings)
-    from oraclepack import __version__  # noqa: PLC0415 - only here
-    from oraclepack.lint.rule_docs import rule_texts  # noqa: PLC0415
-    from oraclepack.report.sarif import sarif  # noqa: PLC0415
-
-    return sarif(findings, rule_texts(), __version__)
-
-
-def _unread(outcome: ValidateResult) -> ReplyError | None:
+def _unread(outcome: api.ValidateResult) -> ReplyError | None:
     """Packs that could not be read: the formats have findings, and no place for these."""
     if not outcome.unreadable:
         return None
@@ -69,7 +66,7 @@ def _unread(outcome: ValidateResult) -> ReplyError | None:
     return ReplyError("INVALID_INPUT", "some packs could not be read", told, phase="validate")
 
 
-def _failure(outcome: ValidateResult) -> ReplyError:
+def _failure(outcome: api.ValidateResult) -> ReplyError:
     broken = [checked.path for checked in outcome.checked if not checked.report.ok]
     broken += [pack.path for pack in outcome.unreadable]
     fixed = [fixed_line(checked) for checked in outcome.checked if checked.report.fixed]

@@ -1,15 +1,14 @@
 """`verify-outputs`: check answers against their contract, later, without running anything."""
 
+from __future__ import annotations
+
 import click
 
-from oraclepack.answers.verification import Totals, VerifyReport
+from oraclepack import api
+from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode, UsageError
-from oraclepack.run.verify_outputs import verify_outputs
-from oraclepack.settings import run_settings as rs
-from oraclepack.settings.declaration import ValueSource
-from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system.printable import single_lines
 
 
@@ -22,7 +21,7 @@ from oraclepack.system.printable import single_lines
         rs.OUTPUT_CONTRACT,
         rs.OUTPUT_CHUNK_MODE,
         rs.OUTPUT_REQUIRE_HEADINGS,
-        STRICT,
+        api.STRICT,
     ),
     exit_codes=(ExitCode.CONTRACT,),
     examples=(
@@ -33,7 +32,7 @@ from oraclepack.system.printable import single_lines
 )
 @click.argument("packs", nargs=-1, metavar="[PACK|DIR]...")
 @click.option("--run-dir", metavar="DIR", help="Check the outputs of this run.")
-def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> Reply:
+def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) -> Reply:
     """Check outputs against their contract. Starts no process.
 
     Each declared output must exist and must not be empty; which sections it must have follows
@@ -46,8 +45,8 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     are for runs and change nothing here, and --output-verify=false is refused.
     """
     _refuse_nothing_to_do(settings)
-    found = verify_outputs(packs, settings, run_dir)
-    listed = (found,) if isinstance(found, VerifyReport) else found.packs
+    found = api.verify(packs, settings, run_dir)
+    listed = found.packs
     ok = all(pack.ok for pack in listed)
     totals = found.totals
     error = None if ok else _failure(totals)
@@ -57,8 +56,8 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     return Reply(found, text, code, warnings=warnings, error=error)
 
 
-def _refuse_nothing_to_do(settings: Settings) -> None:
-    given = settings.origin(rs.OUTPUT_VERIFY).source is ValueSource.FLAG
+def _refuse_nothing_to_do(settings: api.Settings) -> None:
+    given = settings.origin(rs.OUTPUT_VERIFY).source is api.ValueSource.FLAG
     if given and not settings[rs.OUTPUT_VERIFY]:
         raise UsageError(
             "verify-outputs only verifies: --output-verify=false leaves it nothing to do",
@@ -66,7 +65,7 @@ def _refuse_nothing_to_do(settings: Settings) -> None:
         )
 
 
-def _text(found: VerifyReport) -> str:
+def _text(found: api.VerifyReport) -> str:
     pack = single_lines(found)
     lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
@@ -81,7 +80,7 @@ def _text(found: VerifyReport) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _totals(totals: Totals) -> str:
+def _totals(totals: api.Totals) -> str:
     accepted = f" accepted={totals.accepted}" if totals.accepted else ""
     rehearsed = f" rehearsed={totals.rehearsed}" if totals.rehearsed else ""
     return (
@@ -98,7 +97,7 @@ _ASK_AGAIN = (
 )
 
 
-def _failure(totals: Totals) -> ReplyError:
+def _failure(totals: api.Totals) -> ReplyError:
     count = totals.outputs - totals.ok
     return ReplyError(
         "CONTRACT",

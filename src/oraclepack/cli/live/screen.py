@@ -1,20 +1,18 @@
 """The live table at work: hears events from every thread, paints from one of its own."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oraclepack.calls.limits import Limit
-from oraclepack.cli.event_lines import Write, line_of, to_stderr
+from oraclepack import api
+from oraclepack.api import events as j
+from oraclepack.cli.event_lines import Silence, Write, line_of, to_stderr
 from oraclepack.cli.heartbeat import RunningSteps
-from oraclepack.cli.live.table_rows import Frame, PlannedRow, TableState, frame
-from oraclepack.journal import events as j
-from oraclepack.journal.events import KnownEvent
-from oraclepack.journal.run_state import EMPTY, RunState
-from oraclepack.journal.statuses import WAITS
-from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.cli.live.table_rows import Frame, TableState, frame
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import log_size, screen_size
 
@@ -58,48 +56,50 @@ EVERY = 0.25
 """Seconds between two paintings."""
 
 
-class LiveTable:
-    """An observer that shows a run as a table. It never raises and never keeps a step waiting."""
+class LiveTable(Silence):
+    """A display that shows a run as a table. It never raises and never keeps a step waiting."""
 
     def __init__(
         self,
         *,
         color: bool,
-        parallel: int = 1,
-        limits: Mapping[str, Limit] | None = None,
         write: Write = to_stderr,
-        clock: Clock | None = None,
+        clock: api.Clock | None = None,
         screen: Callable[[], tuple[int, int]] = screen_size,
         every: float = EVERY,
     ) -> None:
         self._color = color
-        self._parallel = parallel
-        self._limits = limits or {}
         self._write = write
-        self._clock = clock or SystemClock()
+        self._clock = clock or api.SystemClock()
         self._screen = screen
         self._every = every
         self._lock = threading.Lock()
         self._running = RunningSteps(self._clock)
-        self._state = EMPTY
+        self._state = api.EMPTY
         self._touched: set[str] = set()
         self._grown: dict[str, tuple[int, int]] = {}
         """The size of each step's logs, and since when they have it, in nanoseconds."""
         self._shown = False
         self._said: list[str] = []
-        self._plan: Sequence[PlannedRow] = ()
-        self._run_dir: Path | None = None
+        self._preview = api.RunPreview("", Path(), (), lambda _: None)
         self._began = 0
         self._over = threading.Event()
         self._aside = threading.Event()
         self._thread = threading.Thread(target=self._go, name="screen", daemon=True)
 
-    def expect(self, plan: Sequence[PlannedRow], run_dir: Path) -> None:
-        """Tell what the command is about to do, and where its logs will be."""
-        self._plan = plan
-        self._run_dir = run_dir
+    def begin(self, preview: api.RunPreview) -> None:
+        self.expect(preview)
+        self.start()
 
-    def __call__(self, event: KnownEvent, state: RunState) -> None:
+    def expect(self, preview: api.RunPreview) -> None:
+        """Learn what the command is about to do, and where its logs will be."""
+        self._preview = preview
+
+    def start(self) -> None:
+        self._began = self._clock.monotonic_ns()
+        self._thread.start()
+
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
         self._running.feel(event)
         with self._lock:
             # Events come from several threads, and a slower one may bring an older state.
@@ -111,10 +111,6 @@ class LiveTable:
             line = line_of(event, state) if _is_worth_a_line(event) else None
             if line is not None:
                 self._said.append(" ".join(visible(line).split("\n")))
-
-    def start(self) -> None:
-        self._began = self._clock.monotonic_ns()
-        self._thread.start()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -147,7 +143,7 @@ class LiveTable:
         except Exception as trouble:  # noqa: BLE001 - a broken screen must not stop a run
             self._write(f"the live table stopped: {trouble!r}\n")
 
-    def _paint(self, painting: "Painting", painter: Painter, *, last: bool = False) -> None:
+    def _paint(self, painting: Painting, painter: Painter, *, last: bool = False) -> None:
         with self._lock:
             # A command that finds nothing to do needs no table.
             self._shown = self._shown or bool(self._touched or self._running.now())
@@ -174,7 +170,7 @@ class LiveTable:
             elapsed_ms=(now - self._began) // 1_000_000,
             over=over,
         )
-        return frame(self._plan, seen, self._parallel, self._limits)
+        return frame(self._preview, seen)
 
     def _silent(self, sizes: Mapping[str, int], now: int) -> dict[str, int]:
         """Milliseconds since the logs of each running step have grown; asked by one thread."""
@@ -185,17 +181,17 @@ class LiveTable:
         }
         return {step: (now - since) // 1_000_000 for step, (_, since) in self._grown.items()}
 
-    def _size(self, state: RunState, step_id: str) -> int:
+    def _size(self, state: api.RunState, step_id: str) -> int:
         step = state.step(step_id)
         names = [name for name in (step.stdout_log, step.stderr_log) if name]
-        return sum(log_size(self._run_dir / name) for name in names) if self._run_dir else 0
+        return sum(log_size(self._preview.run_dir / name) for name in names)
 
 
-def _is_worth_a_line(event: KnownEvent) -> bool:
+def _is_worth_a_line(event: api.KnownEvent) -> bool:
     """What the table itself does not show."""
     match event:
         case j.WarningRecorded(code=code):
-            return code not in WAITS
+            return code not in api.WAITS
         case j.StepFinished(error=error):
             return error is not None
         case j.PreludeFinished() | j.Imported() | j.Quarantined():

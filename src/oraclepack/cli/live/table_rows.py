@@ -1,5 +1,7 @@
 """What the live table shows at one moment: a value, computed from the state of the run."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -8,13 +10,9 @@ from statistics import fmean
 
 import msgspec
 
-from oraclepack.calls.limits import Limit, lanes, limit_for
+from oraclepack import api
 from oraclepack.cli.heartbeat import Activity
 from oraclepack.cli.text import clock
-from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import Cache, Status
-from oraclepack.journal.step_state import StepState
-from oraclepack.run.planning.plan import Decision
 
 QUIET_MS = 30_000
 """A step that prints nothing for so long is called silent."""
@@ -48,18 +46,10 @@ class RowState(StrEnum):
         return self in {RowState.OK, RowState.SKIPPED, RowState.DONE}
 
 
-class PlannedRow(msgspec.Struct, frozen=True):
-    """A step as it stood before the command began."""
-
-    step_id: str
-    title: str
-    decision: Decision
-
-
 class TableState(msgspec.Struct, frozen=True):
     """What the observer knows at one moment."""
 
-    state: RunState
+    state: api.RunState
     touched: frozenset[str] = frozenset()
     """Steps that something happened to in this command."""
     running: Mapping[str, Activity] = {}
@@ -115,15 +105,9 @@ class Frame(msgspec.Struct, frozen=True):
         return sum(row.look.is_over for row in self.rows)
 
 
-def frame(
-    plan: Sequence[PlannedRow],
-    seen: TableState,
-    parallel: int,
-    limits: Mapping[str, Limit] | None = None,
-) -> Frame:
-    """The table; `limits` are those of the providers, by name."""
-    rows = tuple(_row(step, seen) for step in plan)
-    caps = [limit_for(name, limits or {}) for name in sorted(_providers(seen))]
+def frame(preview: api.RunPreview, seen: TableState) -> Frame:
+    """The table of what was planned and what has happened since."""
+    rows = tuple(_row(step, seen) for step in preview.steps)
     outcomes = [
         call.outcome
         for step in seen.touched
@@ -134,8 +118,8 @@ def frame(
     return Frame(
         rows=rows,
         elapsed_ms=seen.elapsed_ms,
-        eta_ms=eta(rows, lanes(parallel, caps)),
-        cache_hits=sum(outcome.cache is Cache.HIT for outcome in outcomes),
+        eta_ms=eta(rows, preview.lanes(sorted(_providers(seen)))),
+        cache_hits=sum(outcome.cache is api.Cache.HIT for outcome in outcomes),
         cost_usd=sum(costs) if costs else None,
     )
 
@@ -199,7 +183,7 @@ def _has_run(row: Row) -> bool:
     return row.look in {RowState.OK, RowState.FAILED, RowState.SKIPPED}
 
 
-def _row(step: PlannedRow, seen: TableState) -> Row:
+def _row(step: api.StepPreview, seen: TableState) -> Row:
     now = seen.state.step(step.step_id)
     look = _look(step, now, seen)
     if step.step_id not in seen.touched:
@@ -227,28 +211,28 @@ def _note(running: Activity, silent_ms: int) -> str:
     return f"silent for {clock(silent_ms)}" if silent_ms >= QUIET_MS else ""
 
 
-def _look(step: PlannedRow, now: StepState, seen: TableState) -> RowState:
+def _look(step: api.StepPreview, now: api.StepState, seen: TableState) -> RowState:
     if step.step_id not in seen.touched:
-        was_to_run = step.decision is Decision.RUN
+        was_to_run = step.decision is api.Decision.RUN
         return RowState.NOT_STARTED if seen.over and was_to_run else _UNTOUCHED[step.decision]
     match now.status:
-        case Status.RUNNING:
+        case api.Status.RUNNING:
             active = seen.running.get(step.step_id)
             return (
                 RowState.WAITING if active is not None and active.is_waiting else RowState.RUNNING
             )
-        case Status.PENDING:
+        case api.Status.PENDING:
             return RowState.INTERRUPTED if now.is_interrupted else RowState.QUEUED
         case status:
             return RowState(status.value)
 
 
 _UNTOUCHED = {
-    Decision.RUN: RowState.QUEUED,
-    Decision.DONE: RowState.DONE,
-    Decision.SKIPPED: RowState.SKIPPED,
-    Decision.NOT_SELECTED: RowState.LEFT,
-    Decision.RESTORE: RowState.DONE,
-    Decision.RECHECK: RowState.DONE,
-    Decision.HELD: RowState.HELD,
+    api.Decision.RUN: RowState.QUEUED,
+    api.Decision.DONE: RowState.DONE,
+    api.Decision.SKIPPED: RowState.SKIPPED,
+    api.Decision.NOT_SELECTED: RowState.LEFT,
+    api.Decision.RESTORE: RowState.DONE,
+    api.Decision.RECHECK: RowState.DONE,
+    api.Decision.HELD: RowState.HELD,
 }

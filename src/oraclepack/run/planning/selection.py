@@ -46,6 +46,29 @@ class Selection(msgspec.Struct, frozen=True):
     """Ask again, whatever was answered before."""
 
 
+class RunArguments(msgspec.Struct, frozen=True):
+    """What a command that runs a pack is told beyond its settings, in the words of the flags."""
+
+    rerun: str | None = None
+    """`all`, `failed`, `changed` or a list of steps: these run although they may be done."""
+    steps: str | None = None
+    """Only these, a list such as `01,03-07`."""
+    resume_from: str | None = None
+    """Leave out the steps before this one."""
+    run_id: str | None = None
+    """Continue this run."""
+    new_run: bool = False
+    """Start another run, whatever there is already."""
+    import_state: str | None = None
+    """A state file of the Go tool to take over."""
+    in_place: bool = False
+    """A rehearsal runs its steps in the project itself, not in a copy."""
+    take_over: bool = False
+    """Overwrite outputs that a run of another pack has recorded; they are kept as backups."""
+    argv: tuple[str, ...] = ()
+    """The words of the command line, for the journal and for the command that continues."""
+
+
 class ResolvedSelection(msgspec.Struct, frozen=True):
     """A selection that was read against the steps of a pack."""
 

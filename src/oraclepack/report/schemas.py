@@ -30,7 +30,7 @@ SCHEMAS = {
     "skills-check": ("oraclepack.authoring.skills:SkillsCheck", 2),
     "actionize-report": ("oraclepack.work.backlog:ActionizeReport", 2),
     "record": ("oraclepack.work.backlog:Record", 2),
-    "ticketify-report": ("oraclepack.cli.schemas:ticketify_schema", 2),
+    "ticketify-report": ("oraclepack.report.schemas:_ticketify", 2),
     "tickets-reply": ("oraclepack.tickets.ticketify:TicketsReply", 2),
     "tickets-index": ("oraclepack.tickets.ticket:TicketIndex", 1),
     "tickets-actions": ("oraclepack.tickets.ticket:Actions", 1),
@@ -52,7 +52,7 @@ SCHEMAS = {
     "prices": ("oraclepack.tools.prices:PriceList", 1),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
-    "doctor": ("oraclepack.cli.schemas:doctor_schema", 3),
+    "doctor": ("oraclepack.report.schemas:_doctor", 3),
     "runs-prune-report": ("oraclepack.run.prune_runs:RunsPruneReport", 2),
     "runs": ("oraclepack.run.past_runs:RunList", 1),
     "run-details": ("oraclepack.run.past_runs:RunDetails", 2),
@@ -60,11 +60,11 @@ SCHEMAS = {
     "quarantine-restore-report": ("oraclepack.run.quarantine:QuarantineRestoreReport", 2),
     "rule-explanation": ("oraclepack.lint.rule_docs:RuleExplanation", 2),
     "listing": ("oraclepack.run.explain_steps:StepList", 2),
-    "validation": ("oraclepack.cli.schemas:validation_schema", 1),
+    "validation": ("oraclepack.report.schemas:_validation", 1),
     "envelope": ("oraclepack.cli.reply:Envelope", 1),
     "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 1),
-    "schema": ("oraclepack.cli.schemas:SchemaNames", 1),
-    "completion": ("oraclepack.cli.schemas:CompletionScript", 1),
+    "schema": ("oraclepack.report.schemas:SchemaNames", 1),
+    "completion": ("oraclepack.report.schemas:CompletionScript", 1),
 }
 """Name → where its type, or the function that describes it, lives, and its version."""
 
@@ -116,23 +116,26 @@ def schema_of(name: str) -> dict[str, Any]:
         if name in RENAMED:
             hint = f"it is called {RENAMED[name]} now"
         raise UsageError(f"there is no schema named {name!r}", hint=hint)
-    module, _, attribute = SCHEMAS[name][0].partition(":")
-    shape = getattr(importlib.import_module(module), attribute)
+    shape = _shape(SCHEMAS[name][0])
     described = shape() if isinstance(shape, FunctionType) else msgspec.json.schema(shape)
     head = {"$schema": DIALECT, "$id": schema_id(name), "title": f"oraclepack {name}"}
     return described | head
 
 
-def validation_schema() -> dict[str, Any]:
-    """One pack, or several under `packs`.
-
-    msgspec cannot describe a choice of two shapes itself.
-    """
-    from oraclepack.lint.validation import UnreadablePack, Validation  # noqa: PLC0415 - only for this
-
-    (one, unreadable), parts = msgspec.json.schema_components(
-        (Validation, UnreadablePack), ref_template="#/$defs/{name}"
+def _one_of(*places: str) -> dict[str, Any]:
+    """The schema of data that has one of several shapes: msgspec describes only one."""
+    shapes, parts = msgspec.json.schema_components(
+        [_shape(place) for place in places], ref_template="#/$defs/{name}"
     )
+    return {"anyOf": list(shapes), "$defs": parts}
+
+
+def _validation() -> dict[str, Any]:
+    """One pack, or several under `packs`."""
+    described = _one_of(
+        "oraclepack.lint.validation:Validation", "oraclepack.lint.validation:UnreadablePack"
+    )
+    one, unreadable = described["anyOf"]
     several = {
         "type": "object",
         "required": ["packs"],
@@ -141,25 +144,21 @@ def validation_schema() -> dict[str, Any]:
             "totals": {"type": "object", "additionalProperties": {"type": "integer"}},
         },
     }
-    return {"anyOf": [one, several], "$defs": parts}
+    return described | {"anyOf": [one, several]}
 
 
-def doctor_schema() -> dict[str, Any]:
+def _doctor() -> dict[str, Any]:
     """The health of the machine or, with `--rebuild`, what became of each run."""
-    from oraclepack.doctor import Health  # noqa: PLC0415 - only for this
-    from oraclepack.run.rebuild import RebuildReport  # noqa: PLC0415
-
-    shapes, parts = msgspec.json.schema_components(
-        (Health, RebuildReport), ref_template="#/$defs/{name}"
-    )
-    return {"anyOf": list(shapes), "$defs": parts}
+    return _one_of("oraclepack.doctor:Health", "oraclepack.run.rebuild:RebuildReport")
 
 
-def ticketify_schema() -> dict[str, Any]:
+def _ticketify() -> dict[str, Any]:
     """What was written or, with `--check`, how the files compare."""
-    from oraclepack.tickets.ticket import TicketCheck  # noqa: PLC0415 - only for this
-    from oraclepack.tickets.ticketify import TicketifyReport  # noqa: PLC0415
+    return _one_of(
+        "oraclepack.tickets.ticketify:TicketifyReport", "oraclepack.tickets.ticket:TicketCheck"
+    )
 
-    kinds = (TicketifyReport, TicketCheck)
-    shapes, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-    return {"anyOf": list(shapes), "$defs": parts}
+
+def _shape(place: str) -> Any:  # noqa: ANN401 - whatever stands there
+    module, _, attribute = place.partition(":")
+    return getattr(importlib.import_module(module), attribute)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from oraclepack.cli.run_reply import continuing, ranges
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
+from oraclepack.run.run_report import continue_command, ranges
 from tests.events import a_step, created, numbered, session
 
 IDS = ("01", "02", "03", "04", "05")
@@ -63,7 +63,7 @@ OK_BEFORE = [event for one in IDS for event in a_step(one)]
     ],
 )
 def test_the_command_that_continues(argv: Sequence[str], command: str) -> None:
-    assert continuing(argv, a_plan(*IDS), state_of()) == command
+    assert continue_command(argv, a_plan(*IDS), state_of()) == command
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_a_rerun_goes_on_where_it_stopped_although_all_was_ok_before(
     again = [*a_step("01", attempt=2), *a_step("02", Status.FAILED, attempt=2)]
     state = state_of(*OK_BEFORE, j.SessionFinished(exit_code=0), session(), *again)
 
-    assert continuing(argv, a_plan(*IDS), state) == command
+    assert continue_command(argv, a_plan(*IDS), state) == command
 
 
 def test_a_rerun_that_is_over_needs_no_rerun() -> None:
     state = state_of(*OK_BEFORE)
 
-    assert continuing(["run", "p.md", "--rerun", "all"], a_plan(*IDS), state) == (
+    assert continue_command(["run", "p.md", "--rerun", "all"], a_plan(*IDS), state) == (
         "oraclepack run p.md"
     )
 

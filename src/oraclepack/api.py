@@ -1,0 +1,666 @@
+"""The door of oraclepack: what the command line, a TUI, a server or a program calls.
+
+    from oraclepack import api
+
+    outcome = api.run("docs/pack.md")
+    print(outcome.report.status)
+
+Values that cost little are imported here and can be used as `api.Status`, `api.Settings` and so
+on. A function that acts imports its part of the program when it is called: together they would
+take a third of a second, and no caller needs all of them. This is the one place for such
+imports. The types of results stand below `TYPE_CHECKING`, for annotations.
+
+Whatever cannot be done raises an `OraclePackError` that says what happened and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+
+import msgspec
+
+from oraclepack import __version__
+from oraclepack.errors import (
+    ExitCode,
+    InputError,
+    LockedError,
+    MachineError,
+    OraclePackError,
+    RunAbortedError,
+    UsageError,
+)
+from oraclepack.journal import events
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import EMPTY, Ask, RunState, fold
+from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, Status
+from oraclepack.journal.step_state import StepState
+from oraclepack.lint.finding import Finding, Severity
+from oraclepack.pack.model import PRELUDE
+from oraclepack.report.schemas import schema_names, schema_of
+from oraclepack.run.planning.plan import Decision
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.run_display import Display, RunPreview, StepPreview
+from oraclepack.settings import call_settings, loading, run_settings, value_kinds
+from oraclepack.settings.declaration import Setting, ValueSource
+from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
+from oraclepack.settings.project_rules import SettingScope
+from oraclepack.settings.registry import (
+    BY_NAME,
+    COLOR,
+    CWD,
+    LINT_IGNORE,
+    LINT_SELECT,
+    OUTPUT,
+    STRICT,
+    TRUST_KEY_FILE,
+    ConfigReport,
+    Settings,
+    SettingValue,
+)
+from oraclepack.settings.registry import shown as settings_shown
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.stop import Stop
+from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.digests import canonical_file, canonical_line
+from oraclepack.system.environment import environment, project_of
+from oraclepack.system.files import exhausted
+from oraclepack.system.secrets import Redactor
+from oraclepack.system.trust_key import use_file
+
+if TYPE_CHECKING:
+    from oraclepack.answers.verification import Totals as Totals
+    from oraclepack.answers.verification import VerifyPacksReport as VerifyPacksReport
+    from oraclepack.answers.verification import VerifyReport as VerifyReport
+    from oraclepack.authoring.generate import GenerateResult as GenerateResult
+    from oraclepack.authoring.generation import GeneratedStep as GeneratedStep
+    from oraclepack.authoring.generation import GenerateReport as GenerateReport
+    from oraclepack.authoring.generation import NewPack as NewPack
+    from oraclepack.authoring.generation import UpgradeReport as UpgradeReport
+    from oraclepack.authoring.skills import SkillsCheck as SkillsCheck
+    from oraclepack.authoring.skills import SkillsInstallReport as SkillsInstallReport
+    from oraclepack.authoring.skills import SkillText as SkillText
+    from oraclepack.calls.cache import CacheRow as CacheRow
+    from oraclepack.calls.cache import CallExplanation as CallExplanation
+    from oraclepack.doctor import Health as Health
+    from oraclepack.doctor import ProgramCheck as ProgramCheck
+    from oraclepack.lint.rule_docs import RuleDoc as RuleDoc
+    from oraclepack.lint.rule_docs import RuleExplanation as RuleExplanation
+    from oraclepack.lint.validate import CheckedPack as CheckedPack
+    from oraclepack.lint.validate import ValidateResult as ValidateResult
+    from oraclepack.lint.validation import CheckRun as CheckRun
+    from oraclepack.lint.validation import UnreadablePack as UnreadablePack
+    from oraclepack.pipeline.pipeline_report import PipelineReport as PipelineReport
+    from oraclepack.pipeline.pipeline_report import PolicyReport as PolicyReport
+    from oraclepack.pipeline.pipeline_report import StageReport as StageReport
+    from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
+    from oraclepack.run.accept import AcceptReport as AcceptReport
+    from oraclepack.run.explain_steps import ListedStep as ListedStep
+    from oraclepack.run.explain_steps import StepList as StepList
+    from oraclepack.run.explain_steps import WhyReport as WhyReport
+    from oraclepack.run.past_runs import RunDetails as RunDetails
+    from oraclepack.run.past_runs import RunListEntry as RunListEntry
+    from oraclepack.run.past_runs import StepDetails as StepDetails
+    from oraclepack.run.policy import YieldPolicy as YieldPolicy
+    from oraclepack.run.project_records import ForeignRecords as ForeignRecords
+    from oraclepack.run.project_records import ProjectCache as ProjectCache
+    from oraclepack.run.project_records import ProjectQuarantine as ProjectQuarantine
+    from oraclepack.run.project_records import ProjectRuns as ProjectRuns
+    from oraclepack.run.prune_runs import RunsPruneReport as RunsPruneReport
+    from oraclepack.run.quarantine import QuarantineEntry as QuarantineEntry
+    from oraclepack.run.rebuild import RebuildReport as RebuildReport
+    from oraclepack.run.rebuild import RunRebuild as RunRebuild
+    from oraclepack.run.run_report import PlanOutcome as PlanOutcome
+    from oraclepack.run.run_report import RunOutcome as RunOutcome
+    from oraclepack.run.run_report import RunReport as RunReport
+    from oraclepack.run.run_report import StepReport as StepReport
+    from oraclepack.run.transaction import TransactionReport as TransactionReport
+    from oraclepack.run.trust import Candidate as Candidate
+    from oraclepack.run.undo import UndoReport as UndoReport
+    from oraclepack.tickets.steps_support import TicketSteps as TicketSteps
+    from oraclepack.tickets.ticket import TicketCheck as TicketCheck
+    from oraclepack.tickets.ticketify import TicketifyReport as TicketifyReport
+    from oraclepack.tickets.ticketify import TicketifyResult as TicketifyResult
+    from oraclepack.tickets.ticketify import TicketsReply as TicketsReply
+    from oraclepack.tools.prices import ModelPrice as ModelPrice
+    from oraclepack.tools.prices import PriceList as PriceList
+    from oraclepack.tools.prices import PriceReport as PriceReport
+    from oraclepack.work.backlog import ActionizeReport as ActionizeReport
+
+__all__ = [
+    "BY_NAME",
+    "COLOR",
+    "COMPLETION_VARIABLE",
+    "CWD",
+    "EMPTY",
+    "LINT_IGNORE",
+    "LINT_SELECT",
+    "OUTPUT",
+    "PRELUDE",
+    "STRICT",
+    "TRUST_KEY_FILE",
+    "WAITS",
+    "ActionizeOutcome",
+    "Ask",
+    "Cache",
+    "CallWait",
+    "Callable",
+    "Clock",
+    "ConfigReport",
+    "Decision",
+    "Display",
+    "ExitCode",
+    "Finding",
+    "GenerateOptions",
+    "InputError",
+    "KnownEvent",
+    "LockedError",
+    "MachineError",
+    "OraclePackError",
+    "RollbackStatus",
+    "RunAbortedError",
+    "RunArguments",
+    "RunPreview",
+    "RunState",
+    "Setting",
+    "SettingScope",
+    "SettingValue",
+    "Settings",
+    "Severity",
+    "Status",
+    "StepPreview",
+    "StepState",
+    "Stop",
+    "StopLevel",
+    "SystemClock",
+    "TicketifyOptions",
+    "UsageError",
+    "ValueSource",
+    "accept",
+    "actionize",
+    "cache",
+    "call_settings",
+    "canonical_file",
+    "canonical_line",
+    "check_skills",
+    "check_tickets",
+    "events",
+    "examine_machine",
+    "exhausted",
+    "explain_rules",
+    "fold",
+    "foreign_records",
+    "format_findings",
+    "generate",
+    "install_skills",
+    "is_completing",
+    "last_lines",
+    "list_prices",
+    "list_steps",
+    "load_settings",
+    "new_pack",
+    "own_variables",
+    "pipeline",
+    "plan",
+    "quarantine",
+    "redacted",
+    "redacted_record",
+    "run",
+    "run_settings",
+    "runs",
+    "schema_names",
+    "schema_of",
+    "settings_shown",
+    "show_price",
+    "show_skill",
+    "ticket_steps",
+    "ticketify",
+    "undo",
+    "upgrade",
+    "validate",
+    "value_kinds",
+    "verify",
+    "why",
+    "with_github_summary",
+]
+
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+# Settings
+
+
+def load_settings(
+    pack: str | Path | None = None,
+    values: Mapping[str, object] | None = None,
+    *,
+    reads_config: bool = True,
+) -> Settings:
+    """The settings that hold for a pack, or for the current directory.
+
+    `values` are by name, as `config show` lists them, and outrank variables and config files. A
+    `Given` also says where the value was written.
+    """
+    given = {
+        name: value if isinstance(value, SettingValue) else SettingValue(value, name)
+        for name, value in (values or {}).items()
+    }
+    path = None if pack is None else str(pack)
+    settings = loading.load_settings(given, path, reads_config=reads_config)
+    use_file(settings[TRUST_KEY_FILE])
+    return settings
+
+
+# Packs
+
+
+def validate(
+    packs: Sequence[str], settings: Settings | None = None, *, fix: bool = False
+) -> ValidateResult:
+    """Check packs, or all packs of directories, against every rule; with `fix` correct them."""
+    from oraclepack.lint.validate import validate_packs
+
+    return validate_packs(packs, settings or load_settings(packs[0]), fix=fix)
+
+
+def explain_rules(word: str | None = None) -> RuleExplanation:
+    """The documentation of a rule, by id or name, or of all rules."""
+    from oraclepack.lint.rule_docs import RuleExplanation, explained
+
+    return RuleExplanation(explained(word))
+
+
+def format_findings(outcome: ValidateResult, form: str) -> str:
+    """The findings as `sarif` or as workflow commands for `github`."""
+    from oraclepack.lint import rule_docs
+    from oraclepack.report import github, sarif
+
+    findings = {checked.path: checked.findings for checked in outcome.checked}
+    if form == "github":
+        return github.annotations(findings)
+    return sarif.sarif(findings, rule_docs.rule_texts(), __version__)
+
+
+def list_steps(pack: str | Path, settings: Settings | None = None) -> StepList:
+    """The steps of a pack, with their status in the run that would be continued."""
+    from oraclepack.run.explain_steps import list_pack
+
+    return list_pack(Path(pack), Path((settings or load_settings(pack)).root))
+
+
+class GenerateOptions(TypedDict, total=False):
+    """What a generated pack should be like; each has a default."""
+
+    out: str
+    """The pack, or with `group` the directory of the packs."""
+    out_dir: str
+    """Where answers go."""
+    to_stdout: bool
+    """Return the text and write nothing."""
+    force: bool
+    """Replace the pack if it exists and is different."""
+    rollback_on_failure: bool
+    day: str
+    """Instead of the commit's day."""
+    focus: tuple[str, ...]
+    """Only ask about these paths, functions or classes."""
+    exclude: tuple[str, ...]
+    since: str
+    """Only ask about what changed since the fork point from this commit."""
+    profile: str
+    count: int
+    group: str
+    """`subdir` or `auto`: several packs and a manifest."""
+    from_tickets: str | None
+    extra_files: tuple[str, ...]
+    """Attached to every question."""
+    oracle_cmd: str
+    oracle_flags: str
+    model: str
+    engine: str
+    constraints: str
+    non_goals: str
+    chunked: bool
+    """Ask for the four parts of each answer one by one."""
+    progress: Callable[[int, int], None]
+    """Called with how many files were read, and how many there are."""
+
+
+def generate(root: Path, **options: Unpack[GenerateOptions]) -> GenerateResult:
+    """Write a pack of questions about a repository."""
+    from oraclepack.authoring.generate import GenerateRequest
+    from oraclepack.authoring.generate import generate as generate_pack
+
+    return generate_pack(GenerateRequest(root=root, **options))
+
+
+def new_pack(pack: str, template: str = "single", cwd: str = "", *, force: bool = False) -> NewPack:
+    """Write an empty pack that explains the format."""
+    from oraclepack.authoring.blank import new_pack
+
+    return new_pack(pack, template, cwd, force=force)
+
+
+def upgrade(
+    pack: str, settings: Settings | None = None, *, write: bool = False, work_lines: bool = False
+) -> UpgradeReport:
+    """Propose the strict form of an old pack, with a proof."""
+    from oraclepack.authoring.upgrade import upgrade_pack
+
+    settings = settings or load_settings(pack)
+    return upgrade_pack(pack, settings, write=write, work_lines=work_lines)
+
+
+# Runs
+
+
+def plan(
+    pack: str | Path, settings: Settings | None = None, arguments: RunArguments | None = None
+) -> PlanOutcome:
+    """What `run` would do with every step, and why. Changes nothing."""
+    from oraclepack.run import run_pack, run_report, run_request
+
+    request = run_request.read_request(pack, settings or load_settings(pack), arguments)
+    return run_report.plan_outcome(*run_pack.look_up(request))
+
+
+def run(
+    pack: str | Path,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    display: Display | None = None,
+    stop: Stop | None = None,
+    ask: Ask | None = None,
+    github: bool = False,
+) -> RunOutcome:
+    """Run a pack, or continue its run.
+
+    `display` is told of the plan and of every event. Another thread, or a signal handler, asks
+    `stop` to end the run; the caller closes it afterwards. `ask` puts a question to a person;
+    without it nobody is asked. With `github`, a table is appended to the summary page of GitHub
+    where there is one.
+    """
+    from oraclepack.run import run_pack, run_report, run_request
+
+    settings = settings or load_settings(pack)
+    request = run_request.read_request(pack, settings, arguments, display, ask)
+    outcome = run_report.run_outcome(request, run_pack.run_pack(request, stop=stop))
+    return with_github_summary(outcome) if github else outcome
+
+
+def with_github_summary(outcome: RunOutcome) -> RunOutcome:
+    """Append a table to GitHub's summary page, where there is one; trouble is a warning."""
+    from oraclepack.pipeline.pipeline_exports import tell_github
+
+    warnings = tell_github(outcome.report, outcome.pack)
+    return msgspec.structs.replace(outcome, warnings=outcome.warnings + warnings)
+
+
+def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[str, WhyReport]:
+    """Why a step ran, was left out or would run: in one sentence, and everything behind it."""
+    from oraclepack.run import explain_steps, run_request
+
+    request = run_request.read_request(pack, settings or load_settings(pack))
+    return explain_steps.why_step(request, step)
+
+
+def verify(
+    packs: Sequence[str] = (), settings: Settings | None = None, run_dir: str | None = None
+) -> VerifyReport | VerifyPacksReport:
+    """Check outputs against their contracts. Starts no process."""
+    from oraclepack.run.verify_outputs import verify_outputs
+
+    return verify_outputs(packs, settings or load_settings(packs[0] if packs else None), run_dir)
+
+
+def accept(
+    pack: str,
+    step: str,
+    settings: Settings | None = None,
+    *,
+    reason: str = "",
+    outputs: Sequence[str] = (),
+    run_id: str | None = None,
+) -> AcceptReport:
+    """Take the outputs of a step as they are, whatever their contracts say."""
+    from oraclepack.run.accept import accept_outputs
+
+    settings = settings or load_settings(pack)
+    return accept_outputs(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
+
+
+def undo(
+    pack: str, step: str, settings: Settings | None = None, run_id: str | None = None
+) -> UndoReport:
+    """Take back what a step changed in the work tree."""
+    from oraclepack.run.undo import undo_step
+
+    return undo_step(pack, step, settings or load_settings(pack), run_id)
+
+
+def pipeline(  # noqa: PLR0913 - each is optional and given by name
+    pack: str,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    exports: Sequence[str] = (),
+    allow_rehearsal: bool = False,
+    junit: str | None = None,
+    display: Display | None = None,
+    stop: Stop | None = None,
+    ask: Ask | None = None,
+    github: bool = False,
+) -> PipelineOutcome:
+    """Validate, run, verify and actionize a pack; `display`, `stop` and `ask` as for `run`."""
+    from oraclepack.pipeline.run_pipeline import PipelineRequest, run_pipeline
+
+    wish = PipelineRequest(
+        pack,
+        settings or load_settings(pack),
+        arguments or RunArguments(),
+        tuple(exports),
+        allow_rehearsal,
+        junit,
+        github,
+    )
+    return run_pipeline(wish, display, ask, stop)
+
+
+# Records of a project
+
+
+def runs(root: str | Path) -> ProjectRuns:
+    """The runs of a project: list, show, prune, rebuild."""
+    from oraclepack.run.project_records import ProjectRuns
+
+    return ProjectRuns(Path(root))
+
+
+def cache(root: str | Path) -> ProjectCache:
+    """The cached answers of a project: list, show, explain, prune."""
+    from oraclepack.run.project_records import ProjectCache
+
+    return ProjectCache(Path(root))
+
+
+def quarantine(root: str | Path) -> ProjectQuarantine:
+    """The outputs of failed attempts: list, restore."""
+    from oraclepack.run.project_records import ProjectQuarantine
+
+    return ProjectQuarantine(Path(root))
+
+
+def foreign_records(root: str | Path) -> ForeignRecords:
+    """What is not signed with the user's key: find it, look at it, trust it."""
+    from oraclepack.run.project_records import ForeignRecords
+
+    return ForeignRecords(Path(root))
+
+
+# Work
+
+
+class ActionizeOutcome(msgspec.Struct, frozen=True):
+    """What became of turning answers into work."""
+
+    report: ActionizeReport
+    exit_code: ExitCode
+    policy: YieldPolicy
+    warnings: tuple[str, ...]
+
+
+def actionize(
+    settings: Settings,
+    *,
+    run_dir: str = "",
+    answers: str = "",
+    pack: str = "",
+    out_dir: str = "",
+    exports: Sequence[str] = (),
+    allow_rehearsal: bool = False,
+) -> ActionizeOutcome:
+    """Turn the answers of a run, or of a directory of answers to a pack, into work."""
+    from oraclepack.run import policy
+    from oraclepack.work import actionize as work
+    from oraclepack.work import backlog
+
+    undo = settings[run_settings.ROLLBACK_ON_FAILURE]
+    named = backlog.read_exports(exports)
+    request = work.ActionizeRequest(run_dir, answers, pack, out_dir, named, undo, allow_rehearsal)
+    home = project_of(Path(run_dir)) if run_dir else None
+    done = work.actionize_request(request, home or Path(settings.root))
+    ready, required = done.told.tasks[backlog.WorkStatus.ACTIONABLE], run_settings.MIN_YIELD
+    figures = policy.yield_of(ready, done.told.answered, settings[required])
+    applies, met = settings[run_settings.CI], figures.shortfall is None
+    verdict = policy.YieldPolicy(applies=applies, met=met, action_yield=figures)
+    code = policy.weigh(failed=False, met=met if applies else None, unweighable=False)
+    return ActionizeOutcome(
+        report=msgspec.structs.replace(done.told, policy=verdict),
+        exit_code=code if done.told.ok else ExitCode.STEP_FAILED,
+        policy=verdict,
+        warnings=done.warnings,
+    )
+
+
+class TicketifyOptions(TypedDict, total=False):
+    """Which tickets are read and what is made of them; each has a default."""
+
+    tickets_dir: str
+    glob: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    top_n: int
+    out_dir: str
+    prd_path: str
+    mode: str
+    only: str | None
+    """Refresh this part alone."""
+    force: bool
+    """Replace a PRD that was edited."""
+    regenerate: bool
+    """Have Task Master's results made anew."""
+    rollback_on_failure: bool
+
+
+def ticketify(root: Path, **options: Unpack[TicketifyOptions]) -> TicketifyResult:
+    """Turn tickets into an index, a list of actions, a PRD and a pack."""
+    from oraclepack.tickets import ticketify as use_case
+
+    return use_case.ticketify(use_case.TicketifyRequest(root=root, **options))
+
+
+def check_tickets(
+    root: Path,
+    report: str | None = None,
+    **options: Unpack[TicketifyOptions],
+) -> tuple[TicketCheck, tuple[str, ...]]:
+    """Whether the files of `ticketify` say what the tickets say; also warnings."""
+    from oraclepack.tickets import steps_support, ticketify
+
+    return steps_support.check_tickets(ticketify.TicketifyRequest(root=root, **options), report)
+
+
+def ticket_steps(root: str | Path, out_dir: str) -> TicketSteps:
+    """What the steps of the ticket action pack ask: prompt, take, tasks, report."""
+    from oraclepack.tickets.steps_support import TicketSteps
+
+    return TicketSteps(Path(root), out_dir)
+
+
+# The program and the machine
+
+
+def show_skill(agent: str, skill: str = "oracle-pack") -> SkillText:
+    """The prompt of an agent as it would be installed."""
+    from oraclepack.authoring.skills import show
+
+    return show(agent, skill)
+
+
+def install_skills(
+    root: Path,
+    agents: Sequence[str],
+    directory: str = "",
+    *,
+    skills: Sequence[str] = (),
+    force: bool = False,
+    rollback_on_failure: bool = False,
+) -> SkillsInstallReport:
+    """Write the prompts of agents into a project; all of them, unless some are named."""
+    from oraclepack.authoring.skills import EVERY_SKILL, install
+
+    return install(
+        root,
+        agents,
+        directory,
+        skills=skills or EVERY_SKILL,
+        force=force,
+        rollback_on_failure=rollback_on_failure,
+    )
+
+
+def check_skills(
+    root: Path, directory: str = "", agents: Sequence[str] = (), skills: Sequence[str] = ()
+) -> SkillsCheck:
+    """Which copies of the prompts are stale or edited; of all, unless some are named."""
+    from oraclepack.authoring.skills import EVERY_SKILL, EVERYBODY, check
+
+    return check(root, directory, agents or EVERYBODY, skills or EVERY_SKILL)
+
+
+def list_prices(settings: Settings) -> PriceList:
+    """The models whose price is known."""
+    from oraclepack.tools.prices import list_prices
+
+    return list_prices(settings[call_settings.PRICES])
+
+
+def show_price(model: str, settings: Settings) -> PriceReport:
+    """The price of one model, and who says so."""
+    from oraclepack.tools.prices import show_price
+
+    return show_price(model, settings[call_settings.PRICES])
+
+
+def examine_machine(settings: Settings) -> Health:
+    """What is installed and what would not work."""
+    from oraclepack.doctor import examine
+
+    oracle = call_settings.ORACLE_BIN
+    where = settings.origin(oracle).where
+    return examine(
+        Path(settings.root), {"oracle": (where, settings[oracle])} if settings[oracle] else {}
+    )
+
+
+def redacted(text: str) -> str:
+    """A text without the secrets of the environment."""
+    return Redactor.of(environment()).clean(text)
+
+
+def redacted_record(record: Record) -> Record:
+    """A record with every text in it redacted."""
+    return Redactor.of(environment()).clean_record(record)

@@ -1,0 +1,43 @@
+"""Signals of the terminal and of the machine, as requests to stop a run."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any, Self
+
+from oraclepack import api
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopOnSignals:
+    """Once it listens, the first signal stops politely, the second one at once.
+
+    Before that a signal ends the command as any other: nothing has begun. Only the main thread
+    can listen.
+    """
+
+    def __init__(self) -> None:
+        self.stop = api.Stop()
+        self._before: dict[int, Any] = {}
+        self._is_asked = False
+
+    def listen(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._ask) for number in _NUMBERS}
+
+    def _ask(self, number: int, _frame: FrameType | None) -> None:
+        level = api.StopLevel.AT_ONCE if self._is_asked else api.StopLevel.POLITE
+        self._is_asked = True
+        # A terminal that was closed is a request to end, and there is one exit code for that.
+        self.stop.ask(level, signal.SIGTERM if number == signal.SIGHUP else number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self.stop.close()

@@ -1,0 +1,123 @@
+"""What a project keeps of its runs, each kind of record with all that can be done to it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from oraclepack.calls.cache import CacheDetails, CacheExplanation, CacheList, CachePruneReport
+from oraclepack.journal.run_dir import run_ids
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run import cache_queries, restore_files
+from oraclepack.run.past_runs import RunDetails, RunList, list_runs, show_run
+from oraclepack.run.prune_runs import RunsPruneReport, prune_runs
+from oraclepack.run.quarantine import QuarantineList, QuarantineRestoreReport
+from oraclepack.run.rebuild import RebuildReport, rebuild
+from oraclepack.run.trust import (
+    CacheCandidates,
+    Candidate,
+    find_cache_candidates,
+    find_candidate,
+    trust_cache,
+    trust_run,
+)
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.ownership import TrustReport
+
+
+class ProjectRuns:
+    """The runs of a project."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def ids(self) -> tuple[str, ...]:
+        """Their names, sorted; nothing is read but the directory."""
+        return run_ids(self._root)
+
+    def list(self) -> RunList:
+        """All of them at a glance, the newest first."""
+        return list_runs(self._root)
+
+    def show(self, name: str) -> RunDetails:
+        """One in full, by its name or the beginning of it."""
+        return show_run(self._root, name)
+
+    def prune(
+        self, *, older_than: float | None = None, keep: int | None = None, dry_run: bool = False
+    ) -> RunsPruneReport:
+        """Remove finished runs that hold nothing unique; `older_than` is in seconds."""
+        clock = SystemClock()
+        return prune_runs(self._root, clock, older_than=older_than, keep=keep, dry_run=dry_run)
+
+    def rebuild(self, name: str | None = None) -> RebuildReport:
+        """Compute the files of runs from their journals once more."""
+        return rebuild(self._root, name)
+
+
+class ProjectCache:
+    """The answers of a project that need not be asked for again."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def list(self) -> CacheList:
+        """Every answer, the newest first."""
+        return cache_queries.list_cache(self._root)
+
+    def show(self, key: str) -> CacheDetails:
+        """One answer and what was asked, by its key or the beginning of it."""
+        return cache_queries.show_cached(self._root, key)
+
+    def explain(self, step: str, run_id: str | None = None) -> CacheExplanation:
+        """Why the calls of a step were or were not answered from the cache."""
+        return cache_queries.explain_step(self._root, step.zfill(2), run_id)
+
+    def prune(
+        self,
+        *,
+        older_than: float | None = None,
+        max_size: int | None = None,
+        dry_run: bool = False,
+    ) -> CachePruneReport:
+        """Remove answers by age in seconds, then the oldest until the rest fits, in bytes."""
+        clock = SystemClock()
+        return cache_queries.prune(
+            self._root, clock, older_than=older_than, max_size=max_size, dry_run=dry_run
+        )
+
+
+class ProjectQuarantine:
+    """The outputs of failed attempts."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def list(self, pack: str | None = None) -> QuarantineList:
+        """All of them, or those of the runs of one pack."""
+        return restore_files.list_quarantine(self._root, read_pack(Path(pack)) if pack else None)
+
+    def restore(
+        self, paths: Sequence[str], *, force: bool = False
+    ) -> tuple[QuarantineRestoreReport, tuple[str, ...]]:
+        """Bring files back to where they came from, all or none; also warnings."""
+        return restore_files.restore_files(self._root, paths, force=force)
+
+
+class ForeignRecords:
+    """Runs and answers that are not signed with the user's key."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def find_run(self, name: str) -> Candidate:
+        """The foreign run of this name, to be looked at before it is trusted."""
+        return find_candidate(self._root, name)
+
+    def find_answers(self) -> CacheCandidates:
+        """The foreign answers in the cache."""
+        return find_cache_candidates(self._root)
+
+    def trust(self, candidate: Candidate | CacheCandidates) -> TrustReport:
+        """Sign what was found, as it is now."""
+        if isinstance(candidate, Candidate):
+            return trust_run(candidate)
+        return trust_cache(candidate)

@@ -1,0 +1,43 @@
+"""What a front end learns of a run: first what is going to be done, then every event."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.run.planning.plan import Decision
+
+
+class StepPreview(msgspec.Struct, frozen=True):
+    """A step as it stands before the command begins."""
+
+    step_id: str
+    title: str
+    decision: Decision
+
+
+class RunPreview(msgspec.Struct, frozen=True):
+    """What a command is about to do."""
+
+    run_id: str
+    run_dir: Path
+    """Where its logs will be."""
+    steps: tuple[StepPreview, ...]
+    lanes: Callable[[Sequence[str]], int | None]
+    """How many steps make progress at once while these providers are asked, if that is known."""
+
+
+class Display(Protocol):
+    """Observes one run: a screen, a log, a progress report.
+
+    Events come from several threads. A display must not raise, and must not keep a step waiting.
+    """
+
+    def begin(self, preview: RunPreview) -> None:
+        """The plan is made and not refused; nothing has been written yet."""
+
+    def event(self, event: KnownEvent, state: RunState) -> None:
+        """An event was added to the journal, also those that tell of calls and their waits."""
