@@ -1,6 +1,7 @@
 """Commands that write files or take changes back, killed at every operation on the disk."""
 
 import re
+import shutil
 import signal
 import subprocess
 from collections import Counter
@@ -79,6 +80,12 @@ def _ticketified(ground: Ground) -> None:
     (ground.root / ".tickets/a.md").write_text(TICKET.format(id="A-1").replace("write", "erase"))
 
 
+def _coded(ground: Ground) -> None:
+    """Two packages with something to ask about."""
+    for kind, package in (("library", "ledger"), ("service", "parcels")):
+        shutil.copytree(REPOSITORIES / kind / package, ground.root / "src" / package)
+
+
 def _forgotten(ground: Ground) -> None:
     """A skill of an older version stands there."""
     _done(*SKILLS)(ground)
@@ -86,6 +93,7 @@ def _forgotten(ground: Ground) -> None:
         skill.write_text("somebody changed it\n")
 
 
+REPOSITORIES = Path(__file__).parent.parent / "data/repositories"
 ACTIONIZE = ("actionize", "--run-dir", "RUN", "--export", "github,taskmaster", "--json")
 TICKETIFY = ("ticketify", "--json")
 SKILLS = ("skills", "install", "codex", "gemini", "claude", "--force", "--json")
@@ -94,7 +102,8 @@ WORKS = {
     "actionize again": Work(ACTIONIZE, _actionized),
     "ticketify": Work(TICKETIFY),
     "ticketify again": Work(TICKETIFY, _ticketified),
-    "generate": Work(("generate", "--out", "docs/p.md", "--force", "--json")),
+    "generate": Work(("generate", "--out", "docs/p.md", "--force", "--json"), _coded),
+    "generate --group": Work(("generate", "--group", "subdir", "--force", "--json"), _coded),
     "skills install": Work(SKILLS),
     "skills install again": Work(SKILLS, _forgotten),
     "validate --fix": Work(("validate", "loose.md", "--fix", "--json")),
