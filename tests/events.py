@@ -15,7 +15,7 @@ from oraclepack.journal.statuses import Cache, CallWait, OutputRetry, RollbackSt
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key
-from oraclepack.tools.usage import Usage
+from oraclepack.tools.usage import FigureSource, Usage
 
 PACK_HASH = "5" * 64
 SIGNER = Signer(b"a test key, 32 bytes of it or less", "2026-03-01__abc1234__55555555")
@@ -127,7 +127,12 @@ _STEPS = st.sampled_from(["01", "02", "03"])
 _SMALL = st.integers(1, 3)
 _WHO = {"step": _STEPS, "attempt": _SMALL}
 _CALL = {**_WHO, "call": _SMALL, "tool": st.just("oracle")}
-_USAGE = st.none() | st.builds(Usage, input_tokens=st.none() | st.integers(0, 9))
+_USAGE = st.none() | st.builds(
+    Usage,
+    input_tokens=st.none() | st.integers(0, 9),
+    cost=st.none() | st.decimals(0, 9, places=6),
+    cost_source=st.sampled_from(FigureSource),
+)
 _WAIT = st.none() | st.builds(CallWait, call=st.integers(1, 9), reason=st.text(max_size=5))
 _RETRY = st.none() | st.builds(OutputRetry, number=_SMALL)
 

@@ -32,6 +32,7 @@ from oraclepack.errors import (
     UsageError,
 )
 from oraclepack.journal import events
+from oraclepack.journal.costs import NO_COST, CostTotal, cost_text, money, short_cost
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import EMPTY, Ask, RunState, fold
 from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, Status
@@ -137,6 +138,7 @@ __all__ = [
     "EMPTY",
     "LINT_IGNORE",
     "LINT_SELECT",
+    "NO_COST",
     "OUTPUT",
     "PRELUDE",
     "STRICT",
@@ -149,6 +151,7 @@ __all__ = [
     "Callable",
     "Clock",
     "ConfigReport",
+    "CostTotal",
     "Decision",
     "Display",
     "ExitCode",
@@ -186,6 +189,7 @@ __all__ = [
     "canonical_line",
     "check_skills",
     "check_tickets",
+    "cost_text",
     "events",
     "examine_machine",
     "exhausted",
@@ -200,6 +204,7 @@ __all__ = [
     "list_prices",
     "list_steps",
     "load_settings",
+    "money",
     "new_pack",
     "own_variables",
     "pipeline",
@@ -213,6 +218,7 @@ __all__ = [
     "schema_names",
     "schema_of",
     "settings_shown",
+    "short_cost",
     "show_price",
     "show_skill",
     "ticket_steps",

@@ -1,5 +1,6 @@
 import re
 import threading
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from oraclepack.cli.live.screen import LiveTable, Painter
 from oraclepack.cli.live.table import Painting, width_of
 from oraclepack.cli.live.table_rows import Frame, Row, RowState, TableState, eta, fitting, frame
 from oraclepack.journal import events as j
+from oraclepack.journal.costs import CostTotal
 from oraclepack.journal.run_state import RunState, fold
-from oraclepack.journal.statuses import Cache, Status
+from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.run_display import RunPreview, StepPreview
 from oraclepack.tools.usage import Usage
@@ -88,7 +90,6 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
         tool="oracle",
         ok=True,
         attempts=3,
-        cache=Cache.HIT,
         usage=Usage(cost_usd=0.25),
     )
     state = state_of(started("02", 2), outcome)
@@ -103,7 +104,7 @@ def test_a_row_tells_time_size_attempts_and_retries() -> None:
     made = frame(preview(), seen)
 
     assert made.rows[1] == Row("02", "first", RowState.RUNNING, 7000, 512, attempts=2, retries=2)
-    assert (made.cache_hits, made.cost_usd, made.done, made.total) == (1, 0.25, 1, 4)
+    assert (made.cost.cost, made.done, made.total) == (Decimal("0.25"), 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -124,9 +125,7 @@ def test_the_note_of_a_step(active: Activity, silent: int, note: str) -> None:
 
 def test_a_note_stands_below_its_row_and_counts_as_a_line() -> None:
     waits = Row("02", "second", RowState.WAITING, 1, note="slot of browser, 1 at a time")
-    made = Frame(
-        (row(RowState.OK, 1, "01"), waits, row(RowState.QUEUED, None, "03")), 0, None, 0, None
-    )
+    made = Frame((row(RowState.OK, 1, "01"), waits, row(RowState.QUEUED, None, "03")), 0, None, 0)
 
     lines = Painting(color=False).lines(made, 50)
     short = Painting(color=False).lines(made, 50, 6)
@@ -257,7 +256,7 @@ def test_no_line_is_too_wide_and_there_are_never_too_many(width: int, height: in
     wide = Row(
         "21", "日本語のタイトル " * 9 + "\x1b[31m\n[bold]x", RowState.RUNNING, 60_000, 10**9, 2, 3
     )
-    made = Frame((*MANY, wide), 3_600_000, 5_000, 2, 0.421)
+    made = Frame((*MANY, wide), 3_600_000, 5_000, 2, CostTotal(cost=Decimal("0.421"), calls=3))
 
     lines = Painting(color=True).lines(made, width, height)
 
@@ -276,7 +275,7 @@ def test_the_table_as_people_see_it() -> None:
         elapsed_ms=432_000,
         eta_ms=60_000,
         cache_hits=2,
-        cost_usd=0.421,
+        cost=CostTotal(cost=Decimal("0.421"), calls=3),
     )
 
     assert [line.rstrip() for line in Painting(color=False).lines(made, 100, 30)] == [
@@ -289,9 +288,7 @@ def test_the_table_as_people_see_it() -> None:
 
 
 def test_only_a_long_title_is_cut() -> None:
-    made = Frame(
-        (Row("01", "a title " * 20, RowState.LEFT, 432_000, 4_100, 2, 1),), 0, None, 0, None
-    )
+    made = Frame((Row("01", "a title " * 20, RowState.LEFT, 432_000, 4_100, 2, 1),), 0, None, 0)
 
     head, line, _ = Painting(color=False).lines(made, 80, 30)
 

@@ -17,6 +17,19 @@ from tests.events import at, created, finished, session, started
 from tests.packs import a_pack, pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 
+NOTHING = {
+    "cost": None,
+    "source": "unknown",
+    "calls": 0,
+    "unknown_calls": 0,
+    "input_tokens": None,
+    "output_tokens": None,
+    "reasoning_tokens": None,
+    "saved": None,
+    "saved_calls": 0,
+}
+"""The cost of a run that made no call."""
+
 
 def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str, schema: str = "") -> Ran:
     got = answer(capsys, *args, "--cwd", str(root))
@@ -47,11 +60,11 @@ def test_runs_are_listed_the_newest_first(
     got = in_project(capsys, tmp_path, "runs", "list")
 
     rows = [line.split() for line in got.out.splitlines()]
-    assert rows[0] == ["run", "pack", "commit", "status", "ok", "created", "worked", "note"]
+    assert rows[0] == ["run", "pack", "commit", "status", "ok", "created", "worked", "cost", "note"]
     assert rows[1][:5] == ["2026-02-01__nogit__55555555", "docs/pack.md", "-", "failed", "1/3"]
     assert rows[2] == [
         *(RUN_ID, "docs/pack.md", "aaaaaaa", "failed", "1/3"),
-        *("2026-03-01", "10:00", "6.0s"),
+        *("2026-03-01", "10:00", "6.0s", "-"),
     ]
 
 
@@ -76,6 +89,7 @@ def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
             "foreign": None,
             "rehearsal": False,
             "run_dir": f".oraclepack/runs/{RUN_ID}",
+            "cost": NOTHING,
         }
     ]
 
@@ -134,10 +148,10 @@ def test_one_run_in_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
         f"  {at(2)}  run pack.md: exit code 3",
         f"directory .oraclepack/runs/{RUN_ID}",
         "",
-        "step  status   attempts  time  output                title",
-        "01    ok       1         0.0s  outputs/01-answer.md  -",
-        "02    failed   1         0.0s  -                     -",
-        "03    pending  0         -     -                     -",
+        "step  status   attempts  time  cost  output                title",
+        "01    ok       1         0.0s  -     outputs/01-answer.md  -",
+        "02    failed   1         0.0s  -     -                     -",
+        "03    pending  0         -     -     -                     -",
         "",
         "step 02: EXIT: it ended with 1",
         f"  log: .oraclepack/runs/{RUN_ID}/logs/02.1.stderr.log",

@@ -30,6 +30,26 @@ PLACE = Span.at(1)
 RUN_DIR = ".oraclepack/runs/x"
 
 
+UNPRICED = {
+    "cost": None,
+    "cost_source": "unknown",
+    "tokens_source": "reported",
+    "price_source": None,
+}
+ONE_UNKNOWN = {
+    "cost": None,
+    "source": "unknown",
+    "calls": 1,
+    "unknown_calls": 1,
+    "input_tokens": None,
+    "output_tokens": None,
+    "reasoning_tokens": None,
+    "saved": None,
+    "saved_calls": 0,
+}
+"""One call of which nobody knows the cost."""
+
+
 def a_step(step_id: str) -> Step:
     said = {"ROI": "4.5", "impact": "high", "category": "background jobs"}
     attributes = {name: Attribute(text, PLACE) for name, text in said.items()}
@@ -103,7 +123,9 @@ def test_run_json() -> None:
             "reasoning_tokens": None,
             "total_tokens": None,
             "cost_usd": None,
+            **UNPRICED,
         },
+        "cost": ONE_UNKNOWN,
         "sessions": [
             {
                 "started_at": e.at(2),
@@ -202,6 +224,7 @@ def test_steps_json() -> None:
         "stderr_log": "logs/01.1.stderr.log",
         "changes": None,
         "accepted": [],
+        "cost": ONE_UNKNOWN,
         "invocations": [
             {
                 "tool": "oracle",
@@ -219,7 +242,9 @@ def test_steps_json() -> None:
                     "reasoning_tokens": None,
                     "total_tokens": None,
                     "cost_usd": None,
+                    **UNPRICED,
                 },
+                "saved": None,
             }
         ],
     }

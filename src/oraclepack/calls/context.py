@@ -20,6 +20,7 @@ from oraclepack.pack.model import Pack
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.oracle_failures import Failure
+from oraclepack.tools.prices import TokenPrice
 
 
 class CallOptions(msgspec.Struct, frozen=True):
@@ -44,6 +45,8 @@ class CallOptions(msgspec.Struct, frozen=True):
     require_headings: bool = False
     chunks: ChunkMode = ChunkMode.AUTO
     contracts: ContractMode = ContractMode.AUTO
+    prices: Mapping[str, TokenPrice] = {}
+    """The user's own prices by model."""
 
 
 Place = tuple[str, int, int]

@@ -223,9 +223,16 @@ def cached(world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim)
         return _take_as_it_is(world, prepared, shim, accepted)
     stored = find_stored(world, prepared, shim)
     if stored is not None:
-        answer_files.publish(prepared.outputs[0], stored)
+        answer_files.publish(prepared.outputs[0], stored.data)
         shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
-        ledger.conclude(world, prepared, ledger.Tally(world), cache=Cache.HIT, answer=stored)
+        ledger.conclude(
+            world,
+            prepared,
+            ledger.Tally(world),
+            cache=Cache.HIT,
+            answer=stored.data,
+            saved=stored.usage,
+        )
         claim.settle()
         return 0
     # A call that a kill cut off may have a better answer: it is adopted first.

@@ -14,7 +14,9 @@ from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
-from oraclepack.tools.usage import Usage
+from oraclepack.tools.prices import price_of
+from oraclepack.tools.providers import BROWSER
+from oraclepack.tools.usage import Usage, priced
 
 _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
 """The codes of calls that were refused before they were made."""
@@ -102,6 +104,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     provider: str | None = None,
     unmet: bytes | None = None,
     source_run: str | None = None,
+    saved: Usage | None = None,
 ) -> None:
     """What became of the call; `answer` is what was verified, `unmet` misses its contract."""
     call = prepared.call
@@ -121,13 +124,21 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             exit_code=exit_code,
             session=session,
             sha256=None if answer is None else sha256_bytes(answer),
-            usage=usage,
+            usage=with_cost(world, prepared, usage),
             adopted=adopted,
             error=error,
             unmet_sha256=None if unmet is None else sha256_bytes(unmet),
             source_run=source_run,
+            saved=with_cost(world, prepared, saved),
         )
     )
+
+
+def with_cost(world: CallContext, prepared: PreparedCall, usage: Usage | None) -> Usage | None:
+    """What the tool reports, with its cost at our prices; the browser has no price per token."""
+    if usage is None or prepared.provider == BROWSER:
+        return priced(usage, None)
+    return priced(usage, price_of(prepared.model, world.options.prices))
 
 
 def note_unmet(world: CallContext, prepared: PreparedCall) -> None:

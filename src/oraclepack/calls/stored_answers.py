@@ -2,10 +2,13 @@
 
 import re
 
+import msgspec
+
 from oraclepack.calls.answer_files import lacking
 from oraclepack.calls.cache import GOOD, CacheEntry
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey
+from oraclepack.calls.ledger import with_cost
 from oraclepack.calls.live_call import Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import AnswerCache
@@ -16,6 +19,7 @@ from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import ForeignReason
 from oraclepack.tools.oracle_sessions import SessionRecord
+from oraclepack.tools.usage import Usage
 
 _VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
@@ -27,16 +31,23 @@ def answers_of(world: CallContext) -> tuple[AnswerCache, ...]:
     return (store.cache, store.own) if is_usable else (store.own,)
 
 
-def find_stored(world: CallContext, prepared: PreparedCall, shim: Shim) -> bytes | None:
+class StoredAnswer(msgspec.Struct, frozen=True):
+    """An answer that was given before, and what it had used."""
+
+    data: bytes
+    usage: Usage | None = None
+
+
+def find_stored(world: CallContext, prepared: PreparedCall, shim: Shim) -> StoredAnswer | None:
     """The answer to the same question, if one was kept and still is what was verified."""
     key = prepared.key_value
     if key is None or not may_reuse(world, key):
         return None
     for answers in answers_of(world):
-        data = _good(world, answers, prepared, key, shim)
+        stored = _good(world, answers, prepared, key, shim)
         # What was enough when it was stored may not meet the contract that holds now.
-        if data is not None and not missing_in(world, prepared, data):
-            return data
+        if stored is not None and not missing_in(world, prepared, stored.data):
+            return stored
     return None
 
 
@@ -56,10 +67,10 @@ def is_held_back(world: CallContext, prepared: PreparedCall) -> bool:
 
 def _good(
     world: CallContext, answers: AnswerCache, prepared: PreparedCall, key: str, shim: Shim
-) -> bytes | None:
+) -> StoredAnswer | None:
     found = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
     if found is None or found.state == GOOD:
-        return found.data if found else None
+        return StoredAnswer(found.data, found.entry.usage) if found else None
     if found.foreign is not None:
         message = f"the cached answer {key[:12]} is foreign and not used: {found.foreign.reason}"
         world.tell(j.WarningRecorded(step=prepared.call.step, code="foreign", message=message))
@@ -137,6 +148,6 @@ def _entry(
         provider=prepared.provider,
         model=prepared.model,
         session=record.id if record else None,
-        usage=record.usage if record else None,
+        usage=with_cost(world, prepared, record.usage) if record else None,
         tool_version=version[1] if version else None,
     )

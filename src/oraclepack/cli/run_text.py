@@ -147,4 +147,5 @@ def _short(line: str) -> str:
 def _summary(told: api.RunReport) -> str:
     spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
     took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
-    return f"{told.counted}{took}\n"
+    cost = api.cost_text(told.cost)
+    return f"{told.counted}{took}\n" + (f"cost of the run so far: {cost}\n" if cost else "")

@@ -193,6 +193,8 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     """Of a whole answer that misses its contract: it was paid for, and is not asked for again."""
     source_run: str | None = None
     """The run that paid for the answer, where it was taken from another one."""
+    saved: Usage | None = None
+    """What an answer from the cache had used when it was paid for."""
 
 
 class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):

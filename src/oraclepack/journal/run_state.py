@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
+from oraclepack.journal.costs import CostTotal, total_cost
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.line_format import AnyEvent, Unknown
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
@@ -106,6 +107,10 @@ class RunState(msgspec.Struct, frozen=True):
         if Status.FAILED in states or (error is not None and error.code != INTERRUPTED):
             return "failed"
         return "ok" if states and all(s.is_settled for s in states) else "incomplete"
+
+    def cost(self) -> CostTotal:
+        """What all calls of the run cost, those of its earlier commands too."""
+        return total_cost(call for step in self.steps.values() for call in step.invocations)
 
     def usage(self) -> Usage:
         """What all calls of the run came to, as far as the tools told."""

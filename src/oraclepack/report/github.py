@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from oraclepack.journal.costs import cost_text
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.system.markdown_text import escape
@@ -40,7 +41,9 @@ def plain(text: str) -> str:
 def _figures(told: RunReport) -> str:
     figures = told.completion
     done = f"completion {figures.ok} of {figures.to_run}"
-    return f"Run {plain(told.run_id)}: **{told.counted}**, {done}."
+    cost = cost_text(told.cost)
+    spent = f" Cost of the run so far: {cost}." if cost else ""
+    return f"Run {plain(told.run_id)}: **{told.counted}**, {done}.{spent}"
 
 
 def _row(step: StepReport, title: str) -> str:

@@ -7,6 +7,7 @@ import msgspec
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
+from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
 from oraclepack.journal.run_state import RunState, SessionState
 from oraclepack.journal.statuses import PASSING, RollbackStatus, Status, Verification
 from oraclepack.journal.step_state import Invocation, StepState
@@ -39,6 +40,8 @@ class InvocationEntry(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None
     session: str | None
     usage: Usage | None
+    saved: Usage | None = None
+    """What an answer from the cache had used when it was paid for."""
 
 
 class ChangeEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +107,7 @@ def invocation_entry(call: Invocation) -> InvocationEntry:
         exit_code=outcome.exit_code if outcome else None,
         session=outcome.session if outcome else None,
         usage=outcome.usage if outcome else None,
+        saved=outcome.saved if outcome else None,
     )
 
 
@@ -153,6 +157,8 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     sessions: tuple[SessionEntry, ...]
     warnings: tuple[Notice, ...]
+    cost: CostTotal = NO_COST
+    """What all calls of the run cost, as far as it is known."""
 
 
 class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +195,8 @@ class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
     invocations: tuple[InvocationEntry, ...]
     accepted: tuple[AcceptedEntry, ...] = ()
     """Outputs that a person took as they are, although they miss their contracts or were edited."""
+    cost: CostTotal = NO_COST
+    """What the calls of all its attempts cost, as far as it is known."""
 
 
 class StepsManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,6 +232,7 @@ def run_manifest(state: RunState) -> RunManifest | None:
         models=tuple(sorted({one.model for one in said if one and one.model})),
         providers=tuple(sorted({one.provider for one in said if one and one.provider})),
         usage=state.usage(),
+        cost=state.cost(),
         sessions=tuple(map(_session, state.sessions)),
         # A step that was cut off and ran again has said the same twice.
         warnings=tuple(dict.fromkeys(_notices(state, created))),
@@ -300,6 +309,7 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
         changes=change_entry(state.change) if state.change else None,
         invocations=tuple(map(invocation_entry, state.last_invocations())),
         accepted=tuple(map(accepted_entry, state.accepted)) if state.is_accepted else (),
+        cost=total_cost(state.invocations),
     )
 
 

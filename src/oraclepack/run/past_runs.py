@@ -9,6 +9,7 @@ import msgspec
 
 from oraclepack.errors import InputError, OraclePackError, UsageError
 from oraclepack.journal import run_dir
+from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.journal.line_format import JournalContent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
 from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
@@ -46,6 +47,8 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Its answers are oraclepack's own: no model was asked."""
     run_dir: str = ""
     """Relative to the project root."""
+    cost: CostTotal = NO_COST
+    """What its calls cost, as far as it is known."""
 
     @property
     def name(self) -> str:
@@ -103,6 +106,7 @@ def listed(
         rehearsal=run_dir.startswith(REHEARSALS)
         or (created is not None and is_rehearsal(created.engine)),
         run_dir=run_dir,
+        cost=state.cost(),
     )
 
 

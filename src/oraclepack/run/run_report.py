@@ -9,6 +9,7 @@ import msgspec
 
 from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import ExitCode
+from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET
@@ -40,6 +41,8 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     """What its last attempt changed in the work tree and nobody took back."""
     patch: str | None = None
     """That change, relative to the run directory."""
+    cost: CostTotal = NO_COST
+    """What the calls of all its attempts cost, as far as it is known."""
 
 
 class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +105,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_rolled_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were, relative to the project root."""
+    cost: CostTotal = NO_COST
+    """What the calls of the run cost so far, those of its earlier commands too."""
 
     @property
     def cause(self) -> str | None:
@@ -216,6 +221,7 @@ def _told(
         output_failures=answer.output_failures,
         rolled_back_steps=answer.rolled_back_steps,
         not_rolled_back=answer.not_rolled_back,
+        cost=state.cost(),
     )
 
 
@@ -237,6 +243,7 @@ def _step(step: PlannedStep, state: RunState) -> StepReport:
         stderr_log=now.stderr_log,
         changed_files=change.files if change else (),
         patch=change.patch if change else None,
+        cost=total_cost(now.invocations),
     )
 
 

@@ -65,6 +65,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
         contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
+        prices=settings[cs.PRICES],
     )
 
 

@@ -10,6 +10,8 @@ from oraclepack.system.printable import readable
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_question import OracleQuestion
 
+BROWSER = "browser"
+"""The provider of calls that go through a browser."""
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """Who stands behind the other tools, where there is only one."""
 
@@ -50,8 +52,8 @@ def model_of(question: OracleQuestion, around: OracleContext) -> str | None:
 
 def provider_of(question: OracleQuestion, around: OracleContext) -> str:
     """Whose limits a call falls under."""
-    if engine_of(question, around) == "browser":
-        return "browser"
+    if engine_of(question, around) == BROWSER:
+        return BROWSER
     base = (question.flags.get("--base-url") or (around.variables.get("OPENAI_BASE_URL", ""),))[-1]
     model = (model_of(question, around) or "gpt").split(",")[0].strip().lower()
     if "openrouter.ai" in base or "/" in model:
@@ -62,7 +64,7 @@ def provider_of(question: OracleQuestion, around: OracleContext) -> str:
 
 def limit_name(question: OracleQuestion, provider: str) -> str:
     """What shares a limit: a provider, or one browser profile."""
-    if provider != "browser":
+    if provider != BROWSER:
         return provider
     flags = ("--browser-chrome-profile", "--browser-manual-login-profile-dir", "--remote-chrome")
     profile = "\0".join(value for flag in flags for value in question.flags.get(flag, ()))

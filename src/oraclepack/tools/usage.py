@@ -1,33 +1,97 @@
-"""Tokens and money that a call used."""
+"""Tokens and money that a call used, and where each figure comes from."""
 
+from decimal import Decimal
+from enum import StrEnum
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-Number = TypeVar("Number", int, float)
+from oraclepack.tools.prices import CENT_FRACTION, ModelPrice
+
+Number = TypeVar("Number", int, float, Decimal)
+
+
+class FigureSource(StrEnum):
+    """Where a figure comes from, the surest first."""
+
+    COMPUTED = "computed"
+    """From the tokens that the tool reports and a known price."""
+    REPORTED = "reported"
+    """The tool says so."""
+    ESTIMATED = "estimated"
+    """From the size of the question."""
+    UNKNOWN = "unknown"
+
+
+_SURENESS = tuple(FigureSource)
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens and money, as far as the tool tells them."""
+    """Tokens and money of a call, as far as they are known. What is not known is null, never 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     total_tokens: int | None = None
     cost_usd: float | None = None
+    """The tool's own estimate."""
+    cost: Decimal | None = None
+    """The US dollars that count: computed, else as the tool reports."""
+    cost_source: FigureSource = FigureSource.UNKNOWN
+    tokens_source: FigureSource = FigureSource.REPORTED
+    price_source: str | None = None
+    """Whose price a computed cost is based on."""
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum, where what nobody tells stays unknown."""
         return Usage(
-            input_tokens=_sum(self.input_tokens, other.input_tokens),
-            output_tokens=_sum(self.output_tokens, other.output_tokens),
-            reasoning_tokens=_sum(self.reasoning_tokens, other.reasoning_tokens),
-            total_tokens=_sum(self.total_tokens, other.total_tokens),
-            cost_usd=_sum(self.cost_usd, other.cost_usd),
+            input_tokens=add_known(self.input_tokens, other.input_tokens),
+            output_tokens=add_known(self.output_tokens, other.output_tokens),
+            reasoning_tokens=add_known(self.reasoning_tokens, other.reasoning_tokens),
+            total_tokens=add_known(self.total_tokens, other.total_tokens),
+            cost_usd=add_known(self.cost_usd, other.cost_usd),
+            cost=add_known(self.cost, other.cost),
+            cost_source=least_sure(
+                *(one.cost_source for one in (self, other) if one.cost is not None)
+            ),
+            tokens_source=max(self.tokens_source, other.tokens_source, key=_SURENESS.index),
+            price_source=self.price_source
+            if self.price_source == other.price_source
+            else self.price_source and other.price_source and "several",
         )
 
+    @property
+    def counts_tokens(self) -> bool:
+        """The tool counted: after a stream that was cut off oracle records 0 and 0."""
+        return self.output_tokens is not None and bool(self.input_tokens)
 
-def _sum(one: Number | None, other: Number | None) -> Number | None:
+
+def add_known(one: Number | None, other: Number | None) -> Number | None:
+    """The sum of two figures, of which either may be unknown."""
     if one is None or other is None:
         return other if one is None else one
     return one + other
+
+
+def least_sure(*sources: FigureSource) -> FigureSource:
+    """Where a sum comes from: its least sure part; unknown where it has none."""
+    return max(sources, key=_SURENESS.index, default=FigureSource.UNKNOWN)
+
+
+def priced(usage: Usage | None, price: ModelPrice | None) -> Usage | None:
+    """The usage of a call with the cost that counts.
+
+    Tokens times price, where both are known: prices are the user's own or dated and named, what
+    the tool says is an estimate of its own. Else what the tool says. Else unknown.
+    """
+    if usage is None or usage.cost is not None:
+        return usage
+    if usage.counts_tokens and price is not None:
+        cost = price.price.cost(usage.input_tokens or 0, usage.output_tokens or 0)
+        by = f"{price.source}, {price.date}" if price.date else price.source
+        return replace(usage, cost=cost, cost_source=FigureSource.COMPUTED, price_source=by)
+    if usage.cost_usd is not None and (usage.cost_usd > 0 or usage.counts_tokens):
+        cost = Decimal(str(usage.cost_usd)).quantize(CENT_FRACTION)
+        return replace(usage, cost=cost, cost_source=FigureSource.REPORTED)
+    return usage

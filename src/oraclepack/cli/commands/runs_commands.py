@@ -42,7 +42,7 @@ def list_all(settings: api.Settings) -> Reply:
     found = api.runs(settings.root).list()
     if not found.runs:
         return Reply(found, talk=f"there are no runs in {settings.root}\n")
-    heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "note")
+    heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "cost", "note")
     return Reply(found, columns(heads, map(_listed, found.runs)))
 
 
@@ -114,6 +114,7 @@ def _listed(run: api.RunListEntry) -> tuple[str, ...]:
         f"{run.ok}/{run.total}",
         (run.created_at or "-")[:16].replace("T", " "),
         seconds(run.duration_ms),
+        api.short_cost(run.cost),
         ", ".join(note for note in notes if note),
     )
 
@@ -137,8 +138,10 @@ def _run(found: api.RunDetails) -> tuple[str | Styled, ...]:
             end = "no end" if session.exit_code is None else f"exit code {session.exit_code}"
             words = " ".join(session.argv) or session.command
             pieces.append(f"  {session.started_at}  {words}: {end}\n")
+        cost = api.cost_text(manifest.cost)
+        pieces += [f"cost: {cost}\n"] if cost else []
     pieces.append(f"directory {found.run_dir}\n\n")
-    heads = ("step", "status", "attempts", "time", "output", "title")
+    heads = ("step", "status", "attempts", "time", "cost", "output", "title")
     pieces.append(columns(heads, map(_step, found.steps)))
     pieces += _troubles(found)
     return tuple(pieces)
@@ -151,6 +154,7 @@ def _step(step: api.StepDetails) -> tuple[str, ...]:
         step.state,
         str(step.attempts),
         "-" if step.duration_ms is None else seconds(step.duration_ms),
+        api.short_cost(step.cost),
         f"{step.output_path}{more}" if step.output_path else "-",
         step.title or "-",
     )

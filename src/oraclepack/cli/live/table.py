@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from oraclepack import api
 from oraclepack.cli.live.table_rows import Frame, Row, RowState, fitting
 from oraclepack.cli.text import clock, size
 from oraclepack.system.printable import visible
@@ -146,5 +147,5 @@ def _total(frame: Frame) -> Text:
     time += f", about {clock(frame.eta_ms)} left" if frame.eta_ms is not None else ""
     parts = [", ".join(said), time]
     parts += [f"{frame.cache_hits} from the cache"] if frame.cache_hits else []
-    parts += [f"${frame.cost_usd:.2f}"] if frame.cost_usd is not None else []
+    parts += [api.short_cost(frame.cost)] if frame.cost.calls else []
     return Text(" · ".join(parts), "bold")

@@ -90,7 +90,8 @@ class Frame(msgspec.Struct, frozen=True):
     elapsed_ms: int
     eta_ms: int | None
     cache_hits: int
-    cost_usd: float | None
+    cost: api.CostTotal = api.NO_COST
+    """Of the run so far, its earlier commands included."""
 
     def count(self, *looks: RowState) -> int:
         return sum(row.look in looks for row in self.rows)
@@ -114,13 +115,12 @@ def frame(preview: api.RunPreview, seen: TableState) -> Frame:
         for call in seen.state.step(step).last_invocations()
         if call.outcome is not None
     ]
-    costs = [o.usage.cost_usd for o in outcomes if o.usage and o.usage.cost_usd is not None]
     return Frame(
         rows=rows,
         elapsed_ms=seen.elapsed_ms,
         eta_ms=eta(rows, preview.lanes(sorted(_providers(seen)))),
         cache_hits=sum(outcome.cache is api.Cache.HIT for outcome in outcomes),
-        cost_usd=sum(costs) if costs else None,
+        cost=seen.state.cost(),
     )
 
 
