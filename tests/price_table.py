@@ -30,8 +30,8 @@ NOT_TEXT = re.compile(
 
 def price_table(now: datetime) -> PriceTable:
     """The prices of text models on one day."""
-    import genai_prices  # noqa: PLC0415 - only this script needs it
-    from genai_prices.data import providers  # noqa: PLC0415
+    import genai_prices
+    from genai_prices.data import providers
 
     listed = {provider.id: provider for provider in providers}
     wanted = {(api_name(name), model.provider) for name, model in ORACLE_MODELS.items()}

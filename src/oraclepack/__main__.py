@@ -11,7 +11,7 @@ def main() -> int:
     if len(args) == 1 and args[0] in {"--version", "-h", "--help"} and sys.stdout:
         return _static(args[0])
     try:
-        from oraclepack.cli.error_boundary import run  # noqa: PLC0415 - static answers need none of it
+        from oraclepack.cli.error_boundary import run
 
         return run(args, is_process=True)
     except KeyboardInterrupt:
@@ -25,7 +25,7 @@ def _static(asked: str) -> int:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
     except OSError as trouble:
-        from oraclepack.cli.render import end_of_stdout  # noqa: PLC0415 - hardly ever
+        from oraclepack.cli.render import end_of_stdout
 
         return end_of_stdout(trouble)
     return 0

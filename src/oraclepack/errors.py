@@ -11,6 +11,7 @@
 """
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import Self
 
@@ -33,8 +34,6 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True):
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     # difflib is only needed once somebody mistypes something.
-    from difflib import get_close_matches  # noqa: PLC0415
-
     by_lower = {name.lower(): name for name in sorted(known)}
     found = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None

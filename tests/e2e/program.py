@@ -55,7 +55,7 @@ def oraclepack(cwd: Path, *args: str, python: str = "", **variables: str) -> Ran
 
 @cache
 def _zygote() -> "Zygote":
-    from tests.e2e.run.project import Zygote  # noqa: PLC0415 - which needs `Ran` itself
+    from tests.e2e.run.project import Zygote
 
     started = Zygote()
     atexit.register(started.close)

@@ -83,7 +83,7 @@ def test_a_large_answer_is_missing_with_a_reason() -> None:
 
 
 def test_the_limit_of_openings_is_far_from_honest_bash() -> None:
-    from oraclepack.pack.parse.grammar import syntax_tree  # noqa: PLC0415 - loads the grammar
+    from oraclepack.pack.parse.grammar import syntax_tree
 
     honest = b"printf '%s' \"$(cat a | sort)\" > b\n" * 500
 

@@ -1,6 +1,7 @@
 """The naming habits of the house, as a failing build."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base", "stuff"}
 PAGES = {"README.md": 150, "ARCHITECTURE.md": 150, "CONTRIBUTING.md": 120}
+
+MOST_IMPORTS_IN_FUNCTIONS = 70
+MOST_SUPPRESSIONS = 60
 
 SOURCES = sorted(
     path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")
@@ -53,3 +57,30 @@ def test_the_ruff_of_pre_commit_is_the_tested_one() -> None:
 
     version = next(line for line in tested if line.startswith("ruff=="))
     assert hooks.count(f'["{version}"]') == 2
+
+
+def test_functions_import_few_modules_of_ours() -> None:
+    """They are for the seams that ARCHITECTURE.md names."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        if path.is_relative_to(ROOT / "src")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("oraclepack")
+    ]
+
+    assert len(found) <= MOST_IMPORTS_IN_FUNCTIONS, found
+
+
+def test_suppressed_findings_stay_rare() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in SOURCES
+        if not path.is_relative_to(ROOT / "tests/data")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"#\s*(ruff:\s*)?noqa\b", line)
+    ]
+
+    assert len(found) <= MOST_SUPPRESSIONS, found

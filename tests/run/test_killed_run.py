@@ -64,4 +64,4 @@ def test_a_run_killed_anywhere_ends_the_same(tmp_path: Path) -> None:
         events = load(RunDir(root, RUN_ID).journal).events
         finished = [event.step for event in events if isinstance(event, StepFinished)]
         assert finished == list(STEPS), (number, operation)
-    print(Counter(operation for _, operation in moments))  # noqa: T201 - where it was killed, for `pytest -s`
+    print(Counter(operation for _, operation in moments))  # where it was killed, for `pytest -s`

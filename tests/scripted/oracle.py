@@ -12,7 +12,7 @@ prompt, all of them without `first`. NAME is one of the rows of FAULTS, or
     short   exit 0 and a whole answer without a heading for the risks
 """
 # It prints for a living, and pathlib would double its start-up.
-# ruff: noqa: T201, PLC0415, SIM115, PTH100, PTH103, PTH109, PTH120, PTH123, PTH207
+# ruff: noqa: SIM115
 
 import json
 import os

@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.shell.prelude_snapshot import BETWEEN, LAST_PART, take_snapshot
+from oraclepack.shell.launch import LAST_PART
+from oraclepack.shell.prelude_snapshot import BETWEEN, take_snapshot
 
 
 def stream(before: dict[str, str], after: dict[str, str]) -> bytes:

@@ -32,7 +32,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tt-", dir=_memory()) as folder:
         played = play_all(names, Path(folder).resolve(), given.seed, given.share, to_stderr)
     broken = Counter(one.promise for tally, _ in played.values() for one in tally.broken)
-    print(table({name: tally for name, (tally, _) in played.items()}))  # noqa: T201
+    print(table({name: tally for name, (tally, _) in played.items()}))
     for name, (tally, _) in played.items():
         for one in tally.broken[:_SHOWN]:
             to_stderr(f"BROKEN {name}: {one.promise}: {one.what}")

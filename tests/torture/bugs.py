@@ -37,7 +37,7 @@ def skip_an_fsync() -> None:
 def drop_the_lock() -> None:
     """Everybody may write to a run."""
 
-    def let_in(directory: Path, holder: locks.Holder) -> locks.RunLock | locks.Holder:  # noqa: ARG001
+    def let_in(directory: Path, holder: locks.Holder) -> locks.RunLock | locks.Holder:
         path = directory / locks.NAME
         return locks.RunLock(disk.open_append(path), path)
 

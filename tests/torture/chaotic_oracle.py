@@ -4,7 +4,6 @@
 and count. `$PROVIDER/asked.jsonl` gets for every question the fault, the round (`ROUND`), when it
 came and ended, and how many were being asked at once. An answer takes `THINKING` seconds.
 """
-# ruff: noqa: T201, PTH103, PTH118, PTH123, PTH208
 
 import fcntl
 import json
@@ -13,7 +12,7 @@ import random
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(sys.argv[0]))  # noqa: PTH120
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
 import scripted_oracle as scripted  # type: ignore[import-not-found]
 import scripted_provider as provider  # type: ignore[import-not-found]
 

@@ -248,7 +248,7 @@ def _read(path: Path) -> bytes:
 
 
 def _pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def _command(pid: int) -> bytes:

@@ -10,8 +10,7 @@ that comes to a moment, one of MOMENTS, until somebody opens the pipe `$PROVIDER
 `PROVIDER_LATER` is by how many seconds its clock is off.
 """
 # It prints for a living, and pathlib would double its start-up.
-# ruff: noqa: T201, PLC0415, SIM115, PTH100, PTH102, PTH103, PTH105, PTH109, PTH112, PTH118, PTH120
-# ruff: noqa: PTH123, PTH208, PTH211
+# ruff: noqa: SIM115
 
 import json
 import os

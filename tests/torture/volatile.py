@@ -51,7 +51,7 @@ class _Memory:
                 self._names[path] = listing(path)
 
     def _keep(self, path: str) -> None:
-        found = os.stat(path)  # noqa: PTH116
+        found = os.stat(path)
         if found.st_ino not in self._held:
             self._held[found.st_ino] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self._contents[found.st_ino] = Path(path).read_bytes().hex()

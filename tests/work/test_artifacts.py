@@ -85,7 +85,7 @@ def test_numbers_never_move() -> None:
 def test_an_enormous_issue_is_cut() -> None:
     notes = tuple(f"{n} " + "x" * 390 for n in range(400))
     (task,) = records_of(s01=direct("Fix `src/cache.py:3`."))
-    import msgspec  # noqa: PLC0415
+    import msgspec
 
     huge: Record = msgspec.structs.replace(task, notes=notes, title="t" * 400)
     (issue,) = json.loads(github_issues([huge]))
@@ -187,7 +187,7 @@ def test_places_of_one_name_are_joined() -> None:
 
 
 def test_a_rehearsal_says_so() -> None:
-    import msgspec  # noqa: PLC0415
+    import msgspec
 
     pack = msgspec.structs.replace(a_pack(a_step("01", direct("Add a lock."))), rehearsal=True)
 

@@ -209,7 +209,7 @@ def _contents(git: Git, names: Sequence[str]) -> Iterator[str | None]:
         for _ in batch:
             end = told.find(b"\n", at)
             head = told[at:end].split()
-            if end < 0 or len(head) != 3 or head[1] != b"blob":  # noqa: PLR2004 - id, type, size
+            if end < 0 or len(head) != 3 or head[1] != b"blob":  # id, type, size
                 at = end + 1
                 yield None
                 continue

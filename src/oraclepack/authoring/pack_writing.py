@@ -79,7 +79,7 @@ def write_pack(
     """The whole Markdown file."""
     steps = "\n\n".join(_step(survey, one, style, commit) for one in questions)
     title = f"{survey.name}: {style.title}" if style.title else survey.name
-    count = "Twenty questions" if len(questions) == 20 else f"{len(questions)} questions"  # noqa: PLR2004
+    count = "Twenty questions" if len(questions) == 20 else f"{len(questions)} questions"
     count = "One question" if len(questions) == 1 else count
     return f"""\
 # Oracle pack: {title}

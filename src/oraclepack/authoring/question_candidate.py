@@ -57,6 +57,6 @@ def places(path: str, *lines: int) -> tuple[Place, ...]:
 def listed(names: list[str] | tuple[str, ...], most: int = 4) -> str:
     """`a, b and c`."""
     shown = list(dict.fromkeys(names))[:most]
-    if len(shown) < 2:  # noqa: PLR2004
+    if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -46,7 +46,7 @@ def _package_groups(survey: RepositorySurvey) -> Callable[[str], str]:
     homes = {
         posixpath.dirname(f.path) for f in survey.files.values() if f.role is FileRole.MANIFEST
     }
-    if len(homes - {""}) < 2:  # noqa: PLR2004 - one package is no group
+    if len(homes - {""}) < 2:  # one package is no group
         return _folder_groups(survey)
 
     def group(path: str) -> str:

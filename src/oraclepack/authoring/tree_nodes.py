@@ -74,7 +74,7 @@ def common_exports(language: str, root: "Node") -> Iterator[str]:
     for node in root.named_children:
         text = node_text(node) if node.type == "expression_statement" else ""
         left, _, right = text.partition("=")
-        if left.strip().split(".")[0] in {"module", "exports"} and len(right) < 5000:  # noqa: PLR2004
+        if left.strip().split(".")[0] in {"module", "exports"} and len(right) < 5000:
             yield from NAME.findall(right)
 
 
@@ -166,7 +166,7 @@ def module_values(root: "Node", language: str) -> Iterator[tuple[str, bool, "Nod
             mutable = bool(kinds & tables.MUTABLE_VALUES) or make
             if NAME.fullmatch(name):
                 yield name, mutable and node.type not in {"const_spec", "const_item"}, node
-        elif depth < 3 and (  # noqa: PLR2004
+        elif depth < 3 and (
             "declaration" in node.type or node.type in {"export_statement", "var_spec_list"}
         ):
             waiting = [(child, depth + 1) for child in node.named_children] + waiting

@@ -57,7 +57,7 @@ def _parser(language: str) -> "Parser | None":
     package, function = tables.GRAMMARS[language]
     try:
         # Imported here: the grammars are an extra and heavy, and few commands need them.
-        import tree_sitter  # noqa: PLC0415
+        import tree_sitter
 
         grammar = getattr(import_module(package), function)()
         return tree_sitter.Parser(tree_sitter.Language(grammar))

@@ -71,7 +71,7 @@ def nameless_file(folder: Path) -> int:
             return os.open(folder, flags | os.O_TMPFILE, 0o600)
         except OSError:
             pass  # a file system that cannot do it
-    import tempfile  # noqa: PLC0415  slow to import, and seldom needed
+    import tempfile
 
     descriptor, name = tempfile.mkstemp(dir=folder)
     os.close(descriptor)

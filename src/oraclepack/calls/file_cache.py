@@ -125,7 +125,7 @@ class FileAnswerCache:
         """The runs that were noted for a question."""
         folder = self._unmet_folder(key)
         try:
-            names = [] if folder is None else os.listdir(folder)  # noqa: PTH208 - for every call
+            names = [] if folder is None else os.listdir(folder)  # for every call
         except OSError:
             return ()
         return tuple(sorted(name for name in names if is_run_id(name)))

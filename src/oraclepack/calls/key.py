@@ -62,7 +62,7 @@ def differences(before: Parts, after: Parts) -> tuple[PartChange, ...]:
 
 def _short(text: str | None) -> str:
     shown = text or "nothing"
-    return shown if len(shown) <= 16 else shown[:12] + "…"  # noqa: PLR2004 - a hash at a glance
+    return shown if len(shown) <= 16 else shown[:12] + "…"  # a hash at a glance
 
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")

@@ -132,7 +132,7 @@ def find_beyond(shim_dir: Path, name: str, search: str) -> str | None:
     for program in (
         [name] if "/" in name else [f"{place}/{name}" for place in places if place.startswith("/")]
     ):
-        if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113  six per PATH entry
+        if os.path.isfile(program) and os.access(program, os.X_OK):  # six per PATH entry
             return program
     return None
 

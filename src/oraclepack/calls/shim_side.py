@@ -164,6 +164,6 @@ def _told(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:
 
 
 def _reason(program: str, cwd: str, trouble: OSError) -> str:
-    if not os.path.isdir(cwd):  # noqa: PTH112  an empty path is no directory, Path("") is one
+    if not os.path.isdir(cwd):  # an empty path is no directory, Path("") is one
         return f"the step's current directory is gone: {cwd or '(removed)'}"
     return f"cannot start {program}: {trouble.strerror or trouble}"

@@ -57,7 +57,7 @@ class Toolbox(msgspec.Struct, frozen=True):
         for search in (own_path,) if named else (own_path, step_path):
             program = find_beyond(self.shim_dir, named or name, search)
             if program:
-                return RealTool(os.path.abspath(program), search)  # noqa: PTH100  keeps links
+                return RealTool(os.path.abspath(program), search)  # keeps links
         return None
 
     def environment(self, tool: RealTool, env: Mapping[str, str]) -> dict[str, str]:

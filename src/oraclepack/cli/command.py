@@ -91,7 +91,7 @@ class _Spoken(click.Command):
 class Command(_Spoken):
     """A command with everything a program needs to know about it."""
 
-    def __init__(self, *args: Any, facts: CommandInfo, **kwargs: Any) -> None:  # noqa: ANN401 - click's own
+    def __init__(self, *args: Any, facts: CommandInfo, **kwargs: Any) -> None:
         kwargs["context_settings"] = CONTEXT
         super().__init__(*args, **kwargs)
         self.facts = facts
@@ -106,15 +106,15 @@ class Command(_Spoken):
 class Group(_Spoken, click.Group):
     """A group whose commands are imported only when one is called."""
 
-    def __init__(self, *args: Any, entries: Mapping[str, LazyCommand], **kwargs: Any) -> None:  # noqa: ANN401
+    def __init__(self, *args: Any, entries: Mapping[str, LazyCommand], **kwargs: Any) -> None:
         kwargs |= {"context_settings": CONTEXT, "no_args_is_help": False}
         super().__init__(*args, **kwargs)
         self.entries = entries
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.entries)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         entry = self.entries.get(cmd_name)
         return None if entry is None else load(entry)
 
@@ -128,7 +128,7 @@ class Group(_Spoken, click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         # Click's own would import every command to ask for its help.
-        from click.shell_completion import CompletionItem as Item  # noqa: PLC0415
+        from click.shell_completion import CompletionItem as Item
 
         named = [
             Item(name, help=entry.summary)
@@ -137,7 +137,7 @@ class Group(_Spoken, click.Group):
         ]
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
@@ -210,7 +210,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
 def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[..., Reply]:
     wanted = "settings" in function.__annotations__
 
-    def answer(**params: Any) -> Reply:  # noqa: ANN401 - whatever the command declared
+    def answer(**params: Any) -> Reply:  # whatever the command declared
         request = click.get_current_context().ensure_object(CommandLine)
         request.timed = facts.timed
         request.phase = "settings"
@@ -249,6 +249,6 @@ def _pack_path(params: Mapping[str, Any]) -> str | None:
     return None if first is None else str(first)
 
 
-def _help_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001, FBT001
+def _help_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         raise HelpRequestedError(ctx.get_help())

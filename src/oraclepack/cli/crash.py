@@ -16,7 +16,7 @@ from oraclepack.errors import ExitCode
 
 def write_crash_log(text: str) -> Path | None:
     """Write a new file only its owner can read; None when the machine will not have it."""
-    from platformdirs import user_log_path  # noqa: PLC0415 - only a crash needs it
+    from platformdirs import user_log_path
 
     try:
         folder = user_log_path("oraclepack", appauthor=False)

@@ -49,7 +49,7 @@ class JsonLog(Silence):
         self._write = write
         self._lock = threading.Lock()
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:  # noqa: ARG002 - of a Display
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:  # of a Display
         with self._lock:
             self._write(screen_json(api.canonical_line(event)).decode() + "\n")
 

@@ -70,7 +70,7 @@ def _cells(text: str) -> int:
     seen = visible(text)
     if seen.isascii():
         return len(seen)
-    import unicodedata  # noqa: PLC0415 - most packs are plain ASCII
+    import unicodedata
 
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in seen)
     return len(seen) + wide - sum(unicodedata.combining(char) > 0 for char in seen)

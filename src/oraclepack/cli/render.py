@@ -88,7 +88,7 @@ def _write(stream: IO[str] | None, payload: bytes) -> OSError | None:
 
 def _hush(stream: IO[str]) -> None:
     """Send what Python still holds to nowhere, or it complains once more when it ends."""
-    import os  # noqa: PLC0415 - needed on this path alone
+    import os
 
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)

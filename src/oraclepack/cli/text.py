@@ -43,9 +43,9 @@ _NAMED = 8
 def seconds(milliseconds: int) -> str:
     """A duration that is over: `0.4s`, `41s`, `7:12`, `1:02:03`."""
     total = milliseconds / 1000
-    if total < 9.95:  # noqa: PLR2004 - 9.95 would round to 10.0
+    if total < 9.95:  # 9.95 would round to 10.0
         return f"{total:.1f}s"
-    if total < 59.5:  # noqa: PLR2004
+    if total < 59.5:
         return f"{total:.0f}s"
     return clock(milliseconds)
 
@@ -59,14 +59,14 @@ def clock(milliseconds: int) -> str:
 
 def size(count: int) -> str:
     """Bytes: `312 B`, `4.1 kB`, `87 MB`."""
-    if count < 1000:  # noqa: PLR2004
+    if count < 1000:
         return f"{count} B"
     amount = float(count)
     for unit in ("kB", "MB", "GB"):
         amount /= 1000
-        if amount < 999.5 or unit == "GB":  # noqa: PLR2004
+        if amount < 999.5 or unit == "GB":
             break
-    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"  # noqa: PLR2004
+    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"
 
 
 def some_of(files: Sequence[str]) -> str:

@@ -69,6 +69,6 @@ def _pack(ctx: click.Context) -> str | None:
 
 
 def _items(pairs: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
-    from click.shell_completion import CompletionItem as Item  # noqa: PLC0415 - only for a shell
+    from click.shell_completion import CompletionItem as Item
 
     return [Item(value, help=told or None) for value, told in pairs]

@@ -244,7 +244,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     def link_at(self, name: str) -> Foreign | None:
         """The symbolic link of this name in the run directory, if there is one."""
-        found = os.path.islink(f"{self.place}/{name}")  # noqa: PTH114 - for every run there is
+        found = os.path.islink(f"{self.place}/{name}")  # for every run there is
         return Foreign(ForeignReason.LINKED, f"{self.relative}/{name}") if found else None
 
     def attempts_seen(self) -> frozenset[str]:

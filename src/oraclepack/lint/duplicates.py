@@ -217,6 +217,6 @@ def _alike(first: ComparedQuestion, second: ComparedQuestion) -> bool:
 
 def _similarity(first: tuple[str, ...], second: tuple[str, ...]) -> float:
     # Loaded only when two questions come close to each other.
-    from rapidfuzz.distance import Indel  # noqa: PLC0415
+    from rapidfuzz.distance import Indel
 
     return Indel.normalized_similarity(first, second, score_cutoff=SIMILAR)

@@ -36,10 +36,10 @@ def _named(pack: Pack) -> Iterator[str]:
 
 def _fact(root: str, path: str, folder: Callable[[str], str]) -> PathFact:
     try:
-        place = _true_place(os.path.join(root, path), folder)  # noqa: PTH118 - Path would fold `a/..`
+        place = _true_place(os.path.join(root, path), folder)  # Path would fold `a/..`
         if inside(root, place) is None:
             return PathFact(PathKind.OUTSIDE)
-        found = os.stat(place)  # noqa: PTH116 - a string is what realpath gives
+        found = os.stat(place)  # a string is what realpath gives
     except (OSError, ValueError):
         return PathFact(PathKind.MISSING)
     if stat.S_ISDIR(found.st_mode):
@@ -53,7 +53,7 @@ def _true_place(path: str, folder: Callable[[str], str]) -> str:
     if name in {"", ".", ".."} or not above:
         return os.path.realpath(path)
     place = f"{folder(above).rstrip('/')}/{name}"
-    return os.path.realpath(path) if os.path.islink(place) else place  # noqa: PTH114
+    return os.path.realpath(path) if os.path.islink(place) else place
 
 
 __all__ = ["RunningChecks", "complete", "facts_for"]

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from textwrap import fill
 
 import msgspec
 
@@ -125,8 +126,6 @@ def _weight(doc: RuleDoc) -> str:
 
 
 def _wrapped(label: str, text: str) -> str:
-    from textwrap import fill  # noqa: PLC0415 - for people alone
-
     return fill(label + text, 96, subsequent_indent=" " * len(label), break_on_hyphens=False)
 
 

@@ -11,8 +11,10 @@ from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.external_checks import RunningChecks, facts_for, path_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity, has_errors, in_order
+from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.registry import BINDING, RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.shellcheck import Shellcheck
 from oraclepack.lint.validation import (
     Fields,
     Ordering,
@@ -30,6 +32,7 @@ from oraclepack.settings.declaration import OWN
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.shell.checker import Checker, complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
+from oraclepack.system.files import sweep, write_atomic
 
 
 def errors_that_stop(
@@ -46,8 +49,6 @@ def errors_that_stop(
 
 
 def _strict(pack: Pack, facts: Facts, settings: Settings) -> Iterator[Finding]:
-    from oraclepack.lint.shellcheck import Shellcheck  # noqa: PLC0415 - only under --strict
-
     full = msgspec.structs.replace(facts, shellcheck=Shellcheck(pack.block).result())
     found = _chosen_findings(Subject(pack, full), settings, strict=True)
     return (finding for finding in found if finding.severity is Severity.ERROR)
@@ -130,8 +131,6 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedP
     pack, facts, findings = _look(raw, path, root, settings)
     fixed = 0
     if fix:
-        from oraclepack.lint.fix import apply_fixes  # noqa: PLC0415 - as for `_write`
-
         mended = raw
         for _ in range(_MOST_PASSES):
             offered = [finding for finding in findings if finding.fix is not None]
@@ -149,8 +148,6 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedP
 
 def _write(file: Path, text: str, cwd: str) -> None:
     # Only --fix writes; every other validation starts without this.
-    from oraclepack.system.files import sweep, write_atomic  # noqa: PLC0415
-
     refuse_to_write_out(file, cwd)
     sweep(file.resolve().parent)
     write_atomic(file, text.encode(), follow=True)

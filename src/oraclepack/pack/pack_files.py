@@ -11,6 +11,7 @@ from oraclepack.errors import InputError, UsageError
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack, uses_out_dir, with_out_dir
 from oraclepack.pack.parse.step_boundaries import Complete
+from oraclepack.shell.checker import complete
 from oraclepack.system import files
 from oraclepack.system.path_jail import RefusedPath, jail
 from oraclepack.system.printable import readable
@@ -135,8 +136,6 @@ def _is_pack(path: Path) -> bool:
 
 def _complete(text: str) -> bool:
     # Hardly a pack needs this, and it takes as long to load as the rest of reading.
-    from oraclepack.shell.checker import complete  # noqa: PLC0415
-
     return complete(text)
 
 
@@ -167,7 +166,7 @@ def directed(
         hint = "give a directory inside the project, relative to its root"
         raise UsageError(f"{where} {out_dir}: {verdict.reason}", hint=hint)
     inside = PurePosixPath(verdict.relative).parent.as_posix()
-    plain = inside if os.path.isabs(out_dir) else os.path.normpath(out_dir)  # noqa: PTH117
+    plain = inside if os.path.isabs(out_dir) else os.path.normpath(out_dir)
     if not uses_out_dir(pack):
         return RedirectedPack(pack, plain, is_used=False)
     return RedirectedPack(with_out_dir(pack, plain, complete), plain, is_used=True)

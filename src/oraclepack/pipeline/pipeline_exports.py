@@ -75,7 +75,7 @@ def cases(
 def junit(told: PipelineReport, listed: tuple[Case, ...]) -> bytes:
     """The XML of these cases, in one suite named after the pack."""
     # Only who asks for the file waits for the XML library.
-    import junitparser as xml  # noqa: PLC0415
+    import junitparser as xml
 
     kinds = {
         CaseResult.FAILURE: xml.Failure,

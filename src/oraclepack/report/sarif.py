@@ -1,6 +1,7 @@
 """Findings as SARIF 2.1.0, which code hosts show beside the lines."""
 
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote
 
 from oraclepack.lint.finding import Edit, Finding, Severity
 from oraclepack.lint.rule_docs import RuleText
@@ -62,8 +63,6 @@ def _result(path: str, finding: Finding, index: Mapping[object, int]) -> dict[st
 
 def _place(path: str) -> dict[str, object]:
     # A name that is no UTF-8 comes as lone surrogates; its bytes are what a URI can hold.
-    from urllib.parse import quote  # noqa: PLC0415 - `explain` needs only the texts of rules
-
     return {"artifactLocation": {"uri": quote(path.encode("utf-8", "surrogateescape"))}}
 
 

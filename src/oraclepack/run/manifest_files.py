@@ -46,8 +46,8 @@ def _manifests(
 ) -> Iterator[tuple[Path, bytes, int]]:
     """Each file with its content and its mode, which the umask does not change."""
     # Only now: steps start sooner without them.
-    from oraclepack.run.legacy_files import legacy_report, legacy_state, may_replace, names_for  # noqa: PLC0415  # noqa: PLC0415
-    from oraclepack.run.manifests import run_manifest, steps_manifest  # noqa: PLC0415
+    from oraclepack.run.legacy_files import legacy_report, legacy_state, may_replace, names_for
+    from oraclepack.run.manifests import run_manifest, steps_manifest
 
     steps = redactor.clean_record(steps_manifest(pack, state))
     about_run = run_manifest(state)

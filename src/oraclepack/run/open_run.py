@@ -202,7 +202,7 @@ def opened(
         )
     with held:
         if wish.rehearsal:
-            from oraclepack.run.rehearsing import start_over  # noqa: PLC0415 - seldom
+            from oraclepack.run.rehearsing import start_over
 
             start_over(found.run)
         else:
@@ -331,7 +331,7 @@ def _oracle_version(request: RunRequest) -> str | None:
     called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
     if not called or ORACLE in request.options.answered:
         return None
-    from oraclepack.tools.oracle_config import version_of_oracle  # noqa: PLC0415 - once a run
+    from oraclepack.tools.oracle_config import version_of_oracle
 
     return version_of_oracle(request.options.oracle_bin)
 

@@ -64,7 +64,7 @@ def find(root: Path, environment: Mapping[str, str]) -> GitLayout | None:
         return None
     told = _ask(root, environment, "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir")
     lines = (told or b"").splitlines()
-    if len(lines) != 3:  # noqa: PLR2004 - one for each question
+    if len(lines) != 3:  # one for each question
         return None
     top, folder, shared = (Path(os.path.realpath(root / os.fsdecode(line))) for line in lines)
     return GitLayout(top, folder, shared)
@@ -359,7 +359,7 @@ def _refuse_too_much(top: Path, files: tuple[str, ...]) -> None:
         )
     for path in files:
         with suppress(OSError):
-            size += os.stat(f"{top}/{path}").st_size  # noqa: PTH116 - for every file there is
+            size += os.stat(f"{top}/{path}").st_size  # for every file there is
         if size > MOST_BYTES:
             raise InputError(
                 f"{top} is too large to copy for a rehearsal: more than {MOST_BYTES >> 30} GiB",
@@ -390,7 +390,7 @@ def _copy(top: Path, path: str, place: Path) -> bool:
 def _copy_link(top: Path, path: str, target: str) -> bool:
     """A link that stays a link inside of the copy; of one that leads out the file is copied."""
     source = f"{top}/{path}"
-    text, home = os.readlink(source), os.path.realpath(top)  # noqa: PTH115 - the text itself
+    text, home = os.readlink(source), os.path.realpath(top)  # the text itself
     folder = dirname(path)
     meant = normpath(join(folder, text))
     real = os.path.realpath(source)

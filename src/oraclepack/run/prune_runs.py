@@ -32,7 +32,7 @@ _GOING = ".pruned-"
 
 def strange_names(run: RunDir) -> tuple[str, ...]:
     """What stands in a run directory and is none of the names that we make."""
-    names = sorted(os.listdir(run.path))  # noqa: PTH208 - names only
+    names = sorted(os.listdir(run.path))  # names only
     return tuple(name for name in names if name not in OWN_NAMES and not files.is_temporary(name))
 
 
@@ -402,7 +402,7 @@ def _has_own_words(run: RunDir) -> bool:
     backlog = files.read(run.path / "actionizer" / "backlog.md")
     if backlog is None:
         return False
-    from oraclepack.system.kept_text import read_kept  # noqa: PLC0415 - only where there is one
+    from oraclepack.system.kept_text import read_kept
 
     try:
         kept = read_kept(backlog.decode("utf-8", "replace"))

@@ -147,7 +147,7 @@ def _stow(
 def _name(root: Path, folder: Path, path: str) -> str:
     """A file's path in quarantine: relative to the out_dir, or to the project if it is outside."""
     source = root / path
-    real = os.path.join(os.path.realpath(source.parent), source.name)  # noqa: PTH118 - as text
+    real = os.path.join(os.path.realpath(source.parent), source.name)  # as text
     return inside(os.path.realpath(folder.parent), real) or _plain(path)
 
 

@@ -126,7 +126,7 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
 
 def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None:
     """Why a rollback never touches a path, or None."""
-    from oraclepack.tools.tool_names import TM_COMPLEXITY  # noqa: PLC0415 - not for every run
+    from oraclepack.tools.tool_names import TM_COMPLEXITY
 
     # Case is folded since some file systems do.
     place = normpath(path)
@@ -286,7 +286,7 @@ def _check(root: Path, run: RunDir, undo: UndoAction) -> None:
 
 def _judge_link(root: Path, undo: UndoAction) -> RefusedPath | None:
     """A link is put back only where it led to a place that a step may write to."""
-    leads_to = os.path.join(os.path.dirname(undo.path), undo.link or "")  # noqa: PTH118, PTH120 - as text
+    leads_to = os.path.join(os.path.dirname(undo.path), undo.link or "")  # as text
     verdict = jail(root, leads_to)
     if isinstance(verdict, RefusedPath):
         return RefusedPath(undo.path, f"it was a link to {undo.link}, and {verdict.reason}")

@@ -126,7 +126,7 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRu
     check = request.check or (lambda: None)
     found = described(found, check if found.is_new else lambda: None)
     if _has_legacy_files(request):
-        from oraclepack.run.legacy_files import refuse_directories  # noqa: PLC0415 - seldom
+        from oraclepack.run.legacy_files import refuse_directories
 
         refuse_directories(request.root, _pack_path(request, found))
     planned = plan_run(request, found.run, found.state, _look(request, found.run, found.state))
@@ -215,13 +215,13 @@ def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     """What a rehearsal copies to run in; raises what stands against it before it begins."""
     if not request.wish.rehearsal:
         return None
-    from oraclepack.run.rehearsing import plan_workplace  # noqa: PLC0415 - seldom
+    from oraclepack.run.rehearsing import plan_workplace
 
     return plan_workplace(request, planned)
 
 
 def _enter_workplace(session: RunSession, copied: CopyPlan | None) -> None:
-    from oraclepack.run.rehearsing import enter_workplace  # noqa: PLC0415 - seldom
+    from oraclepack.run.rehearsing import enter_workplace
 
     enter_workplace(session, copied)
 
@@ -230,7 +230,7 @@ def _older_state(request: RunRequest, found: SelectedRun) -> Callable[[RunSessio
     """What takes over a state file of the Go tool: the one that is named, or that stands there."""
     if request.import_state is None and not _left_by_go(request, found):
         return None
-    from oraclepack.run import import_state as older_state  # noqa: PLC0415 - seldom
+    from oraclepack.run import import_state as older_state
 
     if request.import_state is not None:
         named = older_state.read_state(request.import_state)
@@ -244,7 +244,7 @@ def _left_by_go(request: RunRequest, found: SelectedRun) -> tuple[str, ...]:
     """Files of the Go tool that stand where ours are going to be written."""
     if not _has_legacy_files(request):
         return ()
-    from oraclepack.run.legacy_files import files_of_go  # noqa: PLC0415 - seldom
+    from oraclepack.run.legacy_files import files_of_go
 
     return files_of_go(request.root, _pack_path(request, found))
 
@@ -266,7 +266,7 @@ def _recovered(request: RunRequest, found: SelectedRun, record: Recorder, folder
     """Put right what a killed command left; whether that changed files."""
     changed = False
     if record.state.is_open:
-        from oraclepack.run.recovery import recover  # noqa: PLC0415 - seldom
+        from oraclepack.run.recovery import recover
 
         changed = recover(request.root, found.run, record, folder)
     elif record.state.sessions:  # it may have been killed on its way out
@@ -274,7 +274,7 @@ def _recovered(request: RunRequest, found: SelectedRun, record: Recorder, folder
     last = record.state.rollback
     failed = last is not None and last.status is RollbackStatus.FAILED
     if failed and request.options.rollback_on_failure:
-        from oraclepack.run.rollback import finish_rollback  # noqa: PLC0415 - seldom
+        from oraclepack.run.rollback import finish_rollback
 
         changed |= finish_rollback(request.root, found.run, record, folder)
     return changed
@@ -285,7 +285,7 @@ def _refuse_dirty_rerun(
 ) -> None:
     if not found.run.has_changes:
         return
-    from oraclepack.run import tree_guard  # noqa: PLC0415 - seldom
+    from oraclepack.run import tree_guard
 
     tree_guard.refuse_half_undone(request.pack, found.run, record.state, request.argv)
     if not request.options.allow_dirty_rerun:
@@ -327,7 +327,7 @@ def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
     kept = [step for step in planned.steps if step.decision in kinds]
     if not kept:
         return
-    from oraclepack.run import revise  # noqa: PLC0415 - seldom
+    from oraclepack.run import revise
 
     where = revise.RunFiles(session.root, session.run, session.record, session.failed)
     options = session.options
@@ -367,7 +367,7 @@ def _end(request: RunRequest, session: RunSession, found: SelectedRun, planned: 
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
     if after.failed and request.options.rollback_on_failure:
-        from oraclepack.run.rollback import roll_back  # noqa: PLC0415 - seldom
+        from oraclepack.run.rollback import roll_back
 
         roll_back(session.root, session.run, record, session.failed, told.unfinished_steps)
         told = reply(planned, before, record.state)

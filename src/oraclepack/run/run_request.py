@@ -257,11 +257,11 @@ def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[s
 
 
 def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
-    from oraclepack.lint.bash_syntax import start_reading  # noqa: PLC0415 - for a new run only
+    from oraclepack.lint.bash_syntax import start_reading
 
     # Bash reads the block while the rules are loaded.
     bash = start_reading(pack.block) if pack.block is not None else None
-    from oraclepack.lint.validate import errors_that_stop  # noqa: PLC0415 - the rules
+    from oraclepack.lint.validate import errors_that_stop
 
     strict = settings[STRICT]
     errors = errors_that_stop(pack, root, bash, settings if strict else None)

@@ -152,7 +152,7 @@ def _watched(
     policy = policy_of(step)
     if policy is TreePolicy.UNWATCHED:
         return nullcontext(TreePolicyResult(policy))
-    from oraclepack.run.tree_guard import watched_tree  # noqa: PLC0415 - not for most steps
+    from oraclepack.run.tree_guard import watched_tree
 
     return watched_tree(session, step, attempt, policy)
 

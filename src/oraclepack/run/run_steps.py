@@ -40,7 +40,7 @@ def prepare(session: RunSession) -> StepError | None:
     prelude = session.pack.prelude
     if not needs_running(prelude, login_once=session.options.login_once):
         return None
-    from oraclepack.shell.prelude_snapshot import run_prelude  # noqa: PLC0415 - not every pack has one
+    from oraclepack.shell.prelude_snapshot import run_prelude
 
     number = session.record.state.prelude_attempts + 1
     while attempt_name(PRELUDE, number) in session.attempts_before:
@@ -80,7 +80,7 @@ def tidy_up(session: RunSession) -> None:
     """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
     if session.snapshot is None:
         return
-    from oraclepack.shell.prelude_snapshot import exit_trap  # noqa: PLC0415 - not every pack has one
+    from oraclepack.shell.prelude_snapshot import exit_trap
 
     script = exit_trap(session.snapshot)
     if script is None:

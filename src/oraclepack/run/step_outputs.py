@@ -241,7 +241,7 @@ def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verific
     written = produced_paths(session, step, attempt)
     if not step.outputs and not written:
         return Verification(passed=True)
-    from oraclepack.answers.verify_pack import verify_step  # noqa: PLC0415 - for answers only
+    from oraclepack.answers.verify_pack import verify_step
 
     manner = manner_of(options)
     accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
@@ -21,8 +22,9 @@ from oraclepack.settings.registry import (
     resolve,
 )
 from oraclepack.system import files
-from oraclepack.system.environment import config_directory
+from oraclepack.system.environment import config_directory, project_root
 from oraclepack.system.ownership import is_tracked
+from oraclepack.system.path_jail import refuse_own_links_out
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
@@ -64,7 +66,7 @@ def dotenv(root: str) -> dict[str, str]:
     raw = _content(path)
     if raw is None:
         return {}
-    from dotenv import dotenv_values  # noqa: PLC0415 - only projects with an .env pay for it
+    from dotenv import dotenv_values
 
     try:
         text = raw.decode("utf-8-sig")
@@ -142,8 +144,6 @@ def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
     if raw is None or marker not in raw:
         return None
     _refuse_long_keys(path, raw)
-    import tomllib  # noqa: PLC0415 - most commands find no file to parse
-
     try:
         return tomllib.loads(raw.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as trouble:
@@ -163,9 +163,6 @@ def load_settings(
     if not reads_config:
         return Settings(resolved.values, resolved.origins, warnings)
     # Commands that only describe the program start without these.
-    from oraclepack.system.environment import project_root  # noqa: PLC0415
-    from oraclepack.system.path_jail import refuse_own_links_out  # noqa: PLC0415
-
     place = project_root(pack_path, str(resolved.values.get(CWD.name, "")))
     refuse_own_links_out(place)
     root = str(place)

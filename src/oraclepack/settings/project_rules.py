@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from oraclepack.system.path_jail import guarded_place, inside
+from oraclepack.tools.argv import refused_flag
 
 
 class SettingScope(StrEnum):
@@ -122,8 +123,6 @@ INSIDE_PROJECT = ProjectRule(SettingScope.FREE, _inside_project, "only a path in
 def _listed_flags(*, per_step: bool) -> ProjectRule:
     def judge(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
         # The table of flags is data that few commands need.
-        from oraclepack.tools.argv import refused_flag  # noqa: PLC0415
-
         refusals = {text: refused_flag(text, per_step=per_step) for text in values}
         kept = tuple(text for text in values if refusals[text] is None)
         reasons = dict.fromkeys(

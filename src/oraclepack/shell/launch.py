@@ -24,6 +24,9 @@ from oraclepack.shell.log_files import AnonymousFile, make_nameless
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.programs import find_bash
 
+LAST_PART = b"# oraclepack: last\n"
+"""The line of a snapshot after which options and traps begin to show."""
+
 _PATIENCE = 60.0
 _SENTINEL = "/dev/null"
 _ASK = r'printf "\0%s" "${BASH_ENV-}"'
@@ -223,8 +226,6 @@ def _restored(snapshot: str | None) -> tuple[bytes, bytes]:
     # Copied, not sourced: the end of a sourced file would set off a RETURN trap.
     if not snapshot:
         return b"", b""
-    from oraclepack.shell.prelude_snapshot import LAST_PART  # noqa: PLC0415 - not every pack needs it
-
     state, _, last = Path(snapshot).read_bytes().rpartition(LAST_PART)
     return state, last
 

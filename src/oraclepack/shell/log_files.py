@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -53,8 +54,6 @@ def _open() -> tuple[int, str]:
     """The descriptor, and the name that it has to have on systems without the other kind."""
     if hasattr(os, "memfd_create") and has_proc():
         return os.memfd_create("oraclepack"), ""
-    import tempfile  # noqa: PLC0415  slow to import, and only macOS needs it
-
     return tempfile.mkstemp()
 
 
@@ -86,7 +85,7 @@ def skip_line(path: str) -> str | None:
     """
     try:
         # For every step, and most say nothing: asking for the size is all that they cost.
-        if os.stat(path).st_size == 0:  # noqa: PTH116 - by its name
+        if os.stat(path).st_size == 0:  # by its name
             return None
         head = read_beginning(path, _SEARCHED)
     except OSError:

@@ -11,14 +11,12 @@ from msgspec.structs import replace
 
 from oraclepack.shell.attempt import Attempt, AttemptEnd, AttemptOutcome, Watch
 from oraclepack.shell.bash import run_attempt
+from oraclepack.shell.launch import LAST_PART
 from oraclepack.shell.log_files import make_nameless
 from oraclepack.shell.stop import Stop
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
 from oraclepack.system.files import cannot
-
-LAST_PART = b"# oraclepack: last\n"
-"""The line of a snapshot after which options and traps begin to show."""
 
 BETWEEN = b"\0after\0\0"
 """Stands between the two records: the end of the last text, and a key that is none."""

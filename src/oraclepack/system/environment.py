@@ -9,6 +9,7 @@ from pathlib import Path
 import platformdirs
 
 from oraclepack.errors import MachineError, UsageError
+from oraclepack.system.files import remove_tree
 from oraclepack.system.path_jail import REHEARSALS, RUNS, refuse_link_out
 
 _NAME = "oraclepack"
@@ -165,8 +166,6 @@ def _remove(path: Path) -> None:
     try:
         path.rmdir()
     except OSError:
-        from oraclepack.system.files import remove_tree  # noqa: PLC0415 - mostly it is empty
-
         with suppress(OSError):
             remove_tree(path)
 

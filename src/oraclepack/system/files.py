@@ -4,6 +4,7 @@ import errno
 import itertools
 import os
 import re
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -87,7 +88,7 @@ def open_regular(path: Path | str) -> int:
     """
     # Looked at first, since opening a device may do something already; and again once it is open,
     # since another file may have taken its place.
-    _refuse_irregular(os.stat(path).st_mode, path)  # noqa: PTH116 - it may be a string
+    _refuse_irregular(os.stat(path).st_mode, path)  # it may be a string
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _refuse_irregular(os.fstat(descriptor).st_mode, path)
@@ -289,8 +290,6 @@ def remove_tree(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         disk.remove(path)
         return
-    import shutil  # noqa: PLC0415 - slow to import, and seldom needed
-
     shutil.rmtree(path, ignore_errors=True)
     if path.exists():  # a directory in it may have been closed to us, though it is ours
         _open_up(path)
@@ -318,7 +317,7 @@ def sweep(directory: Path) -> tuple[Path, ...]:
 
 def _names_in(directory: Path) -> list[str]:
     try:
-        return sorted(os.listdir(directory))  # noqa: PTH208 - a project may have thousands
+        return sorted(os.listdir(directory))  # a project may have thousands
     except OSError:
         return []
 
@@ -343,7 +342,7 @@ def walk(top: Path | str, *, strict: bool = False) -> Iterator[tuple[str, list[s
             continue
         yield parent, folders, names
         inner = (f"{parent}/{name}" for name in reversed(folders))
-        waiting += [path for path in inner if not os.path.islink(path)]  # noqa: PTH114 - see above
+        waiting += [path for path in inner if not os.path.islink(path)]
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:

@@ -76,14 +76,14 @@ def odd_file(root: Path) -> str | None:
             for name in _FILES:
                 if _is_odd(f"{place}/{name}"):
                     return f"{place}/{name}"
-        if os.path.isdir(places[0]):  # noqa: PTH112 - see above
+        if os.path.isdir(places[0]):
             return None
     return None
 
 
 def _is_odd(path: str) -> bool:
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - see above
+        mode = os.stat(path).st_mode
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -95,7 +95,7 @@ def git_folder(root: Path) -> str | None:
         folder, _ = _places(f"{root}/.git")
     except (OSError, UnicodeDecodeError):
         return None
-    if os.path.isfile(f"{folder}/HEAD"):  # noqa: PTH113 - see above
+    if os.path.isfile(f"{folder}/HEAD"):
         return folder
     _places.cache_clear()  # there is no repository, or no longer that one
     return None
@@ -106,7 +106,7 @@ def _places(git: str) -> tuple[str, str]:
     """The directory of HEAD and that of the branches; worktrees share those of the main one."""
     folder = _folder(git)
     told = _text(f"{folder}/commondir")
-    return folder, folder if told is None else os.path.join(folder, told.strip())  # noqa: PTH118 - see above
+    return folder, folder if told is None else os.path.join(folder, told.strip())
 
 
 def _folder(place: str) -> str:
@@ -114,7 +114,7 @@ def _folder(place: str) -> str:
     told = _text(place)
     if told is None:
         return place
-    return os.path.join(os.path.dirname(place), told.removeprefix("gitdir: ").strip())  # noqa: PTH118, PTH120 - see above
+    return os.path.join(os.path.dirname(place), told.removeprefix("gitdir: ").strip())
 
 
 def _commit(folder: str, shared: str, told: str, depth: int) -> str | None:
@@ -140,7 +140,7 @@ def _packed(shared: str, name: str) -> str | None:
     """
     place = f"{shared}/packed-refs"
     try:
-        found = os.stat(place)  # noqa: PTH116 - see above
+        found = os.stat(place)
     except FileNotFoundError:
         return None
     return _packed_then(place, name, (found.st_ino, found.st_mtime_ns, found.st_size))

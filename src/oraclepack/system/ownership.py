@@ -174,7 +174,7 @@ def _tracked_below(root: Path) -> tuple[str, ...]:
     if index is None:
         return ()
     try:
-        found = os.stat(index)  # noqa: PTH116 - for every cached answer
+        found = os.stat(index)  # for every cached answer
     except OSError:
         return ()  # nothing was ever added
     return _listed(root, index, (found.st_ino, found.st_mtime_ns, found.st_size))

@@ -134,8 +134,8 @@ def leads_out(root: Path, place: Path) -> bool:
 
     A path that the user names outside of the project is theirs to judge.
     """
-    written = os.path.abspath(place)  # noqa: PTH100 - links stay
-    homes = (os.path.abspath(root), os.path.realpath(root))  # noqa: PTH100 - likewise
+    written = os.path.abspath(place)  # links stay
+    homes = (os.path.abspath(root), os.path.realpath(root))
     is_written_inside = any(inside(home, written) is not None for home in homes)
     return is_written_inside and not stays_inside(root, place)
 

@@ -86,9 +86,9 @@ def spelled(text: str) -> str:
 
 
 def _spelling(code: int) -> str:
-    if code <= 0xFF:  # noqa: PLR2004 - as Python and C write it
+    if code <= 0xFF:  # as Python and C write it
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def screen_json(data: bytes) -> bytes:

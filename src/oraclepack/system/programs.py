@@ -35,8 +35,8 @@ def find_program(name: str, search: str | None = None) -> str | None:
     """
     on_path = (os.environ.get("PATH", os.defpath) if search is None else search).split(":")
     for place in [""] if "/" in name else [one for one in on_path if one.startswith("/")]:
-        program = os.path.join(place, name)  # noqa: PTH118 - a dozen looks for each program
-        if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113
+        program = os.path.join(place, name)  # a dozen looks for each program
+        if os.path.isfile(program) and os.access(program, os.X_OK):
             return program
     return None
 
@@ -53,13 +53,13 @@ def find_bash(search: str) -> str:
 
 def named_program(name: str) -> tuple[str, str]:
     """A program that the user named, by its absolute path; else an empty path and what is wrong."""
-    place = os.path.expanduser(name)  # noqa: PTH111 - a bare word stays one
+    place = os.path.expanduser(name)  # a bare word stays one
     found = find_program(place)
     if found is not None:
-        return os.path.abspath(found), ""  # noqa: PTH100 - keeps links
+        return os.path.abspath(found), ""  # keeps links
     if "/" not in place:
         return "", "there is no such program on PATH"
-    if os.path.isdir(place):  # noqa: PTH112
+    if os.path.isdir(place):
         return "", "it is a directory"
     if not os.path.lexists(place):
         return "", "there is no such file"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from json import JSONDecodeError, JSONDecoder
 from typing import Any, TypeVar
 
 import msgspec
@@ -120,8 +121,6 @@ def _decoded(raw: str, shape: type[T]) -> T | UnusableAnswer:
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Every JSON object that begins at some brace, outermost ones only."""
     # The standard library tells where a value ends; msgspec wants the whole text.
-    from json import JSONDecodeError, JSONDecoder  # noqa: PLC0415 - only when an answer is read
-
     decoder = JSONDecoder()
     at = text.find("{")
     for _ in range(_MOST_BRACES):

@@ -268,7 +268,7 @@ def _inside(root: Path, place: Path, named: str) -> str:
             f"{named} leads out of the project root {root}",
             hint="copy the tickets into the project, or name its root with --cwd",
         )
-    return Path(os.path.relpath(os.path.abspath(place), root)).as_posix()  # noqa: PTH100 - keeps links
+    return Path(os.path.relpath(os.path.abspath(place), root)).as_posix()  # keeps links
 
 
 def _below(folder: Path) -> Iterator[str]:

@@ -87,8 +87,8 @@ def _walk(cwd: str, base: str) -> Iterator[str]:
     for parent, folders, names in files.walk(Path(cwd, base)):
         folders[:] = sorted(set(folders) - (_NEVER_ATTACHED - inside))
         for name in names:
-            path = os.path.join(parent, name)  # noqa: PTH118 - a hundred thousand times
-            if not os.path.islink(path):  # noqa: PTH114
+            path = os.path.join(parent, name)  # a hundred thousand times
+            if not os.path.islink(path):
                 yield os.path.relpath(path, cwd)
 
 

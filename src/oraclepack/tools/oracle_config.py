@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 
 import msgspec
@@ -198,9 +199,7 @@ def _dotenv(cwd: Path) -> dict[str, str]:
     if not data:
         return {}
     # Few projects have such a file; the others do not pay for the import.
-    from io import StringIO  # noqa: PLC0415
-
-    from dotenv import dotenv_values  # noqa: PLC0415
+    from dotenv import dotenv_values
 
     text = StringIO(data.decode("utf-8", "replace"))
     read = dotenv_values(stream=text, interpolate=False)

@@ -273,7 +273,7 @@ def _twin(word: str, others: set[str]) -> tuple[str | None, bool]:
 
 def _alike(word: str, other: str) -> float:
     # Loaded only when there is something to compare.
-    from rapidfuzz.distance import Indel  # noqa: PLC0415
+    from rapidfuzz.distance import Indel
 
     return Indel.normalized_similarity(word, other)
 

@@ -50,7 +50,7 @@ def start(request: Request) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     except BaseException:  # noqa: BLE001 - the child must never return to the loop
-        import traceback  # noqa: PLC0415
+        import traceback
 
         traceback.print_exc()
         code = 99

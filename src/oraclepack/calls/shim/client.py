@@ -67,7 +67,7 @@ def send_call(gateway: socket.socket, name: bytes, words: list[bytes]) -> None:
 
 def working_directory() -> bytes:
     try:
-        return os.getcwdb()  # noqa: PTH109 - bytes: a name may not be text
+        return os.getcwdb()  # bytes: a name may not be text
     except OSError:
         return b""  # removed under the caller's feet; the gateway says so
 

@@ -112,7 +112,7 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
 @click.option("--non-goals", default="", metavar="TEXT", help="What no answer should deal with.")
 @click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
 @click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
-def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:  # noqa: ANN401 - click's own types
+def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
     """Write a pack of twenty questions about this repository.
 
     Asks no model: the code is parsed, and every question quotes the lines that it stands on. What

@@ -28,7 +28,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> Reply:
     """Print a shell completion script."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 - only here
+    from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
     assert kind is not None, f"click does not complete in {shell}"

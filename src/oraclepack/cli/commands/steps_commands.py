@@ -80,7 +80,7 @@ def _steps(steps: tuple[api.ListedStep, ...]) -> str:
 
 def _paths(step: api.ListedStep) -> str:
     first = step.outputs[0].path if step.outputs else "-"
-    return first if len(step.outputs) < 2 else f"{first} (+{len(step.outputs) - 1})"  # noqa: PLR2004
+    return first if len(step.outputs) < 2 else f"{first} (+{len(step.outputs) - 1})"
 
 
 def _contracts(steps: tuple[api.ListedStep, ...]) -> str:

@@ -61,7 +61,9 @@ MOST_TICKETS = 200
 @click.option(
     "--regenerate", is_flag=True, help="Set Task Master's results aside, to have them made anew."
 )
-def ticketify(*, settings: api.Settings, check: bool, report: str | None, **wishes: Any) -> Reply:  # noqa: ANN401 - click gives each its type
+def ticketify(
+    *, settings: api.Settings, check: bool, report: str | None, **wishes: Any
+) -> Reply:  # click gives each its type
     """Turn tickets into an index, a list of actions, a PRD and a pack that works them off.
 
     A ticket is a Markdown file. Its id is `id`, `ticket` or `key` of the front matter, else the

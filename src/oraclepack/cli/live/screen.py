@@ -130,7 +130,7 @@ class LiveTable(Silence):
     def _go(self) -> None:
         try:
             # Loaded here, so that no step waits for it.
-            from oraclepack.cli.live.table import Painting, width_of  # noqa: PLC0415
+            from oraclepack.cli.live.table import Painting, width_of
 
             painting = Painting(color=self._color)
             painter = Painter(self._write, width_of)

@@ -138,7 +138,7 @@ def _breadth(attachment: Attachment, subject: Subject) -> str | None:
     if attachment.kind is AttachmentKind.GLOB:
         if any("**" in name for name in names):
             return "a pattern for a whole tree"
-        if names and names[-1] in {"*", "*.*"} and len(names) <= 2:  # noqa: PLR2004
+        if names and names[-1] in {"*", "*.*"} and len(names) <= 2:
             return "a pattern for everything there"
     if attachment.kind is AttachmentKind.LITERAL and len(names) <= 1:
         fact = subject.facts.paths.get(attachment.value)

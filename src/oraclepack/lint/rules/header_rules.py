@@ -27,7 +27,7 @@ def missing_header_field(subject: Subject) -> Iterator[Problem]:
     Good::
         # 01) ROI=4.8 impact=6 confidence=0.80 effort=1 horizon=Immediate category=invariants reference=src/a.py
         oracle -p "Why?" --write-output a.md
-    """  # noqa: E501 - a header is one line
+    """
     for step in subject.pack.steps:
         missing = [name for name in HEADER_FIELDS if not step.attribute(name)]
         if missing:
@@ -49,7 +49,7 @@ def bad_number(subject: Subject) -> Iterator[Problem]:
     Good::
         # 01) ROI=4.8 impact=6 confidence=0.80 effort=1 horizon=Immediate category=invariants reference=a
         oracle -p "Why?" --write-output a.md
-    """  # noqa: E501 - a header is one line
+    """
     for step in subject.pack.steps:
         found = [(name, step.header.attributes.get(name)) for name in NUMBERS]
         wrong = [(name, each) for name, each in found if each and each.text and each.number is None]
@@ -73,7 +73,7 @@ def unknown_category(subject: Subject) -> Iterator[Problem]:
     Good::
         # 01) ROI=4.8 impact=6 confidence=0.80 effort=1 horizon=Immediate category=invariants reference=a
         oracle -p "Why?" --write-output a.md
-    """  # noqa: E501 - a header is one line
+    """
     for step in subject.pack.steps:
         found = step.header.attributes.get("category")
         if found is not None and found.text and found.text not in CATEGORIES:
@@ -99,7 +99,7 @@ def roi_order(subject: Subject) -> Iterator[Problem]:
         oracle -p "How?" --write-output b.md
         # 02) ROI=2.0 impact=2 confidence=1.0 effort=1 horizon=Immediate category=invariants reference=a
         oracle -p "Why?" --write-output a.md
-    """  # noqa: E501 - a header is one line
+    """
     for found in roi_disorder(subject.pack.steps):
         yield Problem(
             Span.at(found.line),
@@ -123,7 +123,7 @@ def roi_formula(subject: Subject) -> Iterator[Problem]:
     Good::
         # 01) ROI=2.5 impact=7 confidence=0.72 effort=2 horizon=Immediate category=invariants reference=a
         oracle -p "Why?" --write-output a.md
-    """  # noqa: E501 - a header is one line
+    """
     for step in subject.pack.steps:
         problem = _formula_problem(step)
         if problem is not None:

@@ -69,7 +69,7 @@ def without_prefixes(place: Locator) -> Locator:
             break
         changed = bytearray(source)
         for start, end in found:
-            words = bytes(10 if byte == 10 else 32 for byte in source[start:end])  # noqa: PLR2004
+            words = bytes(10 if byte == 10 else 32 for byte in source[start:end])
             changed[start:end] = words
         source = bytes(changed)
     return replace(place, lines=tuple(source.split(b"\n")))

@@ -36,8 +36,8 @@ _SIGN = re.compile(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|fu
 @cache
 def _parser() -> "Parser":
     # Imported here: commands that read no pack must not pay for it.
-    import tree_sitter  # noqa: PLC0415
-    import tree_sitter_bash  # noqa: PLC0415
+    import tree_sitter
+    import tree_sitter_bash
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 

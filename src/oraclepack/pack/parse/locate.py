@@ -81,7 +81,7 @@ def _characters(line: bytes, column: int) -> int:
 @lru_cache(maxsize=4)
 def _counted(line: bytes) -> Sequence[int]:
     """The same for every byte of a long line, at once."""
-    begins = (byte & 0xC0 != 0x80 for byte in line)  # noqa: PLR2004 - not the middle of a character
+    begins = (byte & 0xC0 != 0x80 for byte in line)  # not the middle of a character
     return array("L", accumulate(begins, initial=0))
 
 

@@ -156,7 +156,7 @@ class Boundaries(msgspec.Struct):
         digits = NUMBERED.match(comment.text)
         is_next = digits is not None and digits["id"].lstrip("0") == str(len(self.headers) + 1)
         if comment.top_level:
-            long_number = digits is not None and len(digits["id"]) > 2  # noqa: PLR2004
+            long_number = digits is not None and len(digits["id"]) > 2
             if has_attributes(comment.text) or (is_next and long_number):
                 self.misnumbered.append(comment)
         elif has_attributes(comment.text) or (is_next and match and not comment.in_function):

@@ -366,7 +366,7 @@ def _ansi(text: str) -> Value:
         for group, base in ((1, 16), (2, 16), (3, 16), (4, 8)):
             if match[group] is not None:
                 code = int(match[group], base)
-                return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"  # noqa: PLR2004
+                return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
         return _ANSI_LETTERS.get(match[5], match[0])
 
     return Value(_ANSI_ESCAPE.sub(decode, text).partition("\0")[0])

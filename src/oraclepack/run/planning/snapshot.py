@@ -52,7 +52,7 @@ def _checked(
     unmet = [step for step in pack.steps if state.step(step.id).misses_contract]
     if not unmet:
         return {}
-    from oraclepack.run.revise import checked  # noqa: PLC0415 - seldom
+    from oraclepack.run.revise import checked
 
     manner, verify = manner_of(options), options.verify
     return {
