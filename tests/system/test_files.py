@@ -337,3 +337,15 @@ def test_killed_anywhere_the_next_command_hides_it(tmp_path: Path, at: int) -> N
     files.make_private(tmp_path / ".oraclepack/runs")
 
     assert ignored(tmp_path) == "*\n"
+
+
+def test_half_a_gitignore_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    half = tmp_path / f".oraclepack/.oraclepack-{dead.pid}-1.tmp"
+    half.parent.mkdir()
+    half.write_text("")
+
+    files.make_private(tmp_path / ".oraclepack/runs")
+
+    assert not half.exists()

@@ -264,7 +264,8 @@ def _hide_from_git(directory: Path) -> None:
     """
     if directory.name != HOME or not directory.is_dir():
         return
-    if all(name.startswith(_OURS) for name in _names_in(directory)):  # half a .gitignore, say
+    if all(name.startswith(_OURS) for name in _names_in(directory)):
+        sweep(directory)  # a killed process can have left half of this very file
         write_atomic(directory / ".gitignore", b"*\n", mode=PRIVATE_FILE)
 
 
