@@ -2,7 +2,6 @@
 
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from oraclepack.errors import ExitCode
 from oraclepack.shell import orphans, processes
 from oraclepack.shell.attempt import Grace, ProcessIdentity, StartedProcess, StopLevel
 from oraclepack.shell.bash import exit_fd
-from oraclepack.shell.stop import Stop
+from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination, signal_group
 from oraclepack.system.environment import MARKER_VARIABLE
 
 _OURS = ("BASH_ENV", MARKER_VARIABLE)
@@ -104,7 +103,6 @@ class Gate:
 
 _FASTEST, _SLOWEST = 0.01, 0.2
 """How often we look whether a tool has said something: the less it does, the seldomer."""
-_KILL_PATIENCE = 10.0
 _UNMARKED = "-"
 """Tools carry no mark, so what they leave is known by its session alone."""
 
@@ -171,73 +169,36 @@ def run_process(
         )
         stack.callback(_abandon, process, started)
         # Before the tool begins: afterwards nothing may fail that would end it.
-        tool = _Tool(process, exit_fd(process, stack))
+        exited = exit_fd(process, stack)
         on_started(
             ProcessIdentity(pid=process.pid, pgid=process.pid, start_time=started.start_time)
         )
         if stop.level is not StopLevel.NONE:
             return ProcessEnd(int(ExitCode.INTERRUPTED), stopped=True)
         gate.open(launch.argv, launch.env)
-        ended = _watch(tool, launch, caller, stop, grace)
+        ended = _watch(process.pid, exited, launch, caller, stop, grace)
         _end_leftovers(started, stop, grace)
         _drain(launch.spools, caller, stop)
-        ended.code = process.wait(_KILL_PATIENCE)
+        ended.code = process.wait(KILL_PATIENCE)
     return ended
 
 
-class _Tool(msgspec.Struct, frozen=True):
-    process: subprocess.Popen[bytes]
-    exit_fd: int
-
-    def signal(self, number: int) -> None:
-        """To the whole group; not reaped yet, so the number is still its own."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
-            if number == signal.SIGTERM:
-                os.killpg(self.process.pid, signal.SIGCONT)
-
-
-class _Ending:
-    """INT, grace, TERM, grace, KILL: which signal is due when."""
-
-    def __init__(self, tool: _Tool, grace: Grace) -> None:
-        self._tool = tool
-        self._rest = [
-            (signal.SIGINT, grace.interrupt),
-            (signal.SIGTERM, grace.terminate),
-            (signal.SIGKILL, _KILL_PATIENCE),
-        ]
-        self.due: float | None = None
-        """When the next signal follows; None until someone wants the end."""
-
-    def begin(self) -> None:
-        if self.due is None:
-            self.due = time.monotonic()
-            self.go_on(hurry=False)
-
-    def go_on(self, *, hurry: bool) -> None:
-        if self.due is None or not self._rest or (time.monotonic() < self.due and not hurry):
-            return
-        if hurry:
-            del self._rest[:-1]
-        number, patience = self._rest.pop(0)
-        self._tool.signal(number)
-        self.due = time.monotonic() + patience
-
-
-def _watch(tool: _Tool, launch: Launch, caller: Caller, stop: Stop, grace: Grace) -> ProcessEnd:
-    ended, ending, pace = ProcessEnd(), _Ending(tool, grace), _FASTEST
+def _watch(
+    group: int, exited: int, launch: Launch, caller: Caller, stop: Stop, grace: Grace
+) -> ProcessEnd:
+    """Pass on what the tool says until its descriptor tells that it has ended; end it if due."""
+    ended, ending, pace = ProcessEnd(), Termination(group, grace), _FASTEST
     deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
     while True:
         pace = _FASTEST if _pump(launch.spools) else min(pace * 2, _SLOWEST)
         over = stop.level is not StopLevel.NONE
-        waiting = {tool.exit_fd, *caller.fds, *(() if over else (stop.polite_fd,))}
-        if tool.exit_fd in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
+        waiting = {exited, *caller.fds, *(() if over else (stop.polite_fd,))}
+        if exited in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
             return ended
         for number in caller.hear():
             ended.stopped = True
             if ending.due is None:
-                tool.signal(number)
+                signal_group(group, number)
         # A caller that was asked to end has passed the signal on; one that was killed has not.
         abandoned = caller.is_gone and not (launch.outlives_caller and not caller.signals)
         if abandoned or stop.level is not StopLevel.NONE:
@@ -293,4 +254,4 @@ def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
     if process.returncode is None:
         orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_KILL_PATIENCE)
+            process.wait(KILL_PATIENCE)

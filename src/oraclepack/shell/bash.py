@@ -6,11 +6,11 @@ the shell, for someone who wants it stopped, for a deadline.
 
 import os
 import select
-import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from oraclepack.shell.attempt import (
     Watch,
 )
 from oraclepack.shell.log_files import AnonymousFile
-from oraclepack.shell.stop import Stop
+from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
 from oraclepack.system.programs import find_bash
@@ -100,8 +100,6 @@ def _size(path: str) -> int:
         return -1
 
 
-_KILL_PATIENCE = 10.0
-"""A killed shell is gone at once, unless the kernel is stuck in a dead file system."""
 _LOOK_AGAIN = 0.1
 """How often we look whether someone wants the end while answers are awaited."""
 
@@ -237,31 +235,18 @@ def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> Att
 
 
 def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
-    """INT, TERM, KILL to the whole group, with patience in between; says how it went."""
-    grace = attempt.grace
-    order = (
-        (signal.SIGINT, grace.interrupt),
-        (signal.SIGTERM, grace.terminate),
-        (signal.SIGKILL, _KILL_PATIENCE),
-    )
-    for number, patience in order:
-        is_last = number == signal.SIGKILL
-        if not is_last and stop.level is StopLevel.AT_ONCE:
-            continue
-        _signal_group(running.started.pgid, number)
-        poll = _poll(running.exit_fd, *(() if is_last else (stop.urgent_fd,)))
-        ready = {fd for fd, _ in poll.poll(patience * 1000)}
-        if running.exit_fd in ready:
-            return f"ended by {number.name.removeprefix('SIG')}"
-    return "did not end even by KILL"
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    # The shell is not reaped yet, so the number cannot have become someone else's.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-        if number == signal.SIGTERM:
-            os.killpg(group, signal.SIGCONT)
+    """End the whole group; says how it went."""
+    termination = Termination(running.started.pgid, attempt.grace)
+    termination.begin()
+    while True:
+        termination.go_on(hurry=stop.level is StopLevel.AT_ONCE)
+        poll = _poll(running.exit_fd, *(() if termination.is_last else (stop.urgent_fd,)))
+        rest = max(0.0, (termination.due or 0.0) - time.monotonic())
+        if running.exit_fd in {fd for fd, _ in poll.poll(_milliseconds(rest))}:
+            assert termination.sent is not None
+            return f"ended by {termination.sent.name.removeprefix('SIG')}"
+        if termination.is_last:
+            return "did not end even by KILL"
 
 
 def _end_leftovers(
@@ -280,7 +265,7 @@ def _end_leftovers(
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
     """Collect the shell at last: until here its number stood for its group and session."""
     try:
-        return process.wait(timeout=_KILL_PATIENCE)
+        return process.wait(timeout=KILL_PATIENCE)
     except subprocess.TimeoutExpired:
         return None
 
@@ -326,9 +311,14 @@ def _poll(*descriptors: int) -> select.poll:
 
 
 def _soonest(*seconds: float | None) -> float | None:
-    """The nearest of several waits in milliseconds, rounded up so that it is over on waking."""
+    """The nearest of several waits in milliseconds."""
     known = [one for one in seconds if one is not None]
-    return int(min(known) * 1000) + 1 if known else None
+    return _milliseconds(min(known)) if known else None
+
+
+def _milliseconds(seconds: float) -> int:
+    """For `poll`, rounded up so that the wait is over on waking."""
+    return int(seconds * 1000) + 1
 
 
 def _reason(trouble: OSError) -> str:

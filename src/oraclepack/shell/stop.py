@@ -1,11 +1,13 @@
-"""The switch that stops attempts: thrown once, seen at once by every thread that waits."""
+"""Stopping: the switch that every thread sees, and the signals that end a group of processes."""
 
 import os
 import signal
+import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.attempt import Grace, StopLevel
 
 
 class Stop:
@@ -65,3 +67,51 @@ class Stop:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+KILL_PATIENCE = 10.0
+"""Seconds: a killed process is gone at once, unless the kernel is stuck in a dead file system."""
+
+
+def signal_group(group: int, number: int) -> None:
+    """Signal a group whose leader is not reaped yet, so that the number is still its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+        if number == signal.SIGTERM:
+            os.killpg(group, signal.SIGCONT)  # a stopped one cannot obey
+
+
+class Termination:
+    """INT, grace, TERM, grace, KILL to a group of processes: which signal is due when."""
+
+    def __init__(self, group: int, grace: Grace) -> None:
+        self._group = group
+        self._rest = [
+            (signal.SIGINT, grace.interrupt),
+            (signal.SIGTERM, grace.terminate),
+            (signal.SIGKILL, KILL_PATIENCE),
+        ]
+        self.due: float | None = None
+        """When the next signal follows, or patience ends; None until someone wants the end."""
+        self.sent: signal.Signals | None = None
+        """The last signal."""
+
+    @property
+    def is_last(self) -> bool:
+        """Nothing follows."""
+        return not self._rest
+
+    def begin(self) -> None:
+        """From now on signals are due, the first one at once."""
+        if self.due is None:
+            self.due = time.monotonic()
+
+    def go_on(self, *, hurry: bool) -> None:
+        """Send the signal that is due, if one is; in a hurry only the last one."""
+        if self.due is None or not self._rest or (time.monotonic() < self.due and not hurry):
+            return
+        if hurry:
+            del self._rest[:-1]
+        self.sent, patience = self._rest.pop(0)
+        signal_group(self._group, self.sent)
+        self.due = time.monotonic() + patience
