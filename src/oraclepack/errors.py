@@ -128,3 +128,21 @@ class MachineError(OraclePackError):
 
 class RunAbortedError(MachineError):
     """The machine would not go on in the middle of a run. What was finished is kept."""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """No, because …: an expected refusal is a value. Nothing was touched."""
+
+    reason: str
+    hint: str = ""
+    """What to do about it."""
+    kind: type[OraclePackError] = UsageError
+    """The error that it becomes where the command cannot continue."""
+    subject: str = ""
+    """What is refused, where the reason does not name it: a path, a flag with its value."""
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.reason}" if self.subject else self.reason
+
+    def error(self) -> OraclePackError:
+        return self.kind(str(self), hint=self.hint)

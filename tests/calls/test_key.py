@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.calls.key import InvocationKey, NoKey, differences, key_of
+from oraclepack.calls.key import InvocationKey, differences, key_of
+from oraclepack.errors import Refusal
 from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_config import OracleContext, surroundings
 from oraclepack.tools.oracle_question import OracleQuestion, read_question
@@ -115,7 +116,7 @@ def test_no_part_shows_a_login() -> None:
 def test_calls_without_a_key(argv: str, reason: str) -> None:
     made = key_of(asked(argv), (), AROUND)
 
-    assert isinstance(made, NoKey)
+    assert isinstance(made, Refusal)
     assert reason in made.reason
 
 

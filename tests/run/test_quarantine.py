@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.errors import MachineError
+from oraclepack.errors import MachineError, Refusal
 from oraclepack.journal.statuses import Move
 from oraclepack.run.quarantine import failed_folder, listed, put_aside, restore
 from oraclepack.system import disk, file_moves
-from oraclepack.system.path_jail import RefusedPath
 from tests.faults import failing
 
 
@@ -168,7 +167,7 @@ def test_a_forged_record_of_origins_restores_nothing_outside(project: Path, plac
 
     (kept,) = listed(project / "out/_failed")
 
-    assert isinstance(restore(project, kept), RefusedPath)
+    assert isinstance(restore(project, kept), Refusal)
 
 
 @pytest.mark.usefixtures("any_disk")
@@ -188,7 +187,7 @@ def test_coming_back_overwrites_nothing(project: Path) -> None:
     (kept,) = listed(project / "out/_failed")
     verdict = restore(project, kept)
 
-    assert isinstance(verdict, RefusedPath)
+    assert isinstance(verdict, Refusal)
     assert (project / "out/05-a.md").read_bytes() == b"newer"
     assert kept.path.read_bytes() == b"first"
 
@@ -211,7 +210,7 @@ def test_a_forged_quarantine_restores_nothing_outside(project: Path) -> None:
     write(project, "out/_failed/run-x/step-05/1/.git/hooks/post-commit", b"evil")
 
     verdicts = [restore(project, kept) for kept in listed(project / "out/_failed")]
-    assert [type(verdict) for verdict in verdicts] == [RefusedPath, RefusedPath]
+    assert [type(verdict) for verdict in verdicts] == [Refusal, Refusal]
 
 
 @pytest.mark.parametrize("number", range(1, 20))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.system.path_jail import AllowedPath, RefusedPath, jail
+from oraclepack.errors import Refusal
+from oraclepack.system.path_jail import AllowedPath, jail
 
 
 @pytest.fixture
@@ -99,21 +100,21 @@ def test_allowed(project: Path, path: str, relative: str) -> None:
 def test_refused(project: Path, path: str, words: str) -> None:
     verdict = jail(project, path)
 
-    assert isinstance(verdict, RefusedPath)
+    assert isinstance(verdict, Refusal)
     assert words in verdict.reason
 
 
 def test_a_step_that_changed_its_directory_is_read_from_there(project: Path) -> None:
     assert jail(project, "../a.md", base=project / "out") == jail(project, "a.md")
-    assert isinstance(jail(project, "../../a.md", base=project / "out"), RefusedPath)
-    assert isinstance(jail(project, "a.md", base=project / os.fsdecode(b"\xff")), RefusedPath)
+    assert isinstance(jail(project, "../../a.md", base=project / "out"), Refusal)
+    assert isinstance(jail(project, "a.md", base=project / os.fsdecode(b"\xff")), Refusal)
 
 
 def test_git_behind_a_link_is_still_git(project: Path) -> None:
     (project / ".git").rmdir()
     (project / ".git").symlink_to("gitdir")
 
-    assert isinstance(jail(project, ".git/config"), RefusedPath)
+    assert isinstance(jail(project, ".git/config"), Refusal)
 
 
 def test_an_absolute_path_through_a_linked_root_is_inside(project: Path, tmp_path: Path) -> None:
@@ -128,4 +129,4 @@ def test_a_path_that_means_another_place_to_the_tool(
     """From where we stand it lies in the project; from where the tool stands it may not."""
     monkeypatch.chdir(project / "out")
 
-    assert isinstance(jail(project, "/proc/self/cwd/../x.md"), RefusedPath)
+    assert isinstance(jail(project, "/proc/self/cwd/../x.md"), Refusal)

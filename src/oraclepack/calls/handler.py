@@ -15,7 +15,6 @@ from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.answer_files import keep_older
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.key import NoKey
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.calls.overrides import effective_argv
@@ -40,9 +39,9 @@ from oraclepack.calls.unmet_answers import (
     unmet_answer,
 )
 from oraclepack.calls.waiting import asking_alone, wait_for_slot
-from oraclepack.errors import InputError, StepError
+from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import Cache, OutputRetry
-from oraclepack.system.path_jail import AllowedPath, RefusedPath, leads_out
+from oraclepack.system.path_jail import AllowedPath, leads_out
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
@@ -124,24 +123,24 @@ def read_call(
         return call_other_tool(world, call, shim)
     argv = effective_argv(table, call.argv, world.options.overrides.for_step(call.step))
     read = _read_question(world, call, shim, argv)
-    if isinstance(read, RefusedPath):
-        return _stop(world, call, shim, _OUTPUT_PATH, f"{read.path}: {read.reason}")
+    if isinstance(read, Refusal):
+        return _stop(world, call, shim, _OUTPUT_PATH, str(read))
     question, outputs = read
     return _with_key(world, call, shim, argv, question, outputs)
 
 
 def _read_question(
     world: CallContext, call: LiveCall, shim: Shim, argv: tuple[str, ...]
-) -> tuple[OracleQuestion, Sequence[AllowedPath]] | RefusedPath:
+) -> tuple[OracleQuestion, Sequence[AllowedPath]] | Refusal:
     """What is asked and the files that promise its answer; what stands in those is kept."""
     parsed = parse_argv(table_of(call.tool), argv)
     paths = check_paths(world, call, parsed)
-    if isinstance(paths, RefusedPath):
+    if isinstance(paths, Refusal):
         return paths
     said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
     question = read_question(parsed, argv, said.decode("utf-8", "replace"))
     outputs = promised(world, call, question)
-    if isinstance(outputs, RefusedPath):
+    if isinstance(outputs, Refusal):
         return outputs
     if (refused := refused_replacing(world, (*paths, *outputs))) is not None:
         return refused
@@ -158,13 +157,13 @@ def _with_key(
     outputs: Sequence[AllowedPath],
 ) -> tuple[CallContext, PreparedCall] | int:
     found = surroundings_of(call)
-    around = OracleContext() if isinstance(found, NoKey) else found
+    around = OracleContext() if isinstance(found, Refusal) else found
     world = world.knowing(around.dotenv)
     if world.options.rehearsal:
         return rehearse(world, call, shim, argv, question, outputs, around)
     if linked := _linked(world, call, question):
         return _stop(world, call, shim, _LINKED, linked)
-    unread = found if isinstance(found, NoKey) else None
+    unread = found if isinstance(found, Refusal) else None
     key = unread or find_key(world, call, shim, argv, question, around)
     return world, prepare(world, call, argv, question, outputs, key, around)
 
@@ -174,11 +173,10 @@ def call_other_tool(world: CallContext, call: LiveCall, shim: Shim) -> int:
     parsed = parse_argv(table_of(call.tool), call.argv)
     provider = OF_TOOL.get(call.tool)
     paths = check_paths(world, call, parsed)
-    refused = paths if isinstance(paths, RefusedPath) else refused_replacing(world, paths)
-    if isinstance(paths, RefusedPath) or refused is not None:
+    refused = paths if isinstance(paths, Refusal) else refused_replacing(world, paths)
+    if isinstance(paths, Refusal) or refused is not None:
         assert refused is not None
-        reason = f"{refused.path}: {refused.reason}"
-        return _stop(world, call, shim, _OUTPUT_PATH, reason, provider)
+        return _stop(world, call, shim, _OUTPUT_PATH, str(refused), provider)
     keep_older(world, call, paths)
     if world.options.rehearsal:
         return rehearse_other(world, call, shim, parsed, paths)
@@ -205,8 +203,8 @@ def call_without_question(
 ) -> int:
     """No model is asked: the tool does it, and only its paths concern us."""
     paths = check_paths(world, call, parsed)
-    if isinstance(paths, RefusedPath):
-        return _stop(world, call, shim, _OUTPUT_PATH, f"{paths.path}: {paths.reason}")
+    if isinstance(paths, Refusal):
+        return _stop(world, call, shim, _OUTPUT_PATH, str(paths))
     if world.options.rehearsal:
         shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
         return 0

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from oraclepack.errors import Refusal
 from oraclepack.system.digests import sha256_text, sha256_value
 from oraclepack.system.printable import readable
 from oraclepack.tools.oracle_config import OracleContext
@@ -28,12 +29,6 @@ class InvocationKey(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, parts: Parts) -> "InvocationKey":
         return cls(sha256_value({"recipe": RECIPE, "parts": dict(parts)}), parts)
-
-
-class NoKey(msgspec.Struct, frozen=True):
-    """Why an invocation has no key: nothing is cached for it."""
-
-    reason: str
 
 
 class PartChange(msgspec.Struct, frozen=True):
@@ -69,24 +64,24 @@ _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
 _LOGIN = re.compile(r"//[^/@]*@")
 
 
-def unkeyed(question: OracleQuestion) -> NoKey | None:
+def unkeyed(question: OracleQuestion) -> Refusal | None:
     """Why a question has no key whatever its files are."""
     if not question.prompt:
-        return NoKey("there is no prompt")
+        return Refusal("there is no prompt")
     if question.models:
-        return NoKey("several models answer at once")
+        return Refusal("several models answer at once")
     if question.output is None:
-        return NoKey("there is no --write-output: the answer goes to the screen only")
+        return Refusal("there is no --write-output: the answer goes to the screen only")
     if question.flags.keys() & set(_MAKES_IMAGES):
-        return NoKey("the answer is an image")
+        return Refusal("the answer is an image")
     if "--exec-session" in question.flags:
-        return NoKey("it continues a stored session")
+        return Refusal("it continues a stored session")
     return None
 
 
 def key_of(
     question: OracleQuestion, attached: Iterable[tuple[str, str]], around: OracleContext
-) -> InvocationKey | NoKey:
+) -> InvocationKey | Refusal:
     """The key, from the question, the (path, SHA-256) of its files, and what stands around it."""
     reason = unkeyed(question)
     if reason is not None:

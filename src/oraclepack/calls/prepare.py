@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.key import InvocationKey, NoKey, key_of, unkeyed
+from oraclepack.calls.key import InvocationKey, key_of, unkeyed
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.calls.truth import contract_of_call
-from oraclepack.errors import InputError
+from oraclepack.errors import InputError, Refusal
 from oraclepack.pack.contract import OutputContract
-from oraclepack.system.path_jail import AllowedPath, RefusedPath, jail
+from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.tools.argv import ParsedArgv
 from oraclepack.tools.oracle_attachments import (
     AttachedFile,
@@ -39,7 +39,7 @@ class PreparedCall(msgspec.Struct, frozen=True):
     question: OracleQuestion
     outputs: tuple[AllowedPath, ...]
     contracts: tuple[OutputContract, ...]
-    key: InvocationKey | NoKey
+    key: InvocationKey | Refusal
     provider: str
     model: str | None
     limit: str
@@ -56,29 +56,29 @@ class PreparedCall(msgspec.Struct, frozen=True):
 
 def check_paths(
     world: CallContext, call: LiveCall, parsed: ParsedArgv
-) -> tuple[AllowedPath, ...] | RefusedPath:
+) -> tuple[AllowedPath, ...] | Refusal:
     """The paths a call of whatever tool writes to, or the first that it may not write to."""
     allowed = []
     for flag, path in written_paths(parsed):
         verdict = _jailed(world, call, path)
-        if isinstance(verdict, RefusedPath):
-            return RefusedPath(f"{flag} {path}", verdict.reason)
+        if isinstance(verdict, Refusal):
+            return Refusal(verdict.reason, subject=f"{flag} {path}")
         allowed.append(verdict)
     return tuple(allowed)
 
 
 def promised(
     world: CallContext, call: LiveCall, question: OracleQuestion
-) -> list[AllowedPath] | RefusedPath:
+) -> list[AllowedPath] | Refusal:
     """The files a call promises its answer in."""
     verdicts = [_jailed(world, call, path) for path in question.outputs]
-    refused = next((verdict for verdict in verdicts if isinstance(verdict, RefusedPath)), None)
+    refused = next((verdict for verdict in verdicts if isinstance(verdict, Refusal)), None)
     return refused or [verdict for verdict in verdicts if isinstance(verdict, AllowedPath)]
 
 
-def _jailed(world: CallContext, call: LiveCall, path: str) -> AllowedPath | RefusedPath:
+def _jailed(world: CallContext, call: LiveCall, path: str) -> AllowedPath | Refusal:
     if not call.cwd:
-        return RefusedPath(path, "the step's current directory is gone")
+        return Refusal("the step's current directory is gone", subject=path)
     return jail(world.root, path, Path(call.cwd))
 
 
@@ -88,7 +88,7 @@ def prepare(
     argv: tuple[str, ...],
     question: OracleQuestion,
     outputs: Sequence[AllowedPath],
-    key: InvocationKey | NoKey,
+    key: InvocationKey | Refusal,
     around: OracleContext,
 ) -> PreparedCall:
     provider = provider_of(question, around)
@@ -112,11 +112,11 @@ def prepare(
     )
 
 
-def surroundings_of(call: LiveCall) -> OracleContext | NoKey:
+def surroundings_of(call: LiveCall) -> OracleContext | Refusal:
     try:
         return around_call(call.cwd, call.env)
     except InputError as trouble:
-        return NoKey(trouble.message)
+        return Refusal(trouble.message)
 
 
 def find_key(
@@ -126,10 +126,10 @@ def find_key(
     argv: tuple[str, ...],
     question: OracleQuestion,
     around: OracleContext,
-) -> InvocationKey | NoKey:
+) -> InvocationKey | Refusal:
     """The key of a call; its files are remembered for the step."""
     attached = _attached(call, shim, argv, question)
-    if isinstance(attached, NoKey):
+    if isinstance(attached, Refusal):
         return unkeyed(question) or attached
     remember(world, call, attached)
     return key_of(question, [(file.path, file.sha256) for file in attached], around)
@@ -147,25 +147,25 @@ def remember(world: CallContext, call: LiveCall, attached: Sequence[AttachedFile
 
 def _attached(
     call: LiveCall, shim: Shim, argv: tuple[str, ...], question: OracleQuestion
-) -> tuple[AttachedFile, ...] | NoKey:
+) -> tuple[AttachedFile, ...] | Refusal:
     values = question.files
     plain = only_plain(values)
     if plain and any(kind_of(call.cwd, value) is FileArgumentKind.MISSING for value in values):
-        return NoKey("an attached file does not exist")
+        return Refusal("an attached file does not exist")
     if not plain or any(kind_of(call.cwd, value) is FileArgumentKind.DIRECTORY for value in values):
         told = _ask_tool(call, shim, argv, question)
-        if isinstance(told, NoKey):
+        if isinstance(told, Refusal):
             return told
         values = told
     try:
         return read_attached(call.cwd, values)
     except InputError as trouble:
-        return NoKey(trouble.message)
+        return Refusal(trouble.message)
 
 
 def _ask_tool(
     call: LiveCall, shim: Shim, argv: tuple[str, ...], question: OracleQuestion
-) -> tuple[str, ...] | NoKey:
+) -> tuple[str, ...] | Refusal:
     """The files the tool itself says it would attach: patterns are its own to read."""
     order = ToolRun(
         tool=call.tool,
@@ -178,8 +178,10 @@ def _ask_tool(
     )
     end = shim.run(order, lambda _: None)
     if end.exit_code != 0 or end.cut:
-        return NoKey(f"the tool does not tell which files it attaches (exit code {end.exit_code})")
+        return Refusal(
+            f"the tool does not tell which files it attaches (exit code {end.exit_code})"
+        )
     rendering = read_rendering(end.out, question.prompt)
     if rendering is None:
-        return NoKey("what the tool says it would send cannot be read")
+        return Refusal("what the tool says it would send cannot be read")
     return rendering.files

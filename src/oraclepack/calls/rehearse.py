@@ -7,16 +7,16 @@ import msgspec
 
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.key import NoKey, key_of
+from oraclepack.calls.key import key_of
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall, prepare, remember
-from oraclepack.errors import InputError, StepError
+from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.pack.answer_sections import NOTICE, Section, is_rehearsed
 from oraclepack.pack.contract import contracts_of
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_line
-from oraclepack.system.path_jail import AllowedPath, RefusedPath
+from oraclepack.system.path_jail import AllowedPath
 from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.tools.flag_tables import FlagSpec, FlagTable
 from oraclepack.tools.oracle_attachments import (
@@ -209,7 +209,7 @@ def rehearse(
     attached = refused_argv(table, parse_argv(table, argv), argv, question)
     attached = _attached(call, shim, question) if attached is None else attached
     if isinstance(attached, ToolRefusal):
-        prepared = prepare(world, call, argv, question, outputs, NoKey("refused"), around)
+        prepared = prepare(world, call, argv, question, outputs, Refusal("refused"), around)
         return _refused(world, prepared, shim, attached)
     remember(world, call, attached)
     key = key_of(question, [(file.path, file.sha256) for file in attached], around)
@@ -237,12 +237,12 @@ def _answer(
         shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
 
 
-def refused_replacing(world: CallContext, paths: Sequence[AllowedPath]) -> RefusedPath | None:
+def refused_replacing(world: CallContext, paths: Sequence[AllowedPath]) -> Refusal | None:
     """The first path where a rehearsal in the project itself would replace a real file."""
     for path in paths if world.options.rehearsal and world.options.in_place else ():
         data = files.read(path.path) if path.path.is_file() else None
         if data is not None and not is_rehearsed(data.decode("utf-8", "replace")):
-            return RefusedPath(path.relative, "it is there and is not a rehearsed answer")
+            return Refusal("it is there and is not a rehearsed answer", subject=path.relative)
     return None
 
 

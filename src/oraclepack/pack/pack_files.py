@@ -7,13 +7,13 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.errors import InputError, UsageError
+from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack, uses_out_dir, with_out_dir
 from oraclepack.pack.parse.step_boundaries import Complete
 from oraclepack.shell.checker import complete
 from oraclepack.system import files
-from oraclepack.system.path_jail import RefusedPath, jail
+from oraclepack.system.path_jail import jail
 from oraclepack.system.printable import readable
 from oraclepack.system.text_limits import PACK
 
@@ -162,7 +162,7 @@ def directed(
     `where` tells who gave it; without `complete` no bash is asked.
     """
     verdict = jail(root, f"{out_dir.rstrip('/')}/x")
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         hint = "give a directory inside the project, relative to its root"
         raise UsageError(f"{where} {out_dir}: {verdict.reason}", hint=hint)
     inside = PurePosixPath(verdict.relative).parent.as_posix()

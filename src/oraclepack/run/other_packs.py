@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError
+from oraclepack.errors import InputError, Refusal
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.run.open_run import path_in_project
 from oraclepack.run.past_runs import look_at
-from oraclepack.run.planning.plan import Decision, Plan, Refusal
+from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
 

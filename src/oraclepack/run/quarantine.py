@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.errors import MachineError
+from oraclepack.errors import MachineError, Refusal
 from oraclepack.journal.statuses import Move
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.path_jail import RefusedPath, inside, jail, stays_inside
+from oraclepack.system.path_jail import inside, jail, stays_inside
 
 ROLLED_BACK = "rolled_back"
 """The reason of a file whose step was ok and was taken back with its command."""
@@ -233,22 +233,20 @@ def _kept(folder: Path, path: Path, known: dict[Path, FileOrigins]) -> Quarantin
     return None
 
 
-def restore(
-    root: Path, kept: QuarantineFile, *, force: bool = False
-) -> tuple[Move, ...] | RefusedPath:
+def restore(root: Path, kept: QuarantineFile, *, force: bool = False) -> tuple[Move, ...] | Refusal:
     """Bring a file back to where it came from.
 
     With `force` a file that stands there now changes places with it: it goes into
     quarantine itself, beside the attempt.
     """
     verdict = jail(root, kept.original)
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         return verdict
     target = root / kept.original
     if not os.path.lexists(target):
         return (_move(root, kept.path, target),)
     if not force:
-        return RefusedPath(kept.original, "a file stands there now; it is not overwritten")
+        return Refusal("a file stands there now; it is not overwritten", subject=kept.original)
     attempt = kept.attempt.partition("-")[0]
     away = _stow(root, _step_of(kept), attempt, {kept.name: kept.original})
     return (*away, _move(root, kept.path, target))
@@ -263,7 +261,7 @@ def failed_folder(root: Path, out_dir: str | None, run_dir: Path) -> Path:
     if out_dir is None:
         return run_dir / FOLDER
     place = jail(root, f"{out_dir.rstrip('/')}/{FOLDER}/x")
-    if isinstance(place, RefusedPath):
+    if isinstance(place, Refusal):
         raise MachineError(
             f"{out_dir}: cannot hold the quarantine: {place.reason}",
             hint="give an out_dir inside the project with --out-dir",

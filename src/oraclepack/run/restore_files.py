@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from oraclepack.errors import InputError, LockedError, UsageError
+from oraclepack.errors import InputError, LockedError, Refusal, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import RunDir
@@ -26,7 +26,7 @@ from oraclepack.run.quarantine import (
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.ownership import ForeignError, tracked_files
-from oraclepack.system.path_jail import RefusedPath, stays_inside
+from oraclepack.system.path_jail import stays_inside
 from oraclepack.system.secrets import Redactor
 
 
@@ -125,8 +125,8 @@ def _told_to_journal(
 
 def _back(root: Path, kept: QuarantineFile, *, force: bool) -> tuple[Move, ...]:
     moves = restore(root, kept, force=force)
-    if isinstance(moves, RefusedPath):
-        raise InputError(f"{moves.path} cannot be restored: {moves.reason}")
+    if isinstance(moves, Refusal):
+        raise InputError(f"{moves.subject} cannot be restored: {moves.reason}")
     return moves
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from oraclepack.answers.suspicions import INCOMPLETE
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
-from oraclepack.errors import InputError
+from oraclepack.errors import InputError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, attempt_name
 from oraclepack.journal.statuses import Move, Status, Verification
@@ -23,14 +23,7 @@ from oraclepack.run.recorder import Recorder
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
-from oraclepack.system.path_jail import (
-    RefusedPath,
-    content_at,
-    jail,
-    judge_entry,
-    plain_place,
-    read_content,
-)
+from oraclepack.system.path_jail import content_at, jail, judge_entry, plain_place, read_content
 
 EDITED = "it was changed after it was recorded; the recorded output is back in its place"
 """Why a file is in quarantine that no failed attempt left."""
@@ -129,7 +122,7 @@ def _put_edited_aside(where: RunFiles, state: StepState, step_id: str, path: str
 def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
     """Write an output where the pack wants it."""
     verdict = jail(root, path)
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         raise InputError(
             f"{path} cannot be put back: {verdict.reason}",
             hint="move away what stands there, and give the command again",

@@ -8,7 +8,7 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.errors import MachineError, OraclePackError
+from oraclepack.errors import MachineError, OraclePackError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, RunDir
 from oraclepack.journal.run_state import FileEvent, RunState, path_of
@@ -18,15 +18,7 @@ from oraclepack.run.quarantine import put_aside
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import (
-    CACHE,
-    REHEARSALS,
-    RUNS,
-    RefusedPath,
-    jail,
-    judge_entry,
-    plain_file,
-)
+from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, jail, judge_entry, plain_file
 
 _PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
@@ -254,7 +246,7 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str 
         if undo.link is not None:
             file_moves.make_link(undo.link, root / undo.path)
     verdict = jail(root, undo.path)
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         raise MachineError(f"{undo.path} cannot be taken back: {verdict.reason}")
     place = verdict.path
     now = files.read(place) if place.is_file() else None
@@ -284,12 +276,12 @@ def _check(root: Path, run: RunDir, undo: UndoAction) -> None:
     raise MachineError(f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}")
 
 
-def _judge_link(root: Path, undo: UndoAction) -> RefusedPath | None:
+def _judge_link(root: Path, undo: UndoAction) -> Refusal | None:
     """A link is put back only where it led to a place that a step may write to."""
     leads_to = os.path.join(os.path.dirname(undo.path), undo.link or "")  # as text
     verdict = jail(root, leads_to)
-    if isinstance(verdict, RefusedPath):
-        return RefusedPath(undo.path, f"it was a link to {undo.link}, and {verdict.reason}")
+    if isinstance(verdict, Refusal):
+        return Refusal(f"it was a link to {undo.link}, and {verdict.reason}", subject=undo.path)
     return None
 
 

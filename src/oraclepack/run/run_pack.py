@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -28,7 +29,7 @@ from oraclepack.run.open_run import (
     path_in_project,
 )
 from oraclepack.run.other_packs import refusal_of, taken_outputs, warnings_of
-from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
 from oraclepack.run.planning.schedule import OnFailure

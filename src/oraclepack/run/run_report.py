@@ -282,7 +282,7 @@ def plan_outcome(found: SelectedRun, plan: Plan) -> PlanOutcome:
     warnings = notices(found) + plan.warnings
     if plan.refusal is not None:
         said = plan.refusal
-        warnings += (f"without --dry-run this is refused: {said.message} (hint: {said.hint})",)
+        warnings += (f"without --dry-run this is refused: {said.reason} (hint: {said.hint})",)
     return PlanOutcome(told_plan(found, plan), warnings)
 
 

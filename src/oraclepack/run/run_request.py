@@ -13,14 +13,13 @@ from oraclepack.calls.context import CallOptions
 from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
-from oraclepack.errors import InputError, UsageError
+from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.run.open_run import IN_PLACE, RunSelector
-from oraclepack.run.planning.plan import Refusal
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
 from oraclepack.run.run_display import Display

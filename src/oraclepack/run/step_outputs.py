@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.answer_files import keep_copy
+from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name
 from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Status, Verification
@@ -20,7 +21,7 @@ from oraclepack.run.quarantine import put_aside
 from oraclepack.run.run_session import RunSession, manner_of
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import RefusedPath, content_at, hashes_of, jail, read_content
+from oraclepack.system.path_jail import content_at, hashes_of, jail, read_content
 from oraclepack.system.secrets import BLOT
 
 _TOGETHER = 8 << 20
@@ -69,7 +70,7 @@ def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, 
 def place_of(session: RunSession, path: str) -> str:
     """A path as calls tell it: relative to the project root, without detours."""
     verdict = jail(session.root, path)
-    return path if isinstance(verdict, RefusedPath) else verdict.relative
+    return path if isinstance(verdict, Refusal) else verdict.relative
 
 
 def quarantine_earlier(session: RunSession, step: Step) -> None:
@@ -262,4 +263,4 @@ def _contracts(session: RunSession, step: Step) -> tuple[OutputContract, ...]:
 
 def _judged(session: RunSession, path: str) -> Path | None:
     verdict = jail(session.root, path)
-    return None if isinstance(verdict, RefusedPath) else verdict.path
+    return None if isinstance(verdict, Refusal) else verdict.path

@@ -8,7 +8,7 @@ from posixpath import isabs, join, normpath
 
 import msgspec
 
-from oraclepack.errors import InputError
+from oraclepack.errors import InputError, Refusal
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
@@ -84,14 +84,7 @@ class AllowedPath(msgspec.Struct, frozen=True):
     """POSIX, relative to the project root."""
 
 
-class RefusedPath(msgspec.Struct, frozen=True):
-    """A path a step may not write to, and why."""
-
-    path: str
-    reason: str
-
-
-def jail(root: Path, path: str, base: Path | None = None) -> AllowedPath | RefusedPath:
+def jail(root: Path, path: str, base: Path | None = None) -> AllowedPath | Refusal:
     """Judge an output path as it stands now; a relative one is read from `base`, else the root.
 
     The answer holds for this moment: a step that swaps directories for links while
@@ -99,29 +92,29 @@ def jail(root: Path, path: str, base: Path | None = None) -> AllowedPath | Refus
     """
     fault = fault_of(path)
     if fault is not None:
-        return RefusedPath(path, fault)
+        return Refusal(fault, subject=path)
     try:
         return _judge(root, path, base or root)
     except OSError as trouble:
-        return RefusedPath(path, f"it cannot be looked at: {trouble.strerror or trouble}")
+        return Refusal(f"it cannot be looked at: {trouble.strerror or trouble}", subject=path)
 
 
-def _judge(root: Path, path: str, base: Path) -> AllowedPath | RefusedPath:
+def _judge(root: Path, path: str, base: Path) -> AllowedPath | Refusal:
     if os.path.normpath(base / path).startswith("/proc/"):
-        return RefusedPath(path, "it means another place for every process")
+        return Refusal("it means another place for every process", subject=path)
     home = os.path.realpath(root)
     relative = inside(home, os.path.realpath(base / path))
     if relative is None:
-        return RefusedPath(path, f"it leads out of the project root {root}")
+        return Refusal(f"it leads out of the project root {root}", subject=path)
     if readable(relative) != relative or _says_no_text(base / path):
-        return RefusedPath(path, "a directory or a link on its way is not valid UTF-8")
+        return Refusal("a directory or a link on its way is not valid UTF-8", subject=path)
     # As written too: `.git` may itself be a link to a place that looks harmless.
     written = inside(str(root), path, str(base)) or ""
     place = guarded_place(relative) or guarded_place(written)
     if place is not None:
-        return RefusedPath(path, f"it lies in {place}, which no step may write to")
+        return Refusal(f"it lies in {place}, which no step may write to", subject=path)
     reason = _occupied(base / path) if relative else "it is the project root itself"
-    return RefusedPath(path, reason) if reason else AllowedPath(Path(home, relative), relative)
+    return Refusal(reason, subject=path) if reason else AllowedPath(Path(home, relative), relative)
 
 
 def stays_inside(root: Path, place: Path) -> bool:
@@ -165,21 +158,21 @@ def refuse_own_links_out(root: Path) -> None:
         refuse_link_out(root, Path(path))
 
 
-def judge_entry(root: Path, path: str) -> RefusedPath | None:
+def judge_entry(root: Path, path: str) -> Refusal | None:
     """Why what stands at a path, itself perhaps a link, may not be moved or replaced by us.
 
     Unlike `jail` it does not follow the last name: a link there is judged as the link it is.
     """
     fault = fault_of(path)
     if fault is not None:
-        return RefusedPath(path, fault)
+        return Refusal(fault, subject=path)
     place = Path(os.path.normpath(root / path))
     home = os.path.realpath(root)
     real = inside(home, str(Path(os.path.realpath(place.parent), place.name)))
     if real is None:
-        return RefusedPath(path, f"its directory leads out of the project root {root}")
+        return Refusal(f"its directory leads out of the project root {root}", subject=path)
     guarded = guarded_place(real) or guarded_place(inside(str(root), path) or "")
-    return None if guarded is None else RefusedPath(path, f"it lies in {guarded}")
+    return None if guarded is None else Refusal(f"it lies in {guarded}", subject=path)
 
 
 def plain_file(folder: Path, relative: str) -> Path | None:
@@ -223,7 +216,7 @@ def _occupied(path: Path) -> str | None:
 def content_at(root: Path, path: str) -> Content:
     """The bytes of an output inside the project, or why they cannot be had."""
     verdict = jail(root, path)
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         return Content(trouble=verdict.reason)
     return read_content(verdict.path)
 

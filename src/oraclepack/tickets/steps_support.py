@@ -6,12 +6,12 @@ from typing import TypeVar
 
 import msgspec
 
-from oraclepack.errors import InputError, UsageError
+from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.system.environment import environment
 from oraclepack.system.git import changed_files
-from oraclepack.system.path_jail import RefusedPath, jail, refuse_link_out
+from oraclepack.system.path_jail import jail, refuse_link_out
 from oraclepack.tickets import tasks as tm
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.agent_answers import UnusableAnswer, judgement, selection, text_of
@@ -63,7 +63,7 @@ class TicketOutDir:
     @classmethod
     def at(cls, root: Path, out_dir: str) -> "TicketOutDir":
         verdict = jail(root, f"{out_dir}/x")
-        if isinstance(verdict, RefusedPath):
+        if isinstance(verdict, Refusal):
             raise UsageError(f"--out-dir {out_dir}: {verdict.reason}")
         return cls(root, verdict.relative.removesuffix("/x"))
 
@@ -102,7 +102,7 @@ class TicketOutDir:
         """Where the manifest says the PRD is. It may have come with the repository."""
         path = manifest.options.prd_path
         verdict = jail(self.root, path)
-        if isinstance(verdict, RefusedPath):
+        if isinstance(verdict, Refusal):
             raise InputError(
                 f"{self.path(names.MANIFEST)} names {path}: {verdict.reason}", hint=_MADE_AGAIN
             )

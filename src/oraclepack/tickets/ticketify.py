@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, MachineError, UsageError
+from oraclepack.errors import InputError, MachineError, Refusal, UsageError
 from oraclepack.run.quarantine import FOLDER, put_aside
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import file_moves, files
-from oraclepack.system.path_jail import RefusedPath, jail
+from oraclepack.system.path_jail import jail
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.build import TicketBuild, build, is_ours, read_manifest
 from oraclepack.tickets.identify import SameId, chosen_paths, circles, identify
@@ -215,7 +215,7 @@ def _folder(root: Path, path: str) -> str:
 def _plain(root: Path, path: str, said: str) -> str:
     """The path as the project sees it: POSIX, relative to its root."""
     verdict = jail(root, path)
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         raise UsageError(f"{said}: {verdict.reason}")
     # A list of outputs has commas between its paths; a path is no option.
     if "," in verdict.relative or verdict.relative.startswith("-"):
@@ -245,7 +245,7 @@ def _wanted(read: LoadedTickets, only: str | None) -> list[str]:
 
 def _place(root: Path, path: str) -> Path:
     verdict = jail(root, path)
-    if isinstance(verdict, RefusedPath):
+    if isinstance(verdict, Refusal):
         raise UsageError(f"{path}: {verdict.reason}")
     return verdict.path
 

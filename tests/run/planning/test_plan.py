@@ -1,8 +1,8 @@
 import pytest
 
-from oraclepack.errors import MachineError, OraclePackError, UsageError
+from oraclepack.errors import MachineError, OraclePackError, Refusal, UsageError
 from oraclepack.pack.model import Pack
-from oraclepack.run.planning.plan import Decision, Refusal, command_hash
+from oraclepack.run.planning.plan import Decision, command_hash
 from tests.packs import a_pack
 from tests.run.planning.plans import a_plan, planned
 
@@ -60,3 +60,18 @@ BASE = a_pack("x=1\n# 01) ROI=1\necho a\n")
 )
 def test_what_makes_a_command_another_one(pack: Pack, same: bool) -> None:
     assert (command_hash(pack, pack.steps[0]) == command_hash(BASE, BASE.steps[0])) is same
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        pytest.param(Refusal("no step is numbered 21"), "no step is numbered 21", id="a reason"),
+        pytest.param(
+            Refusal("it is a directory", subject="--write-output out"),
+            "--write-output out: it is a directory",
+            id="a reason that does not name what is refused",
+        ),
+    ],
+)
+def test_what_a_refusal_says(refusal: Refusal, said: str) -> None:
+    assert (str(refusal), refusal.error().message) == (said, said)

@@ -1,12 +1,11 @@
 import msgspec
 import pytest
 
-from oraclepack.errors import MachineError
+from oraclepack.errors import MachineError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
-from oraclepack.run.planning.plan import Refusal
 from oraclepack.run.planning.planner import DiskSnapshot, NeededHashes, plan, wanted
 from oraclepack.run.planning.selection import Selection
 from tests.events import finished, output
@@ -84,7 +83,7 @@ def test_without_oracle(selection: Selection, pack: Pack, expected: str | None) 
         selection=selection, seen=DiskSnapshot(missing_tools=frozenset({"oracle"})), pack=pack
     )
 
-    assert (made.refusal.message if made.refusal else None) == expected
+    assert (made.refusal.reason if made.refusal else None) == expected
     assert made.refusal is None or isinstance(made.refusal.error(), MachineError)
 
 
@@ -147,7 +146,7 @@ def test_what_cannot_be_planned(pack: Pack, selection: Selection, message: str) 
     made = plan(pack, EMPTY, selection, DiskSnapshot())
 
     assert isinstance(made, Refusal)
-    assert made.message == message
+    assert made.reason == message
 
 
 def test_only_files_of_steps_that_went_well_are_looked_at() -> None:

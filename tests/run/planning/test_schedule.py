@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oraclepack.errors import Refusal
 from oraclepack.pack.model import StepId
-from oraclepack.run.planning.plan import Decision, Plan, Refusal
+from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, on_failure, ready
 from tests.run.planning.plans import a_plan, ids, planned, progress
 

@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.run.planning.plan import Refusal
+from oraclepack.errors import Refusal
 from oraclepack.run.planning.selection import Rerun, ResolvedSelection, RoiMode, Selection, choose
 from tests.packs import a_pack
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.errors import Refusal
 from oraclepack.pack.model import Pack, Step, StepId
 from oraclepack.system.digests import sha256_value
 
@@ -36,17 +36,6 @@ _SAID = {
     Decision.RECHECK: "is done",
     Decision.HELD: "is held",
 }
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """Why nothing can run: what is wrong, then what to do. Nothing was touched."""
-
-    message: str
-    hint: str = ""
-    kind: type[OraclePackError] = UsageError
-
-    def error(self) -> OraclePackError:
-        return self.kind(self.message, hint=self.hint)
 
 
 class PlannedStep(msgspec.Struct, frozen=True):

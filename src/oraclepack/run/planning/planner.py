@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.errors import InputError, MachineError
+from oraclepack.errors import InputError, MachineError, Refusal
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
@@ -17,7 +17,7 @@ from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.script import Enclosure
 from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
 from oraclepack.run.planning.missing_files import missing_files
-from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal, command_hash, listed
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, command_hash, listed
 from oraclepack.run.planning.selection import Rerun, ResolvedSelection, Selection, choose
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.tools.wrappers import unwrap

@@ -10,8 +10,9 @@ from enum import StrEnum
 
 import msgspec
 
+from oraclepack.errors import Refusal
 from oraclepack.pack.model import StepId
-from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, Refusal
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 
 
 class OnFailure(StrEnum):

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.errors import did_you_mean
+from oraclepack.errors import Refusal, did_you_mean
 from oraclepack.pack.model import Step
-from oraclepack.run.planning.plan import Refusal, listed
+from oraclepack.run.planning.plan import listed
 
 _NUMBER = re.compile(r"\d{1,2}", re.ASCII)
 
