@@ -268,7 +268,7 @@ def test_a_profile_that_takes_bash_env_for_itself_does_not_keep_us_out(
     assert said == (expected if theirs else "1 profile modules /first\nmodules.sh\n")
 
 
-def test_a_system_without_nameless_files_works_too(
+def test_a_system_without_files_in_memory_works_too(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.shell.anonymous_files import file_on_disk
+
 _AT_ONCE = 1 << 22
 """The most that is copied in one go: a flood must not keep us from hearing a signal."""
 _CHUNK = 1 << 16
@@ -58,27 +60,7 @@ class Spool:
 
 def make_spool(folder: Path, target: int | None, stack: ExitStack) -> Spool:
     """A new one in this directory, closed with the stack. Raises OSError."""
-    descriptor = nameless_file(folder)
-    stack.callback(os.close, descriptor)
-    return Spool(descriptor, target)
-
-
-def nameless_file(folder: Path) -> int:
-    """A file on disk, not in memory: a tool may say gigabytes."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
-    if hasattr(os, "O_TMPFILE"):
-        try:
-            return os.open(folder, flags | os.O_TMPFILE, 0o600)
-        except OSError:
-            pass  # a file system that cannot do it
-    import tempfile
-
-    descriptor, name = tempfile.mkstemp(dir=folder)
-    os.close(descriptor)
-    try:
-        return os.open(name, flags)
-    finally:
-        Path(name).unlink()
+    return Spool(file_on_disk(folder, stack).fd, target)
 
 
 def can_write(descriptor: int) -> bool:

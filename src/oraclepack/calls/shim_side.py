@@ -9,10 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.caller import Caller, Spool, is_same, make_spool, nameless_file
+from oraclepack.calls.caller import Caller, Spool, is_same, make_spool
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.tool_process import Launch, ProcessEnd, Toolbox, run_process
 from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.shell.anonymous_files import file_on_disk
 from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
 from oraclepack.shell.stop import Stop
 
@@ -141,13 +142,7 @@ class ShimCall:
         data = self._stdin if order.stdin is None else order.stdin
         if data is None:
             return self._caller.stdin
-        descriptor = nameless_file(self._world.spools)
-        stack.callback(os.close, descriptor)
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        return descriptor
+        return file_on_disk(self._world.spools, stack, data).fd
 
 
 def _told(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:

@@ -18,6 +18,7 @@ import msgspec
 
 from oraclepack.errors import SIGNALLED
 from oraclepack.shell import launch, orphans, processes
+from oraclepack.shell.anonymous_files import AnonymousFile
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptEnd,
@@ -27,7 +28,6 @@ from oraclepack.shell.attempt import (
     StopLevel,
     Watch,
 )
-from oraclepack.shell.log_files import AnonymousFile
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock

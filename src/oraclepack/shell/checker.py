@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import msgspec
 
-from oraclepack.shell.log_files import make_nameless
+from oraclepack.shell.anonymous_files import file_in_memory
 from oraclepack.system.programs import find_program
 
 MOST_BYTES = 8_000_000
@@ -36,7 +36,7 @@ class Checker:
         with ExitStack() as stack:
             try:
                 # A file, not a pipe: nobody has to stand by and feed the text.
-                given = make_nameless(stack, text.encode("utf-8", "surrogateescape")).fd
+                given = file_in_memory(stack, text.encode("utf-8", "surrogateescape")).fd
                 os.lseek(given, 0, os.SEEK_SET)
                 self._process = _start(argv, given, language)
             except OSError as trouble:

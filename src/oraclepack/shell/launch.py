@@ -2,7 +2,7 @@
 
 The body itself is the argument of `bash -lc`, so everything a body can notice is exactly
 what that gives: `$0`, `$-`, `$LINENO`, `BASH_SOURCE`, `return`, traps, messages. Whatever must
-happen between the login profile and the body stands in a small nameless file that bash reads
+happen between the login profile and the body stands in a small anonymous file that bash reads
 through BASH_ENV, the entrance. It puts BASH_ENV back first, so no shell below reads it.
 
 Only a body too long for one argument is read from such a file too, and run with `eval`.
@@ -19,8 +19,8 @@ from shlex import quote as _quote
 
 import msgspec
 
+from oraclepack.shell.anonymous_files import AnonymousFile, file_in_memory
 from oraclepack.shell.attempt import Attempt
-from oraclepack.shell.log_files import AnonymousFile, make_nameless
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.programs import find_bash
 
@@ -144,7 +144,7 @@ def prepare(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None = 
     handed = [records.fd] if records else []
     loading = b""
     if _is_long(code + tail):
-        body = make_nameless(stack, code)
+        body = file_in_memory(stack, code)
         handed.append(body.fd)
         loading = _loading(body)
         code = _eval_string(tail)
@@ -157,7 +157,7 @@ def prepare(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None = 
             login = False
             profile = SOURCE_PROFILE + SOURCE_BASH_ENV + _their_bash_env(attempt)
             inside = os.fsencode(profile) + inside
-        entrance = make_nameless(stack)
+        entrance = file_in_memory(stack)
         entrance.write(os.fsencode(_header(attempt, entrance)) + inside)
         handed.append(entrance.fd)
         env["BASH_ENV"] = entrance.path

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.shell.anonymous_files import file_in_memory
 from oraclepack.shell.attempt import Attempt, AttemptEnd, AttemptOutcome, Watch
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.launch import LAST_PART
-from oraclepack.shell.log_files import make_nameless
 from oraclepack.shell.stop import Stop
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
@@ -137,7 +137,7 @@ def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> Att
     """
     with ExitStack() as stack:
         # Without a name, because they hold the whole environment, secrets too.
-        records = make_nameless(stack)
+        records = file_in_memory(stack)
         outcome = run_attempt(attempt, stop, watch, clock, records=records)
         if not outcome.ok:
             return outcome
