@@ -20,17 +20,20 @@ def here(tmp_path: Path) -> Iterator[Stage]:
         yield made
 
 
-def test_a_run_that_is_stopped_while_the_process_is_written_down(here: Stage) -> None:
-    def stop(_: ProcessIdentity) -> None:
-        here.bench.stop.ask(StopLevel.POLITE)
+def test_a_run_that_is_stopped_while_the_process_is_written_down(tmp_path: Path) -> None:
+    with stage(tmp_path) as here:
 
-    def act(call: LiveCall, shim: Shim) -> int:
-        here.ends.append(shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), stop))
-        return here.ends[-1].exit_code
+        def stop(_: ProcessIdentity) -> None:
+            here.bench.stop.ask(StopLevel.POLITE)
 
-    here.act = act
-    here.run("oracle -p q")
+        def act(call: LiveCall, shim: Shim) -> int:
+            here.ends.append(shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), stop))
+            return here.ends[-1].exit_code
 
+        here.act = act
+        here.run("oracle -p q")
+
+    # The step may end before its call; the server has waited for both.
     assert [(end.exit_code, end.stopped) for end in here.ends] == [(130, True)]
     assert here.oracle.prompts == []
 
