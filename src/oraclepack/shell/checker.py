@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -11,7 +10,7 @@ from contextlib import ExitStack
 import msgspec
 
 from oraclepack.shell.anonymous_files import file_in_memory
-from oraclepack.system.programs import find_program
+from oraclepack.system.programs import find_program, kill_group
 
 MOST_BYTES = 8_000_000
 """What is kept of a program's words; a checker that says more has lost its way."""
@@ -58,11 +57,7 @@ class Checker:
         """End it now; nobody wants to hear the rest."""
         if self._process is None:
             return
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            self._process.kill()
-        self._process.communicate()
+        kill_group(self._process)
 
 
 def _start(argv: Sequence[str], given: int, language: str) -> "subprocess.Popen[bytes]":

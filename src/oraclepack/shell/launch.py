@@ -9,7 +9,6 @@ Only a body too long for one argument is read from such a file too, and run with
 """
 
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ import msgspec
 from oraclepack.shell.anonymous_files import AnonymousFile, file_in_memory
 from oraclepack.shell.attempt import Attempt
 from oraclepack.system.environment import MARKER_VARIABLE
-from oraclepack.system.programs import find_bash
+from oraclepack.system.programs import find_bash, kill_group
 
 LAST_PART = b"# oraclepack: last\n"
 """The line of a snapshot after which options and traps begin to show."""
@@ -66,7 +65,7 @@ def asked_ahead(env: Mapping[str, str], cwd: str) -> Iterator[None]:
     finally:
         unneeded = _asked.pop(key, None)
         if unneeded is not None:
-            _end(unneeded)
+            kill_group(unneeded)
 
 
 def keeps_bash_env(env: Mapping[str, str], cwd: str) -> bool:
@@ -95,19 +94,11 @@ def _answer(shell: subprocess.Popen[bytes]) -> bool:
     try:
         told, _ = shell.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
-        _end(shell)
+        kill_group(shell)
         return True
     _, answered, value = told.rpartition(b"\0")
     # A profile that ends the shell gives no answer at all; the steps will show that themselves.
     return not answered or value == _SENTINEL.encode()
-
-
-def _end(shell: subprocess.Popen[bytes]) -> None:
-    # Never waited for, so the number is still its own; what the profile started ends with it.
-    with suppress(OSError):
-        os.killpg(shell.pid, signal.SIGKILL)
-    with shell:
-        pass  # its pipe is closed, and it is waited for
 
 
 LONGEST_ARGUMENT = 120_000

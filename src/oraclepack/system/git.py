@@ -9,7 +9,6 @@ and a call that takes too long is ended together with whatever it started.
 import os
 import re
 import resource
-import signal
 import stat
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import msgspec
 
 from oraclepack.system import files
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
+from oraclepack.system.programs import kill_group
 
 _DEEPEST = 4
 """A branch may stand for another one, seldom more than once."""
@@ -317,9 +317,7 @@ def _output(
         raise GitError(f"git did not answer within {timeout:g} s", slow=True) from None
     finally:
         if process.returncode is None:
-            # The group: a child of git's that holds our pipe open would keep us waiting.
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            kill_group(process)
     return process.returncode, out, err
 
 

@@ -96,12 +96,12 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
         try:
             said, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            _end_group(process)
+            kill_group(process)
             elapsed = time.monotonic_ns() - started
             return Probe(None, "", elapsed, f"no answer in {timeout:g} s")
         except BaseException:
             # Ctrl-C: whoever asked is gone, and leaving the block would wait for the answer.
-            _end_group(process)
+            kill_group(process)
             raise
     answer = said[:MOST_BYTES].decode("utf-8", "replace")
     code = process.returncode
@@ -109,9 +109,15 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
     return Probe(code, answer, time.monotonic_ns() - started, problem)
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a child that leads a group, with all of that group, and collect it.
+
+    Its pipes are closed unread: whoever else holds them open would keep us waiting.
+    """
+    # Not collected yet, so its number is still its own.
     try:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         process.kill()
-    process.wait()
+    with process:
+        pass
