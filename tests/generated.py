@@ -17,6 +17,7 @@ from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
+from tests.flow_picture import flow_picture
 
 ROOT = Path(__file__).parent.parent
 
@@ -182,6 +183,7 @@ FILES: list[tuple[str, Callable[[], str]]] = [
     ("docs/cli.md", cli_page),
     ("docs/settings.md", settings_page),
     ("docs/rules.md", lambda: rules_page(RULES)),
+    ("docs/data-flow.svg", flow_picture),
 ]
 """Each generated file and the function that renders it."""
 
