@@ -144,6 +144,7 @@ __all__ = [
     "STRICT",
     "TRUST_KEY_FILE",
     "WAITS",
+    "ActionizeOptions",
     "ActionizeOutcome",
     "Ask",
     "Cache",
@@ -518,24 +519,38 @@ class ActionizeOutcome(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def actionize(
-    settings: Settings,
-    *,
-    run_dir: str = "",
-    answers: str = "",
-    pack: str = "",
-    out_dir: str = "",
-    exports: Sequence[str] = (),
-    allow_rehearsal: bool = False,
-) -> ActionizeOutcome:
+class ActionizeOptions(TypedDict, total=False):
+    """Whose answers are meant, and what is written; `run_dir`, or `answers` with `pack`."""
+
+    run_dir: str
+    answers: str
+    pack: str
+    out_dir: str
+    exports: Sequence[str]
+    allow_rehearsal: bool
+    """Export even what a rehearsal answered."""
+    per: str | None
+    """`question` or `task`: what an issue on GitHub stands for."""
+
+
+def actionize(settings: Settings, **options: Unpack[ActionizeOptions]) -> ActionizeOutcome:
     """Turn the answers of a run, or of a directory of answers to a pack, into work."""
     from oraclepack.run import policy
     from oraclepack.work import actionize as work
     from oraclepack.work import backlog
 
     undo = settings[run_settings.ROLLBACK_ON_FAILURE]
-    named = backlog.read_exports(exports)
-    request = work.ActionizeRequest(run_dir, answers, pack, out_dir, named, undo, allow_rehearsal)
+    run_dir, per = options.get("run_dir", ""), options.get("per")
+    request = work.ActionizeRequest(
+        run_dir,
+        options.get("answers", ""),
+        options.get("pack", ""),
+        options.get("out_dir", ""),
+        backlog.read_exports(options.get("exports", ())),
+        undo,
+        options.get("allow_rehearsal", False),
+        backlog.IssuesPer(per) if per else None,
+    )
     home = project_of(Path(run_dir)) if run_dir else None
     done = work.actionize_request(request, home or Path(settings.root))
     ready, required = done.told.tasks[backlog.WorkStatus.ACTIONABLE], run_settings.MIN_YIELD

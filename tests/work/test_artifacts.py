@@ -12,11 +12,15 @@ from oraclepack.errors import InputError
 from oraclepack.report.schemas import schema_of
 from oraclepack.system.kept_text import read_kept
 from oraclepack.system.markdown_text import code_pieces
-from oraclepack.work.backlog import Export, Record, WorkStatus
+from oraclepack.work.backlog import Export, Issue, IssuesPer, PackAnswers, WorkStatus
 from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.evidence import Citation, CitationState
 from oraclepack.work.trackers import (
+    END_MARK,
     LONGEST_ISSUE_BODY,
-    github_issues,
+    GithubIssue,
+    Permalinks,
+    github_entries,
     marker,
     number_of,
 )
@@ -50,9 +54,10 @@ def test_every_issue_is_what_github_takes(case: Path) -> None:
     issues = json.loads(expected(case)["github-issues.json"])
     for issue in issues:
         jsonschema.validate(issue, ISSUE)
-        assert len(issue["title"]) <= 256
+        assert len(issue["title"]) <= 80
         assert len(issue["body"]) <= 65_536
-        assert issue["body"].startswith("<!-- oraclepack-task: OP3-")
+        assert issue["body"].startswith("<!-- oraclepack-issue: OP3-")
+        assert issue["body"].endswith(f"{END_MARK}\n")
     assert len({issue["body"].splitlines()[0] for issue in issues}) == len(issues)
 
 
@@ -63,6 +68,13 @@ def test_the_tasks_file_is_what_task_master_takes(case: Path) -> None:
 
 
 def check_tasks(tasks: list[dict[str, Any]]) -> None:
+    check_numbers(tasks)
+    for task in tasks:
+        assert task["subtasks"], "a question without work is no task"
+        check_numbers(task["subtasks"])
+
+
+def check_numbers(tasks: list[dict[str, Any]]) -> None:
     ids = [task["id"] for task in tasks]
     assert len(set(ids)) == len(ids)
     assert all(isinstance(number, int) and number > 0 for number in ids)
@@ -79,37 +91,98 @@ def check_tasks(tasks: list[dict[str, Any]]) -> None:
 
 
 def test_numbers_never_move() -> None:
-    assert number_of("OP3-ab12cd34-07-12") == 712
+    assert number_of("OP3-ab12cd34-07-12") == 12
 
 
-def test_an_enormous_issue_is_cut() -> None:
-    notes = tuple(f"{n} " + "x" * 390 for n in range(400))
-    (task,) = records_of(s01=direct("Fix `src/cache.py:3`."))
+def filed(per: IssuesPer, pack: PackAnswers) -> tuple[GithubIssue, ...]:
+    return github_entries(actionize(pack).issues, Permalinks("..", pack.commit), per)
+
+
+def of_answer(text: str, per: IssuesPer = IssuesPer.TASK) -> tuple[GithubIssue, ...]:
+    return filed(per, a_pack(a_step("01", text, title="Is the cache sound?")))
+
+
+TWO = direct("Add a lock to `src/cache.py:3`.", "Fix `src/jobs.py:7`.")
+
+
+def test_a_question_is_one_issue_with_a_task_list() -> None:
+    (issue,) = of_answer(TWO, IssuesPer.QUESTION)
+
+    assert issue.id == "OP3-ab12cd34-01"
+    assert issue.body.startswith("<!-- oraclepack-issue: OP3-ab12cd34-01 -->\n")
+    ticks = [line for line in issue.body.splitlines() if line.startswith("- [ ] `OP3-")]
+    assert [line[7:25] for line in ticks] == ["OP3-ab12cd34-01-01", "OP3-ab12cd34-01-02"]
+    assert "Question: Is the cache sound?" in issue.body
+
+
+def test_each_task_can_be_an_issue() -> None:
+    assert [issue.id[-5:] for issue in of_answer(TWO)] == ["01-01", "01-02"]
+
+
+@pytest.mark.parametrize("per", IssuesPer)
+def test_a_citation_links_to_the_commit_of_the_run(per: IssuesPer) -> None:
     import msgspec
 
-    huge: Record = msgspec.structs.replace(task, notes=notes, title="t" * 400)
-    (issue,) = json.loads(github_issues([huge]))
+    pack = msgspec.structs.replace(a_pack(a_step("01", TWO)), commit="c0ffee12" * 5)
+    text = "".join(issue.body for issue in filed(per, pack))
 
-    jsonschema.validate(issue, ISSUE)
-    assert len(issue["body"]) <= LONGEST_ISSUE_BODY + 200
-    assert issue["body"].endswith("… shortened, see backlog.md\n")
+    assert f"[`src/cache.py:3`](../blob/{'c0ffee12' * 5}/src/cache.py#L3)" in text
+
+
+@pytest.mark.parametrize(
+    ("path", "commit", "state", "link"),
+    [
+        pytest.param(
+            "a b.py", "c1", "verified", "[`a b.py:2-4`](x/blob/c1/a%20b.py#L2-L4)", id="a blank"
+        ),
+        pytest.param("a.py", None, "verified", "`a.py:2-4`", id="no commit is known"),
+        pytest.param("../a.py", "c1", "unknown", "`../a.py:2-4`", id="a path that leads out"),
+        pytest.param("/a.py", "c1", "unknown", "`/a.py:2-4`", id="an absolute path"),
+        pytest.param("a.py", "c1", "not_attached", "`a.py:2-4`", id="a file that was not attached"),
+        pytest.param(
+            "a](b).py", "c1", "unknown", "`a](b).py:2-4`", id="a path that would end the link"
+        ),
+    ],
+)
+def test_what_is_linked(path: str, commit: str | None, state: str, link: str) -> None:
+    citation = Citation(path, 2, 4, CitationState(state))
+
+    assert Permalinks("x", commit).of(citation) == link
+
+
+@pytest.mark.parametrize("per", IssuesPer)
+def test_an_enormous_issue_is_cut(per: IssuesPer) -> None:
+    import msgspec
+
+    def huge(issue: Issue) -> Issue:
+        notes = tuple(f"{n} " + "x" * 390 for n in range(400))
+        records = [msgspec.structs.replace(r, notes=notes, title="t" * 400) for r in issue.records]
+        return msgspec.structs.replace(issue, title="t " * 200, records=tuple(records))
+
+    work = work_of(s01=direct("Fix `src/cache.py:3`."))
+    (issue,) = github_entries([huge(one) for one in work.issues], Permalinks(".."), per)
+
+    jsonschema.validate(issue.fields(), ISSUE)
+    assert len(issue.body) <= LONGEST_ISSUE_BODY + 200
+    assert issue.body.endswith(f"… shortened, see backlog.md\n\n{END_MARK}\n")
+    assert len(issue.title) <= 80
 
 
 def test_an_issue_calls_nobody() -> None:
     text = direct("Ask @ada and @org/team, not a@b.c or `@dec` (`src/cache.py:3`).", "Add x.")
-    (issue,) = json.loads(github_issues(records_of(s01=text)))[-1:]
-    body = json.loads(github_issues(records_of(s01=direct("Tell @ada and `@dec`."))))[0]["body"]
+    issue = of_answer(text)[-1]
+    body = of_answer(direct("Tell @ada and `@dec`."))[0].body
 
     assert "Tell `@ada` and `@dec`." in body
-    assert "@ada " not in issue["body"].replace("`@ada`", "")
+    assert "@ada " not in issue.body.replace("`@ada`", "")
 
 
 def test_an_answer_cannot_pass_for_another_issue() -> None:
     text = direct("Add `<!-- oraclepack-task: OP3-ab12cd34-02-01 -->` to the page.")
-    (issue,) = json.loads(github_issues(records_of(s01=text)))
+    (issue,) = of_answer(text)
 
-    assert issue["body"].count("<!--") == 1
-    assert issue["body"].startswith(marker("OP3-ab12cd34-01-01"))
+    assert issue.body.count("<!--") == 2
+    assert issue.body.startswith(marker("OP3-ab12cd34-01-01"))
 
 
 def test_work_comes_by_priority_and_what_is_open_stands_apart() -> None:
@@ -218,7 +291,7 @@ def pieces_of(markdown: str) -> Iterator[tuple[str, str]]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     for token in parser.parse(markdown):
         assert token.type not in {"html_block", "fence", "code_block"} or (
-            token.content.startswith(("<!-- keep: ", "<!-- /keep", "<!-- oraclepack-task: "))
+            token.content.startswith(("<!-- keep: ", "<!-- /keep", "<!-- oraclepack-", END_MARK))
         )
         yield from ((child.type, child.content) for child in token.children or ())
 
@@ -235,7 +308,13 @@ def test_text_of_an_answer_stays_text(line: str) -> None:
         files["backlog.md"],
         files["change-plan.md"],
         *(issue["body"] for issue in issues),
-        *(task[field] for task in tasks for field in ("details", "testStrategy")),
+        *(task["details"] for task in tasks),
+        *(
+            part[field]
+            for task in tasks
+            for part in task["subtasks"]
+            for field in ("details", "testStrategy")
+        ),
     ):
         pieces = list(pieces_of(text))
         assert {kind for kind, _ in pieces} <= {"text", "code_inline", "softbreak"}
@@ -244,7 +323,7 @@ def test_text_of_an_answer_stays_text(line: str) -> None:
     shown = "".join(content for _, content in pieces_of(files["backlog.md"]))
     assert "".join(part for _, part in code_pieces(action)) in shown
     for issue in issues:
-        assert issue["body"].count("<!--") == 1
+        assert issue["body"].count("<!--") == 2
         assert all(code or not LIVE.search(part) for code, part in code_pieces(issue["title"]))
 
 

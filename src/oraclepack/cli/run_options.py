@@ -19,6 +19,13 @@ allow_rehearsal_option = click.option(
     "--allow-rehearsal", is_flag=True, help="Export even what a rehearsal answered, marked as such."
 )
 
+per_option = click.option(
+    "--per",
+    type=click.Choice(["question", "task"]),
+    default=None,
+    help="On GitHub: one issue per question with a task list (the default), or one per task.",
+)
+
 
 _OPTIONS = (
     click.option(

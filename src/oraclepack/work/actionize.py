@@ -18,12 +18,14 @@ from oraclepack.work.backlog import (
     ActionizeReport,
     Artifact,
     Export,
+    IssuesPer,
     PackAnswers,
     WorkStatus,
     WrittenArtifact,
 )
 from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, WorkItems, actionize
 from oraclepack.work.load_answers import LoadedAnswers, from_directory, from_run, refuse_foreign
+from oraclepack.work.trackers import TASK_MARK
 
 FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"
@@ -41,6 +43,8 @@ class ActionizeRequest(msgspec.Struct, frozen=True):
     rollback_on_failure: bool = False
     allow_rehearsal: bool = False
     """Export even what a rehearsal answered."""
+    per: IssuesPer | None = None
+    """None means as before, or one issue per question."""
 
 
 class ActionizeResult(msgspec.Struct, frozen=True):
@@ -60,13 +64,14 @@ def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
     if request.answers:
         source = Path(request.answers)
         loaded = from_directory(source, Path(request.pack), root)
-        return _done(loaded, _writer(request, root, source), request.exports)
+        return _done(loaded, _writer(request, root, source), request.exports, request.per)
     source = Path(request.run_dir)
     if not source.is_dir():
         raise UsageError(f"--run-dir {source}: no such directory")
     refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
-        return _done(from_run(source, root), _writer(request, root, source), request.exports)
+        writer = _writer(request, root, source)
+        return _done(from_run(source, root), writer, request.exports, request.per)
 
 
 def _writer(request: ActionizeRequest, root: Path, source: Path) -> "Writer":
@@ -89,13 +94,18 @@ def _place(request: ActionizeRequest, source: Path) -> Path:
     return Path(request.out_dir) if request.out_dir else source / FOLDER
 
 
-def _done(loaded: LoadedAnswers, writer: "Writer", exports: Iterable[Export]) -> ActionizeResult:
+def _done(
+    loaded: LoadedAnswers,
+    writer: "Writer",
+    exports: Iterable[Export],
+    per: IssuesPer | None = None,
+) -> ActionizeResult:
     place = writer.place
     # An export that was made before would otherwise go stale beside a new backlog.
     wanted = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
     if wanted and loaded.answers.rehearsal:
         refuse_export(allowed=writer.allow_rehearsal)
-    work = actionize(loaded.answers, wanted, earlier_backlog(place))
+    work = actionize(loaded.answers, wanted, earlier_backlog(place), per or _earlier_per(place))
     carried, written = writer.write(work.artifacts)
     return ActionizeResult(
         told(loaded.answers, work, place, carried, written), work, loaded.warnings
@@ -106,6 +116,12 @@ def earlier_backlog(place: Path) -> str:
     """The backlog that stands there, with a person's text in it."""
     data = files.read(place / BACKLOG)
     return "" if data is None else data.decode("utf-8", _ANY_BYTES)
+
+
+def _earlier_per(place: Path) -> IssuesPer:
+    """What the issues stood for that were exported there; one per question where none were."""
+    data = files.read(place / EXPORTS[Export.GITHUB]) or b""
+    return IssuesPer.TASK if TASK_MARK.encode() in data else IssuesPer.QUESTION
 
 
 class Writer:

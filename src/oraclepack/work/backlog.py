@@ -50,6 +50,15 @@ class Export(StrEnum):
     TASKMASTER = "taskmaster"
 
 
+class IssuesPer(StrEnum):
+    """What an issue of a tracker stands for."""
+
+    QUESTION = "question"
+    """One issue with a task list for each question."""
+    TASK = "task"
+    """One issue for each task."""
+
+
 def read_exports(words: Iterable[str]) -> tuple[Export, ...]:
     """The trackers that words of a command line name, each several if separated by commas."""
     names = sorted({one.strip() for word in words for one in word.split(",") if one.strip()})
@@ -120,6 +129,8 @@ class PackAnswers(msgspec.Struct, frozen=True):
     pack_name: str = ""
     rehearsal: bool = False
     """The answers come from a rehearsal and say nothing about the code."""
+    commit: str | None = None
+    """The commit that the questions were asked about, where a run recorded it."""
 
 
 class Statement(msgspec.Struct, frozen=True, order=True):

@@ -5,13 +5,22 @@ from collections.abc import Collection
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.system.digests import canonical_file
 from oraclepack.system.kept_text import read_kept
-from oraclepack.work.backlog import AnsweredStep, Artifact, Export, Issue, PackAnswers, Record
+from oraclepack.work.backlog import (
+    AnsweredStep,
+    Artifact,
+    Export,
+    Issue,
+    IssuesPer,
+    PackAnswers,
+    Record,
+)
 from oraclepack.work.backlog_page import REHEARSAL_NOTE, backlog, normalized, read_ticks
 from oraclepack.work.change_plan import change_plan
 from oraclepack.work.records import outcome_of
 from oraclepack.work.titles import LONGEST, shortened
-from oraclepack.work.trackers import github_issues, taskmaster
+from oraclepack.work.trackers import Permalinks, github_entries, taskmaster
 
 BACKLOG = "backlog.md"
 _REHEARSAL = len("Rehearsal: ")
@@ -27,7 +36,10 @@ class WorkItems(msgspec.Struct, frozen=True):
 
 
 def actionize(
-    pack: PackAnswers, exports: Collection[Export] = (), earlier_backlog: str = ""
+    pack: PackAnswers,
+    exports: Collection[Export] = (),
+    earlier_backlog: str = "",
+    per: IssuesPer = IssuesPer.QUESTION,
 ) -> WorkItems:
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
     kept = read_kept(earlier_backlog)
@@ -42,7 +54,10 @@ def actionize(
     if pack.rehearsal:
         records = tuple(map(_rehearsed, records))
         issues = tuple(
-            replace(issue, records=tuple(map(_rehearsed, issue.records))) for issue in issues
+            replace(
+                issue, title=_marked(issue.title), records=tuple(map(_rehearsed, issue.records))
+            )
+            for issue in issues
         )
     ticks = read_ticks(earlier_backlog)
     distinct = tuple(record for record in records if record.same_as is None)
@@ -52,10 +67,13 @@ def actionize(
         Artifact("change-plan.md", change_plan(ordered, distinct)),
     ]
     if Export.GITHUB in exports:
-        text = github_issues(distinct, rehearsal=pack.rehearsal)
+        # Relative to an issue of any repository; `publish` knows which one, and writes it out.
+        links = Permalinks("..", pack.commit)
+        entries = github_entries(issues, links, per, rehearsal=pack.rehearsal)
+        text = canonical_file([entry.fields() for entry in entries]).decode()
         artifacts.append(Artifact(EXPORTS[Export.GITHUB], text))
     if Export.TASKMASTER in exports:
-        tasks = taskmaster(distinct, rehearsal=pack.rehearsal)
+        tasks = taskmaster(issues, rehearsal=pack.rehearsal)
         artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], tasks))
     return WorkItems(records, issues, tuple(artifacts))
 
@@ -64,9 +82,13 @@ def _rehearsed(record: Record) -> Record:
     """A record that says wherever it goes that nobody was asked."""
     return replace(
         record,
-        title=f"Rehearsal: {shortened(record.title, LONGEST - _REHEARSAL)}",
+        title=_marked(record.title),
         remarks=(REHEARSAL_NOTE, *record.remarks),
     )
+
+
+def _marked(title: str) -> str:
+    return f"Rehearsal: {shortened(title, LONGEST - _REHEARSAL)}"
 
 
 def _by_id(step: AnsweredStep) -> str:

@@ -246,6 +246,7 @@ def from_run(directory: Path, root: Path) -> LoadedAnswers:
         run.pack_id,
         PurePosixPath(run.pack_path).name,
         rehearsal=is_rehearsal(run.engine) or _rehearsed(steps),
+        commit=run.git_sha,
     )
     return LoadedAnswers(answers, (*warnings, *reader.warnings))
 

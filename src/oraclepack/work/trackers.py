@@ -1,67 +1,209 @@
-"""Records → `github-issues.json` and `taskmaster.json`."""
+"""Issues of the backlog → `github-issues.json` and `taskmaster.json`."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import quote
+
+import msgspec
 
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.markdown_text import without_live_text
-from oraclepack.work.backlog import Record, WorkStatus
-from oraclepack.work.change_plan import in_order, resolved
+from oraclepack.system.markdown_text import code_span, escape_keeping_code, without_live_text
+from oraclepack.work.backlog import Issue, IssuesPer, Record, TaskKind, WorkStatus
+from oraclepack.work.backlog_page import by_worth
+from oraclepack.work.change_plan import in_order
+from oraclepack.work.evidence import Citation, CitationState
 from oraclepack.work.prose import (
     acceptance,
     bullets,
+    cited_lines,
     done_when,
-    evidence_lines,
     listed,
     listed_markdown,
     named,
     origin,
 )
-from oraclepack.work.titles import shortened
+from oraclepack.work.titles import shortened, without_emphasis
 
 LONGEST_ISSUE_BODY = 60_000
 """GitHub takes 65,536 characters; the rest is room for how it counts them."""
+TASK_MARK = "<!-- oraclepack-task: "
+ISSUE_MARK = "<!-- oraclepack-issue: "
+END_MARK = "<!-- /oraclepack -->"
+"""What stands below it in an issue on GitHub belongs to people."""
+MARKER = re.compile(
+    r"^<!-- oraclepack-(?:task|issue): (?P<id>OP3-[0-9a-f]{8}-\d\d(?:-\d\d)?) -->[ \t]*\r?$",
+    re.MULTILINE,
+)
 
 _OPEN = frozenset({WorkStatus.ACTIONABLE, WorkStatus.BLOCKED, WorkStatus.CONFLICT})
+_LINKED = frozenset({CitationState.VERIFIED, CitationState.STALE, CitationState.UNKNOWN})
+_CUT = "\n… shortened, see backlog.md\n"
+_HEADS = (
+    (TaskKind.CHANGE, "## Tasks"),
+    (TaskKind.EXPERIMENT, "## Experiment"),
+    (TaskKind.FINDING, "## Findings, without a stated change"),
+)
 
 
-def marker(task_id: str) -> str:
+class GithubIssue(msgspec.Struct, frozen=True):
+    """One issue for GitHub, and the stable id by which it is found again."""
+
+    id: str
+    title: str
+    body: str
+    labels: tuple[str, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """The body of a request that creates it."""
+        return {"title": self.title, "body": self.body, "labels": list(self.labels)}
+
+
+class Permalinks(msgspec.Struct, frozen=True):
+    """Links to lines of files as they were in the commit that the questions were about."""
+
+    repository: str
+    """The page of the repository: an address, or `..` as seen from one of its issues."""
+    commit: str | None = None
+
+    def of(self, citation: Citation) -> str:
+        """Markdown for a citation: a link where the commit is known and may have the line."""
+        shown = code_span(str(citation))
+        place = PurePosixPath(citation.path)
+        inside = not place.is_absolute() and ".." not in place.parts
+        # Text that a code span cannot hold is escaped text, which could end the link.
+        is_code = shown.startswith("`") and "]" not in shown
+        if not (self.commit and inside and is_code and citation.state in _LINKED):
+            return shown
+        last = f"-L{citation.last_line}" if citation.last_line != citation.first_line else ""
+        lines = f"#L{citation.first_line}{last}"
+        return f"[{shown}]({self.repository}/blob/{self.commit}/{quote(str(place))}{lines})"
+
+    def evidence(self, record: Record) -> list[str]:
+        """What a record names, one line of Markdown for each thing, linked where possible."""
+        found = record.evidence.citations
+        links = [self.of(one) for one in found]
+        known = cited_lines(record)
+        with_state = [
+            line.replace(code_span(str(one)), link, 1)
+            for one, link, line in zip(found, links, known, strict=False)
+        ]
+        return with_state + known[len(found) :]
+
+
+def marker(name: str) -> str:
     """The line by which an issue that was filed before is found again."""
-    return f"<!-- oraclepack-task: {task_id} -->"
+    is_task = name.count("-") == _TASK_HYPHENS
+    return f"{TASK_MARK if is_task else ISSUE_MARK}{name} -->"
 
 
-def github_issues(records: Sequence[Record], *, rehearsal: bool = False) -> str:
-    """A list of bodies for "create an issue", nothing else in them."""
-    more = ["rehearsal"] if rehearsal else []
-    entries = [_issue(record, more) for record in records if record.status in _OPEN]
-    return canonical_file(entries).decode()
+_TASK_HYPHENS = 3
 
 
-def _issue(record: Record, more_labels: Sequence[str]) -> dict[str, Any]:
-    body = _body(record)
-    if len(body) > LONGEST_ISSUE_BODY:
-        body = (
-            f"{body[:LONGEST_ISSUE_BODY].rpartition(chr(10))[0]}\n\n… shortened, see backlog.md\n"
-        )
+def github_entries(
+    issues: Sequence[Issue], links: Permalinks, per: IssuesPer, *, rehearsal: bool = False
+) -> tuple[GithubIssue, ...]:
+    """What to file on GitHub: one issue per question with open work, or one per task."""
+    more = ("rehearsal",) if rehearsal else ()
+    made: list[GithubIssue] = []
+    for issue in issues:
+        records = [record for record in issue.records if record.status in _OPEN]
+        if per is IssuesPer.TASK:
+            made += [_task_entry(record, links, more) for record in records]
+        elif records:
+            made.append(_question_entry(issue, records, links, more))
+    return tuple(made)
+
+
+def _question_entry(
+    issue: Issue, records: Sequence[Record], links: Permalinks, more: tuple[str, ...]
+) -> GithubIssue:
+    best = min(records, key=by_worth)
+    labels = ["oraclepack", f"category: {issue.category}", f"priority: {best.priority}"]
+    waiting = {record.status for record in records} - {WorkStatus.ACTIONABLE}
+    labels += sorted(f"status: {status}" for status in waiting)
+    body = "".join(_question_parts(issue, records, links))
+    return _entry(issue.issue_id, issue.title, body, (*labels, *more))
+
+
+def _task_entry(record: Record, links: Permalinks, more: tuple[str, ...]) -> GithubIssue:
     labels = ["oraclepack", f"category: {record.category}", f"priority: {record.priority}"]
     if record.status is not WorkStatus.ACTIONABLE:
         labels.append(f"status: {record.status}")
-    labels += more_labels
-    return {
-        "title": without_live_text(shortened(record.title)),
-        "body": f"{marker(record.task_id)}\n{body}",
-        "labels": labels,
-    }
+    return _entry(record.task_id, record.title, _body(record, links), (*labels, *more))
 
 
-def _body(record: Record) -> str:
+def _entry(name: str, title: str, body: str, labels: tuple[str, ...]) -> GithubIssue:
+    if len(body) > LONGEST_ISSUE_BODY:
+        body = f"{body[:LONGEST_ISSUE_BODY].rpartition(chr(10))[0]}\n{_CUT}"
+    whole = f"{marker(name)}\n{body}\n{END_MARK}\n"
+    return GithubIssue(name, without_live_text(shortened(title)), whole, labels)
+
+
+def _question_parts(issue: Issue, records: Sequence[Record], links: Permalinks) -> Iterator[str]:
+    about = f" · about {escape_keeping_code(issue.reference)}" if issue.reference else ""
+    yield f"`{issue.issue_id}` · question {issue.step_id}{about}\n\n"
+    yield f"Question: {_flat(issue.question)}\n\n" if issue.question else ""
+    yield f"> {_flat(issue.answer)}\n\n" if issue.answer else ""
+    for kind, head in _HEADS:
+        work = [r for r in records if r.status is WorkStatus.ACTIONABLE and r.kind is kind]
+        if work:
+            yield f"{head}\n\n"
+        yield from (_task(record, links) for record in sorted(work, key=by_worth))
+        yield "\n" if work else ""
+    for record in records:
+        if record.status is not WorkStatus.ACTIONABLE:
+            yield from _waiting(record)
+    yield listed("## Risks", map(_one_line, issue.risks))
+    yield listed_markdown("## Missing evidence", map(named, issue.missing_inputs))
+    if issue.cut:
+        yield f"The answer is cut off: {_flat(issue.cut)}\n\n"
+    files = ", ".join(map(code_span, issue.answer_files))
+    yield f"Answer: {files}\n" if files else ""
+
+
+def _task(record: Record, links: Permalinks) -> str:
+    """A line of a task list, with what belongs to it indented below."""
+    why = f" ({_flat(record.why)})" if record.why else ""
+    lines = [f"Priority {record.priority}{why}"]
+    lines += [_flat(text) for text in record.actions]
+    lines += [f"Evidence: {line}" for line in links.evidence(record)]
+    lines += [f"Run: {code_span(command)}" for command in record.evidence.commands]
+    lines += [f"Accepted when: {point}" for point in acceptance(record, brief=True)]
+    lines += [f"Note: {_flat(text)}" for text in (*record.notes, *record.remarks)]
+    if record.merged:
+        lines.append(f"Also raised as: {', '.join(map(code_span, record.merged))}")
+    head = f"- [ ] `{record.task_id}` {_flat(record.title)}\n"
+    return head + "".join(f"  - {line}\n" for line in lines)
+
+
+def _waiting(record: Record) -> Iterator[str]:
+    word = "Conflict" if record.status is WorkStatus.CONFLICT else "Blocked"
+    yield f"## {word}: {_flat(record.title)}\n\n"
+    sides = [f"question {side.step_id}: {_one_line(side.text)}" for side in record.statements]
+    yield bullets([*sides, *record.remarks, *([record.next_step] if record.next_step else [])])
+    yield "\n"
+
+
+def _flat(text: str) -> str:
+    return escape_keeping_code(_one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(without_emphasis(text).split())
+
+
+def _body(record: Record, links: Permalinks) -> str:
+    """A record as the body of an issue of its own."""
     sides = [f"step {side.step_id}: {side.text}" for side in record.statements]
     is_work = record.status is WorkStatus.ACTIONABLE
+    evidence = [*links.evidence(record), *map(code_span, record.evidence.commands)]
     parts = [
         f"{record.task_id} · {origin(record)}\n\n",
         listed("## To do", record.actions, "- [ ]"),
         listed("## The statements that disagree", sides),
-        listed_markdown("## Evidence", evidence_lines(record)),
+        listed_markdown("## Evidence", evidence),
         listed_markdown("## Missing", map(named, record.missing_inputs)),
         f"## Next step\n\n{bullets([record.next_step])}\n" if record.next_step else "",
         listed("## Notes", (*record.notes, *record.remarks)),
@@ -71,15 +213,14 @@ def _body(record: Record) -> str:
     return "".join(parts)
 
 
-def taskmaster(records: Sequence[Record], *, rehearsal: bool = False) -> str:
-    """A tasks file of Task Master, under its tag `master`."""
-    planned = in_order(records)
-    place = {record.task_id: number for number, record in enumerate(planned)}
-    names = resolved(records)
+def taskmaster(issues: Sequence[Issue], *, rehearsal: bool = False) -> str:
+    """A tasks file of Task Master, under its tag `master`: questions with their work below."""
+    records = [record for issue in issues for record in issue.records]
+    place = {record.task_id: number for number, record in enumerate(in_order(records))}
     entries = [
-        _entry(record, _before(record, names, place))
-        for record in records
-        if record.status in _OPEN
+        _question_task(issue, work, place)
+        for issue in issues
+        if (work := [record for record in issue.records if record.status in _OPEN])
     ]
     source = "a rehearsal, in which no model was asked" if rehearsal else "the answers of a pack"
     description = f"Made by oraclepack from {source}"
@@ -87,44 +228,47 @@ def taskmaster(records: Sequence[Record], *, rehearsal: bool = False) -> str:
     return canonical_file(tagged).decode()
 
 
-def number_of(task_id: str) -> int:
-    """Task Master's number for an id: the step and the task, so that it never moves."""
-    step, task = task_id.rsplit("-", 2)[1:]
-    return int(step) * 100 + int(task)
+def _question_task(
+    issue: Issue, records: Sequence[Record], place: Mapping[str, int]
+) -> dict[str, Any]:
+    best = min(records, key=by_worth)
+    is_work = any(record.status is WorkStatus.ACTIONABLE for record in records)
+    return {
+        "id": int(issue.step_id),
+        "title": shortened(issue.title),
+        "description": issue.answer or issue.question or issue.title,
+        "status": "pending" if is_work else "blocked",
+        "priority": str(best.priority),
+        "dependencies": [],
+        "details": "".join(_question_parts(issue, [], Permalinks(""))),
+        "testStrategy": "",
+        "subtasks": [_subtask(record, records, place) for record in records],
+        "metadata": {"oraclepack": issue.issue_id},
+    }
 
 
-def _before(record: Record, names: Mapping[str, str], place: Mapping[str, int]) -> list[int]:
-    """What comes first, as far as it is planned; never in a circle, since plans have none."""
-    mine = place.get(record.task_id, -1)
-    known = {names[name] for name in record.depends_on if name in names}
-    return sorted(number_of(name) for name in known if place.get(name, mine) < mine)
-
-
-def _entry(record: Record, dependencies: list[int]) -> dict[str, Any]:
+def _subtask(
+    record: Record, siblings: Iterable[Record], place: Mapping[str, int]
+) -> dict[str, Any]:
     is_work = record.status is WorkStatus.ACTIONABLE
     todo = [record.next_step] if record.next_step else list(record.actions)
+    names = {name: one for one in siblings for name in (one.task_id, *one.merged)}
+    mine = place.get(record.task_id, -1)
+    # The plan has no circles, so what it puts earlier can be waited for.
+    before = {names[name].task_id for name in record.depends_on if name in names}
     return {
         "id": number_of(record.task_id),
         "title": record.title,
         "description": todo[0] if todo else record.title,
         "status": "pending" if is_work else "blocked",
         "priority": str(record.priority),
-        "dependencies": dependencies,
-        "details": _body(record),
+        "dependencies": sorted(number_of(name) for name in before if place.get(name, mine) < mine),
+        "details": _body(record, Permalinks("")),
         "testStrategy": "".join(f"- {line}\n" for line in acceptance(record)) if is_work else "",
-        "subtasks": [_subtask(n, text) for n, text in enumerate(record.actions, 1)]
-        if len(record.actions) > 1
-        else [],
         "metadata": {"oraclepack": record.task_id, "sources": list(record.sources)},
     }
 
 
-def _subtask(number: int, text: str) -> dict[str, Any]:
-    return {
-        "id": number,
-        "title": shortened(text),
-        "description": text,
-        "status": "pending",
-        "dependencies": [],
-        "details": "",
-    }
+def number_of(task_id: str) -> int:
+    """Task Master's number for the work of a question, which never moves."""
+    return int(task_id.rpartition("-")[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Unpack
 
 import click
 from msgspec.structs import asdict
@@ -12,7 +13,7 @@ from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.reply import Reply, Styled, partial_failure, rollback_notice
-from oraclepack.cli.run_options import allow_rehearsal_option, export_option
+from oraclepack.cli.run_options import allow_rehearsal_option, export_option, per_option
 from oraclepack.cli.run_text import idle_thresholds, policy_failure, policy_line
 from oraclepack.errors import ExitCode
 
@@ -35,6 +36,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
     examples=(
         "oraclepack actionize --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
         "oraclepack actionize --run-dir DIR --export github,taskmaster",
+        "oraclepack actionize --run-dir DIR --export github --per task",
         "oraclepack actionize --run-dir DIR --ci --min-yield 1",
         "oraclepack actionize --answers docs/answers --pack docs/pack.md --json",
     ),
@@ -44,17 +46,9 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
 @click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
 @click.option("--out-dir", metavar="DIR", default="", help="Where to write instead.")
 @export_option
+@per_option
 @allow_rehearsal_option
-def actionize(
-    run_dir: str,
-    answers: str,
-    pack: str,
-    out_dir: str,
-    exports: tuple[str, ...],
-    *,
-    allow_rehearsal: bool,
-    settings: api.Settings,
-) -> Reply:
+def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]) -> Reply:
     """Turn the answers of a pack into a backlog, a change plan and tracker files.
 
     No model is asked and the same answers give the same bytes. Text that you put between marked
@@ -66,15 +60,7 @@ def actionize(
     --non-interactive changes nothing; --json-log writes a line of JSON per file and one for the
     figures on stderr.
     """
-    outcome = api.actionize(
-        settings,
-        run_dir=run_dir,
-        answers=answers,
-        pack=pack,
-        out_dir=out_dir,
-        exports=exports,
-        allow_rehearsal=allow_rehearsal,
-    )
+    outcome = api.actionize(settings, **options)
     told, policy = outcome.report, outcome.policy
     warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
     if settings[rs.JSON_LOG] or settings[rs.CI]:
