@@ -79,7 +79,7 @@ def test_a_hostile_answer_is_read_or_refused(text: str) -> None:
 def test_a_large_answer_is_missing_with_a_reason() -> None:
     (record,) = records_of(s01="a\n" * 11_000)
 
-    assert "too large for an answer: more than 10000 lines" in record.missing_inputs[0]
+    assert "too large for an answer: more than 10000 lines" in record.remarks[0]
 
 
 def test_the_limit_of_openings_is_far_from_honest_bash() -> None:

@@ -27,7 +27,7 @@ _FORMAT_WORDS = word_set(
 )
 """Words of the answer format: a heading that repeats them says nothing of its own."""
 _ABOUT_FILES = frozenset({"missing", "attach", "insufficient"})
-_LONGEST_HEADING = 140
+_LONGEST_HEADING, _LONGEST_TITLED = 140, 300
 _LEAST_RULE = 3
 _NAMES_A_FILE = re.compile(r"[`*]|\w/\w+[/.]|\.\w{1,4}\b")
 
@@ -120,10 +120,10 @@ def open_sections(
 
 def _opening(line: str, inside: Section, prompt: str) -> tuple[Section, str] | None:
     """The section that a line opens, and what the line says after its heading."""
-    text = line.strip()
-    marked = _HASHES.match(line)
-    plain = marked["text"] if marked is not None else text
-    bold = _BOLD.match(plain)
+    is_short = len(line) <= _LONGEST_TITLED
+    marked = _HASHES.match(line) if is_short else None
+    plain = marked["text"] if marked is not None else line.strip()
+    bold = _BOLD.match(plain) if is_short else None
     if _ITEM.match(line) and bold is None:
         return None
     named = section_of_heading(bold["text"] if bold is not None else plain)
@@ -154,9 +154,9 @@ def _after_format(rest: str, prompt: str) -> str | None:
 
 def _asks_for_files(text: str) -> bool:
     """A heading of the last section in other words: it asks for files and names none."""
-    words = normalise(text).split()
-    if len(text) > _LONGEST_HEADING or text.endswith(".") or not words:
+    if len(text) > _LONGEST_HEADING or text.endswith("."):
         return False
+    words = normalise(text).split()
     if not _ABOUT_FILES & set(words[:6]) or _NAMES_A_FILE.search(text.replace("(s)", "")):
         return False
     return sum(word in _FORMAT_WORDS for word in words) * 2 > len(words)

@@ -54,6 +54,8 @@ _SHORT_NAMES = word_set(
 )
 """What two letters stand for without being a word."""
 _TWO = 2
+_LONGEST_END = 4_000
+"""Characters of the last line that are looked at."""
 _SENTENCE_WORDS = 4
 _ENOUGH = 3
 _LEAST_KEPT = 40
@@ -85,7 +87,7 @@ def find_cut(
     *_, (_, _, fence) = numbered((*lines, ""))
     if fence:
         return Cut("a code block is never closed", fence)
-    last = lines[-1].rstrip()
+    last = lines[-1].rstrip()[-_LONGEST_END:]
     if not last.strip() or FENCE.match(last):
         return _lacks(lacking, units, end)
     if last_opened["headed"] and last_opened["empty"]:
@@ -131,7 +133,7 @@ def _lacks(lacking: Sequence[Section], units: Sequence[Unit], end: int) -> Cut |
     if not later:
         return None
     names = ", ".join(one.heading for one in later)
-    open_end = _CLOSED.search(units[-1].text.rstrip()) is None
+    open_end = not _is_closed(units[-1].text)
     return Cut(f"it stops before these sections: {names}", end, breaks_unit=open_end)
 
 
@@ -155,7 +157,7 @@ def _opens_something(last: str) -> bool:
     plain = masked(last).replace("\0", "x")
     if _unpaired(last) or _OPEN_BOLD.search(plain):
         return True
-    return not _CLOSED.search(last) and bool(open_brackets(last))
+    return not _is_closed(last) and bool(open_brackets(last))
 
 
 def _is_part_of_heading(last: str) -> bool:
@@ -203,13 +205,13 @@ def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
 
 def _stops_short(last: str, units: Sequence[Unit]) -> bool:
     """Sentences of this answer end with a mark, and only the last one does not."""
-    if _CLOSED.search(last) or not units or not units[-1].text.rstrip().endswith(last.strip()):
+    if _is_closed(last) or not units or not units[-1].text.rstrip().endswith(last.strip()):
         return False
     section = units[-1].section
     others = [one.text.rstrip() for one in units[:-1] if one.text.count(" ") >= _SENTENCE_WORDS - 1]
     if len(units[-1].text.split()) < _SENTENCE_WORDS or len(others) < _ENOUGH:
         return False
-    closed = [_CLOSED.search(one) is not None for one in others]
+    closed = map(_is_closed, others)
     if section is Section.MISSING_EVIDENCE:
         same = [one.text.rstrip() for one in units[:-1] if one.section is section]
         if all(one.endswith(".") for one in same) and len(same) >= _ENOUGH:
@@ -219,3 +221,11 @@ def _stops_short(last: str, units: Sequence[Unit]) -> bool:
         if _NAMES_FILE.search(text) or not _SPEAKS.search(text):
             return False
     return all(closed)
+
+
+def _is_closed(text: str) -> bool:
+    """A text ends with a mark."""
+    return _CLOSED.search(text.rstrip()[-_TAIL:]) is not None
+
+
+_TAIL = 20

@@ -7,11 +7,14 @@ from functools import lru_cache
 from oraclepack.system.markdown_text import code_spans
 
 _END = re.compile(
-    r"(?<!\.)[.!?](?!\.)[\"”’*_)\]]*(?=\s+[\"“‘(\[*_`]*(?:[A-Z0-9`]|[a-z]\w*(?:\(|\.\w))|\s*$)"
+    r"(?<!\.)[.!?](?!\.)[\"”’*_)\]]{0,6}"
+    r"(?=\s{1,9}[\"“‘(\[*_`]{0,6}(?:[A-Z0-9`]|[a-z]\w{0,60}(?:\(|\.\w))|\s*$)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|incl|esp|approx|no|fig|resp|al)|\b[A-Z])$", re.IGNORECASE
 )
+_SPACE = re.compile(r"\s*")
+_LONGEST_ABBREVIATION = 12
 _OPENING, _CLOSING = "([{", ")]}"
 _CALL = re.compile(r"[\w$\]]\((?=\s|$|[,.;:)])|[:;]-?\)")
 """The open bracket of a function that is only named: `save( call sites`."""
@@ -26,32 +29,31 @@ def word_set(words: str) -> frozenset[str]:
 @lru_cache(maxsize=4_000)
 def masked(text: str) -> str:
     """The text, every character of its inline code replaced; places stay the same."""
-    out = text
+    parts: list[str] = []
+    at = 0
     for start, end, _ in code_spans(text):
-        out = f"{out[:start]}`{_CODE_FILL * (end - start - 2)}`{out[end:]}"
-    return out
-
-
-def is_code_at(mask: str, position: int) -> bool:
-    return mask[position : position + 1] == _CODE_FILL
+        parts += (text[at:start], "`", _CODE_FILL * (end - start - 2), "`")
+        at = end
+    return "".join((*parts, text[at:]))
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the sentences of a text begin and end; never inside code or brackets."""
     mask = masked(text)
     depths = _depths(mask)
+    last = len(mask.rstrip())
     start = 0
-    for match in _END.finditer(mask):
+    for match in _END.finditer(mask, 0, last):
         end = match.end()
-        if _ABBREVIATION.search(mask[: match.start()]) and end < len(mask.rstrip()):
+        before = mask[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()]
+        if end < last and _ABBREVIATION.search(before):
             continue
-        if depths[match.start()] > depths[start] and end < len(mask.rstrip()):
+        if end < last and depths[match.start()] > depths[start]:
             continue
         yield start, end
-        rest = mask[end:]
-        start = end + len(rest) - len(rest.lstrip())
-    if mask[start:].strip():
-        yield start, len(mask.rstrip())
+        start = _SPACE.match(mask, end).end()  # type: ignore[union-attr]  # matches anywhere
+    if start < last:
+        yield start, last
 
 
 def sentences(text: str) -> list[str]:

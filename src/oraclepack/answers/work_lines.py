@@ -13,6 +13,8 @@ _LINE = re.compile(r"[\s>*_`-]*(?:\d{1,2}[.)]\s*)?[*_`]*WORK[*_`]*\s*:[*_`]*\s*(
 _FIELD = re.compile(
     r"\s*(?P<name>files?|done when|effort|evidence)\s*:\s*(?P<value>.*?)\s*", re.IGNORECASE
 )
+_LONGEST_MARKS = 40
+"""Characters before the title: marks of a list, of bold, of code."""
 _COMMA = re.compile(r"\s*[,;]\s*")
 
 
@@ -45,7 +47,7 @@ class WorkLine(msgspec.Struct, frozen=True):
 
 def parse_work_line(line: str, number: int) -> WorkLine | None:
     """A line that states work, or None for any other line."""
-    match = _LINE.fullmatch(line.rstrip())
+    match = _LINE.fullmatch(line.rstrip()) if "WORK" in line[:_LONGEST_MARKS] else None
     if match is None:
         return None
     source = match["rest"].strip().rstrip("*_`").rstrip()

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import msgspec
 
+from oraclepack.system.text_limits import ANSWER
 from oraclepack.work.backlog import (
     AnsweredStep,
     Issue,
@@ -45,7 +46,7 @@ def task_id(pack_hash: str, step_id: str, number: int) -> str:
 
 def outcome_of(pack: PackAnswers) -> PackWork:
     """Turn the answers of a pack into records and issues."""
-    steps = pack.steps
+    steps = [_of_readable_size(step) for step in pack.steps]
     work = {step.question.step_id: _checked(step) for step in steps if step.is_answered}
     said = (task for one in work.values() for task in (*one.tasks, *one.facts))
     groups = group_tasks(said)
@@ -70,6 +71,16 @@ def outcome_of(pack: PackAnswers) -> PackWork:
         for number in (step.question.step_id,)
     )
     return PackWork(ordered, issues)
+
+
+def _of_readable_size(step: AnsweredStep) -> AnsweredStep:
+    """A step whose answer is too large to be one counts as unanswered, with that reason."""
+    excess = (ANSWER.excess(part.text) for part in step.parts)
+    reason = next((one for one in excess if one is not None), None)
+    if reason is None:
+        return step
+    absent = f"the answer is too large for an answer: {reason}"
+    return msgspec.structs.replace(step, parts=(), absent=absent)
 
 
 def _checked(step: AnsweredStep) -> StepWork:
@@ -108,12 +119,14 @@ class _Maker:
         """Questions without any task: no answer, nothing decided, or nothing to do."""
         for step in steps:
             work = self._work.get(step.question.step_id)
+            if step.question.step_id in known:
+                continue
             if step.silent:
                 title = f"Nothing to do: step {step.question.step_id} writes no answer in words"
                 yield self._single(step.question, title, WorkStatus.NOOP)
             elif work is None:
                 yield self._unanswered(step)
-            elif step.question.step_id not in known:
+            else:
                 yield self._without_task(work)
 
     def issue(

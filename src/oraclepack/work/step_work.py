@@ -26,6 +26,8 @@ from oraclepack.work.unit_claims import (
     is_undecided,
 )
 
+MOST_READ = 3_000
+"""Characters of a unit that are read; its text is handed on whole."""
 MOST_TASKS = 99
 """Tasks of one answer; their numbers have two digits."""
 _MITIGATION = re.compile(
@@ -90,6 +92,22 @@ class _Placed(msgspec.Struct, frozen=True):
     def spans(self) -> tuple[SourceSpan, ...]:
         return tuple(SourceSpan(self.path, first, last) for first, last in self.unit.spans)
 
+    @property
+    def text(self) -> str:
+        """What is read of the unit."""
+        return self.unit.text[:MOST_READ]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What is handed on: the claim, or all of it where it is long or in pieces."""
+        whole = len(self.unit.texts) > 1 or len(self.unit.text) > MOST_READ
+        return self.unit.texts if whole else (self.statement.text,)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        is_apart = self.actions == (self.statement.text,) and self.statement.evidence
+        return (self.statement.evidence,) if is_apart else ()
+
 
 def work_of(step: AnsweredStep) -> StepWork:
     """Take an answer apart."""
@@ -98,7 +116,9 @@ def work_of(step: AnsweredStep) -> StepWork:
     title = titles.issue_title(asked, question.reference) or f"StepQuestion {question.step_id}"
     read = [(part.path, _read(part)) for part in step.parts]
     placed = [
-        _Placed(path, unit, claim_text_of(unit.text)) for path, one in read for unit in one.units
+        _Placed(path, unit, claim_text_of(unit.text[:MOST_READ]))
+        for path, one in read
+        for unit in one.units
     ]
     of = {section: [one for one in placed if one.unit.section is section] for section in Section}
     direct, experiment = of[Section.DIRECT_ANSWER], of[Section.NEXT_EXPERIMENT]
@@ -113,7 +133,7 @@ def work_of(step: AnsweredStep) -> StepWork:
     numbered = tuple(_numbered(tasks))
     used = {span for task in numbered for span in task.spans}
     facts = (_fact(question, one) for one in direct if not used.intersection(one.spans))
-    is_foreign = not is_english("\n".join(one.unit.text for one in direct))
+    is_foreign = not is_english("\n".join(one.text for one in direct))
     foreign = _FOREIGN if is_foreign and not lines else ""
     cuts = [one for _, one in read if one.cut is not None]
     return StepWork(
@@ -128,9 +148,9 @@ def work_of(step: AnsweredStep) -> StepWork:
         ),
         risks=tuple(text for one in of[Section.RISKS_UNKNOWNS] for text in one.unit.texts),
         missing=tuple(text for one in missing for text in one.unit.texts),
-        missing_inputs=_once(name for one in missing for name in missing_patterns(one.unit.text)),
+        missing_inputs=_once(name for one in missing for name in missing_patterns(one.text)),
         experiment="\n\n".join(one.unit.text for one in experiment),
-        commands=_once(name for one in experiment for name in commands_in(one.unit.text)),
+        commands=_once(name for one in experiment for name in commands_in(one.text)),
         cut="; ".join(one.cut.reason for one in cuts if one.cut is not None),
         dropped="\n".join(_broken_end(one) for one in cuts),
         is_foreign=is_foreign,
@@ -177,7 +197,7 @@ def _claimed(
 
 def _task(question: StepQuestion, claim: UnitClaim, one: _Placed) -> AnswerTask:
     said = one.statement
-    subjects = _subjects(question, said.text, one.unit.text)
+    subjects = _subjects(question, said.text, one.text)
     is_change = claim is UnitClaim.CHANGE
     write = titles.title_of_change if is_change else titles.title_of_finding
     return AnswerTask(
@@ -186,9 +206,9 @@ def _task(question: StepQuestion, claim: UnitClaim, one: _Placed) -> AnswerTask:
         kind=TaskKind.CHANGE if is_change else TaskKind.FINDING,
         title=write(said, subjects) or titles.shortened(said.text),
         claim=titles.first_sentence(said.text),
-        actions=(said.text,) if len(one.unit.texts) == 1 else one.unit.texts,
-        notes=(said.evidence,) if said.evidence and len(one.unit.texts) == 1 else (),
-        evidence=evidence_in(one.unit.text),
+        actions=one.actions,
+        notes=one.notes,
+        evidence=evidence_in(one.text),
         spans=one.spans,
     )
 
@@ -202,7 +222,7 @@ def _fact(question: StepQuestion, one: _Placed) -> AnswerTask:
         title=titles.shortened(titles.first_sentence(said.text)),
         claim=titles.first_sentence(said.text),
         actions=(said.text,),
-        evidence=evidence_in(one.unit.text),
+        evidence=evidence_in(one.text),
         spans=one.spans,
         is_fact=True,
     )
@@ -210,7 +230,7 @@ def _fact(question: StepQuestion, one: _Placed) -> AnswerTask:
 
 def _mitigations(question: StepQuestion, one: _Placed) -> Iterator[AnswerTask]:
     """Sentences of a risk that say what to do against it."""
-    text = one.unit.texts[0]
+    text = one.unit.texts[0][:MOST_READ]
     for start, end in sentence_spans(text):
         sentence = text[start:end]
         if start and _MITIGATION.match(sentence):
@@ -233,9 +253,9 @@ def _experiment(question: StepQuestion, placed: Sequence[_Placed]) -> Iterator[A
     texts = [text for one in placed for text in one.unit.texts]
     if not texts:
         return
-    whole = "\n".join(texts)
+    whole = "\n".join(texts)[:MOST_READ]
     commands = commands_in(whole)
-    title = titles.title_of_experiment(texts, _subjects(question, whole, whole))
+    title = titles.title_of_experiment([whole], _subjects(question, whole, whole))
     yield AnswerTask(
         step_id=question.step_id,
         number=0,

@@ -83,6 +83,8 @@ _SEE_WHETHER = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w{3,}")
 _SAYS_ENOUGH = 5
+_MOST_TITLED, _MOST_EMPHASIS = 800, 3_000
+"""Characters from which a title is made, and in which emphasis is looked for."""
 _SHORTEST_SUBJECT = 4
 _BEST = (
     "confirm",
@@ -175,7 +177,7 @@ def subject_of(reference: str | None) -> str:
 
 def shortened(text: str, longest: int = LONGEST) -> str:
     """A text cut to a whole clause; never inside a word."""
-    whole = plain(text).rstrip(" .;:,!")
+    whole = plain(text[:_MOST_TITLED]).rstrip(" .;:,!")
     flat = whole if len(whole) <= longest else without_asides(whole)
     if len(flat) <= longest:
         return flat
@@ -207,6 +209,8 @@ def plain(text: str) -> str:
 
 def without_emphasis(text: str) -> str:
     """A text without its marks for bold and italics; code stays as it is."""
+    if len(text) > _MOST_EMPHASIS:
+        return text
     mask = masked(text)
     bold = [at for match in _BOLD.finditer(mask) for at in _marks(match)]
     loose = [at for match in _LOOSE_BOLD.finditer(mask) for at in range(match.start(), match.end())]
@@ -245,7 +249,7 @@ def _titled(clauses: Iterable[str], subjects: Sequence[str]) -> str:
     """The first clause that makes a title, with its subject."""
     best = ""
     for clause in clauses:
-        flat = _after(_OPENER, plain(clause))
+        flat = _after(_OPENER, plain(clause[:_MOST_TITLED]))
         main = _without_reason(_after(_CONDITION, flat))
         title = _capital(shortened(main if len(main) >= _LEAST else flat))
         if len(title) < _LEAST_TITLE or _PATTERN.search(title) or not _is_balanced(title):
