@@ -60,7 +60,7 @@ from oraclepack.settings.registry import (
     Settings,
     SettingValue,
 )
-from oraclepack.settings.registry import shown as settings_shown
+from oraclepack.settings.registry import config_report as settings_shown
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
@@ -274,9 +274,9 @@ def validate(
 
 def explain_rules(word: str | None = None) -> RuleExplanation:
     """The documentation of a rule, by id or name, or of all rules."""
-    from oraclepack.lint.rule_docs import RuleExplanation, explained
+    from oraclepack.lint.rule_docs import RuleExplanation, rules_named
 
-    return RuleExplanation(explained(word))
+    return RuleExplanation(rules_named(word))
 
 
 def format_findings(outcome: ValidateResult, form: str) -> str:
@@ -400,9 +400,9 @@ def run(
 
 def with_github_summary(outcome: RunOutcome) -> RunOutcome:
     """Append a table to GitHub's summary page, where there is one; trouble is a warning."""
-    from oraclepack.pipeline.pipeline_exports import tell_github
+    from oraclepack.pipeline.pipeline_exports import append_run_summary
 
-    warnings = tell_github(outcome.report, outcome.pack)
+    warnings = append_run_summary(outcome.report, outcome.pack)
     return msgspec.structs.replace(outcome, warnings=outcome.warnings + warnings)
 
 

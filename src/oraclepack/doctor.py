@@ -209,15 +209,15 @@ def _check(need: Need, named: tuple[str, str] | None) -> ProgramCheck:
             return replace(
                 judge(need, ProgramProbe(None)), problem=f"{named[0]} {named[1]}: {fault}"
             )
-        return _asked(need, program)
+        return _check_program(need, program)
     found = (find_tool(spelling) for spelling in need.spellings)
     path = next((path for path in found if path is not None), None)
     if path is None:
         return judge(need, ProgramProbe(None))
-    return _asked(need, path)
+    return _check_program(need, path)
 
 
-def _asked(need: Need, path: str) -> ProgramCheck:
+def _check_program(need: Need, path: str) -> ProgramCheck:
     asked = probe([path, "--version"], VERSION_TIMEOUT)
     return judge(need, ProgramProbe(path, asked.answer, asked.trouble))
 

@@ -12,7 +12,7 @@ from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.errors import MachineError
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity, StopLevel
-from oraclepack.shell.processes import look_at
+from oraclepack.shell.processes import process_info
 from tests.callers import Stage, call_through, nobody, stage
 from tests.scripted import scripted_tool
 
@@ -57,7 +57,7 @@ def test_the_tool_ends_with_a_shim_that_is_killed(here: Stage) -> None:
     here.run(_signalled("KILL"))
 
     assert here.ends[0].stopped
-    assert look_at(here.oracle.calls[0]["pid"]) is None
+    assert process_info(here.oracle.calls[0]["pid"]) is None
 
 
 @pytest.mark.parametrize("fault", ["hang", "deaf"])
@@ -84,7 +84,7 @@ def test_stopping_the_run_stops_its_calls(here: Stage) -> None:
 
     assert not outcome.ok
     assert "again" not in here.oracle.prompts
-    assert all(look_at(call["pid"]) is None for call in here.oracle.calls)
+    assert all(process_info(call["pid"]) is None for call in here.oracle.calls)
 
 
 def test_a_pause_ends_with_the_callers_patience(here: Stage) -> None:
@@ -109,7 +109,7 @@ def test_what_the_tool_leaves_running_is_ended(tmp_path: Path) -> None:
         tool.write_text("#!/bin/sh\nsleep 300 & echo $! > left\n")
         here.run("oracle")
 
-    assert look_at(int((tmp_path / "left").read_text())) is None
+    assert process_info(int((tmp_path / "left").read_text())) is None
 
 
 def test_the_tool_is_named_as_soon_as_it_runs(here: Stage) -> None:
@@ -176,7 +176,7 @@ def test_a_tool_whose_start_cannot_be_noted_does_not_go_on(here: Stage) -> None:
     outcome, _ = here.run("oracle -p '[[fault=deaf]]'")
 
     assert outcome.exit_code == 125
-    assert all(look_at(call["pid"]) is None for call in here.oracle.calls)
+    assert all(process_info(call["pid"]) is None for call in here.oracle.calls)
 
 
 def test_a_system_without_the_newer_calls_will_do(

@@ -5,7 +5,7 @@ import pytest
 from oraclepack.calls.key import InvocationKey, differences, key_of
 from oraclepack.errors import Refusal
 from oraclepack.tools.argv import parse_argv, table_of
-from oraclepack.tools.oracle_config import OracleContext, surroundings
+from oraclepack.tools.oracle_config import OracleContext, oracle_context
 from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.providers import engine_of, limit_name, model_of, provider_of
 
@@ -191,7 +191,7 @@ def test_each_browser_profile_has_a_limit_of_its_own() -> None:
 def test_the_environment_is_stronger_than_the_file_beside_the_call() -> None:
     dotenv = {"OPENAI_BASE_URL": "a", "OPENAI_API_KEY": "sk-1", "XAI_BASE_URL": "x", "HOME": "/h"}
 
-    made = surroundings({"OPENAI_BASE_URL": "b", "XAI_BASE_URL": ""}, dotenv, ["{}"])
+    made = oracle_context({"OPENAI_BASE_URL": "b", "XAI_BASE_URL": ""}, dotenv, ["{}"])
 
     expected = OracleContext({"OPENAI_BASE_URL": "b"}, has_key=True, configs=("{}",), dotenv=dotenv)
     assert made == expected

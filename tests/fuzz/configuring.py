@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from oraclepack.cli.error_boundary import run
 from oraclepack.errors import ExitCode, OraclePackError
 from oraclepack.settings.loading import load_settings
-from oraclepack.settings.registry import CWD, SETTINGS, SettingValue, shown
+from oraclepack.settings.registry import CWD, SETTINGS, SettingValue, config_report
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 
@@ -105,7 +105,7 @@ def settings_are_read_or_refused(case: dict[str, Any]) -> None:
             except OraclePackError as refused:
                 says_why(refused)
                 return
-    msgspec.json.encode(shown(settings))
+    msgspec.json.encode(config_report(settings))
     for setting in SETTINGS:
         assert settings.origin(setting).where
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from oraclepack.cli.finding_text import as_text
 from oraclepack.errors import InputError
-from oraclepack.lint.rule_docs import explained, rule_texts
+from oraclepack.lint.rule_docs import rule_texts, rules_named
 from oraclepack.lint.validate import CheckedPack, check_pack
 from oraclepack.report.github import annotations
 from oraclepack.report.sarif import sarif
@@ -40,7 +40,7 @@ class Passage:
 def sound_packs() -> tuple[bytes, ...]:
     """What the damage starts from: the examples, a strict pack, and each rule's own examples."""
     whole = [path.read_bytes() for path in sorted((ROOT / "examples").glob("*.md"))]
-    parts = [part for doc in explained(None) for part in (doc.bad, doc.good)]
+    parts = [part for doc in rules_named(None) for part in (doc.bad, doc.good)]
     short = [f"# p\n\n```bash\n{part}\n```\n".encode() for part in parts]
     # Whole packs are few and short ones many: as many turns for both.
     long = [*whole, strict_text().encode(), b"".join(short[:6])]

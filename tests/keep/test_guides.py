@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.pack.answer_sections import Section, mentions, normalise
-from oraclepack.pack.contract import MARKERS, PHRASINGS, asked_for
+from oraclepack.pack.contract import MARKERS, PHRASINGS, requested_format
 from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import Layer, flatten, from_variables, resolve
 from oraclepack.tools.flag_tables import table_of
@@ -121,7 +121,7 @@ def test_the_packs_are_valid(tmp_path: Path) -> None:
 def test_every_phrasing_and_marker_is_documented() -> None:
     table = re.findall(r"^\| `([^`]+)` \|$", WRITING, re.MULTILINE)
 
-    assert all(asked_for(example).only is Section.DIRECT_ANSWER for example in table)
+    assert all(requested_format(example).only is Section.DIRECT_ANSWER for example in table)
     assert len(table) == len(PHRASINGS) + 1
     assert all(any(map(phrasing.pattern.search, table)) for phrasing in PHRASINGS)
     assert all(f"`{marker}`" in WRITING for marker in MARKERS)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
-from oraclepack.pack.contract import PHRASINGS, RequestedFormat, asked_for
+from oraclepack.pack.contract import PHRASINGS, RequestedFormat, requested_format
 
 DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
 
@@ -25,12 +25,12 @@ DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
     ],
 )
 def test_every_documented_phrasing_is_understood(example: str, section: Section) -> None:
-    assert asked_for(example).only is section
+    assert requested_format(example).only is section
     assert example in {phrasing.example for phrasing in PHRASINGS}
 
 
 def test_every_phrasing_has_an_example_that_works() -> None:
-    assert all(asked_for(phrasing.example).only for phrasing in PHRASINGS)
+    assert all(requested_format(phrasing.example).only for phrasing in PHRASINGS)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_every_phrasing_has_an_example_that_works() -> None:
     ],
 )
 def test_one_section_is_asked_for(text: str, only: Section) -> None:
-    assert asked_for(text).only is only
+    assert requested_format(text).only is only
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_one_section_is_asked_for(text: str, only: Section) -> None:
     ],
 )
 def test_no_single_section_is_asked_for(text: str) -> None:
-    assert asked_for(text).only is None
+    assert requested_format(text).only is None
 
 
 def test_lines_are_told_from_the_first_one() -> None:
     text = "Question\n\nAnswer format:\n1) Direct answer\n\n  Return only: Direct answer  "
 
-    assert asked_for(text) == RequestedFormat(2, DIRECT, 5, "Return only: Direct answer")
+    assert requested_format(text) == RequestedFormat(2, DIRECT, 5, "Return only: Direct answer")
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_lines_are_told_from_the_first_one() -> None:
     ],
 )
 def test_an_answer_format_is_promised(text: str, promised: bool) -> None:
-    assert (asked_for(text).format_line is not None) is promised
+    assert (requested_format(text).format_line is not None) is promised
 
 
 @given(st.text(alphabet="Return only: Direct answer.\n()Output section", max_size=120))
 def test_every_text_can_be_read(text: str) -> None:
-    asked = asked_for(text)
+    asked = requested_format(text)
 
     assert asked.only in {None, DIRECT}
     assert asked.only_line <= text.count("\n")

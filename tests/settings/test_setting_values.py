@@ -11,10 +11,10 @@ from oraclepack.settings.registry import (
     Layer,
     Settings,
     SettingValue,
+    config_report,
     flatten,
     from_variables,
     resolve,
-    shown,
 )
 
 
@@ -212,7 +212,7 @@ def test_names_flags_and_variables_are_unique() -> None:
 def test_every_setting_is_shown_with_its_origin() -> None:
     found = resolve([layer(ValueSource.ENVIRONMENT, strict="yes")])
 
-    rows = {row.name: row for row in shown(Settings(found.values, found.origins)).settings}
+    rows = {row.name: row for row in config_report(Settings(found.values, found.origins)).settings}
 
     assert set(rows) == set(BY_NAME)
     assert (rows["strict"].value, rows["strict"].source) == (True, "environment")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from oraclepack.shell import orphans, processes
 from oraclepack.shell.attempt import StartedProcess, Watch
 from oraclepack.shell.orphans import end_leftovers, find_leftovers
-from oraclepack.shell.processes import children_of_ours, look_at, start_time
+from oraclepack.shell.processes import children_of_ours, process_info, start_time
 from tests.bashes import QUICK, Bench, alive
 
 DEAF = "bash -c 'trap \"\" INT TERM; while :; do sleep 0.1; done' & sleep 0.2"
@@ -173,11 +173,11 @@ def test_without_proc_a_number_alone_ends_nobody(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_process_is_known_by_number_and_start() -> None:
-    me = look_at(os.getpid())
+    me = process_info(os.getpid())
 
     assert me is not None
     assert me.start_time == start_time(os.getpid())
-    assert look_at(2**22 + 1) is None
+    assert process_info(2**22 + 1) is None
     assert start_time(2**22 + 1) == ""
 
 
@@ -205,7 +205,7 @@ def test_a_child_that_is_just_being_started_is_nobodys_leftover() -> None:
     with ThreadPoolExecutor(1) as other:
         with orphans.starting():
             child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
-            look = other.submit(orphans.may_have_left, ended)
+            look = other.submit(orphans.may_have_orphans, ended)
             orphans.await_child(child.pid)
         found = look.result()
     child.communicate()

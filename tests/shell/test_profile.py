@@ -7,7 +7,7 @@ from select import select
 
 import pytest
 
-from oraclepack.shell.launch import asked_ahead, keeps_bash_env
+from oraclepack.shell.launch import environment_ahead, keeps_bash_env
 from tests.bashes import Bench
 
 
@@ -32,7 +32,7 @@ def test_a_profile_is_asked(tmp_path: Path, profile: str, kept: bool, ahead: boo
     if not ahead:
         assert keeps_bash_env(env, str(tmp_path)) is kept
         return
-    with asked_ahead(env, str(tmp_path)):
+    with environment_ahead(env, str(tmp_path)):
         assert keeps_bash_env(env, str(tmp_path)) is kept
 
 
@@ -41,7 +41,7 @@ def test_a_profile_that_nobody_waits_for_is_ended_with_what_it_started(tmp_path:
     os.mkfifo(pipe)
     env = surroundings_with(tmp_path, f"exec 3>{pipe}; sleep 600 & echo >&3; wait\n")
 
-    with asked_ahead(env, str(tmp_path)):
+    with environment_ahead(env, str(tmp_path)):
         reader = os.open(pipe, os.O_RDONLY)
         assert os.read(reader, 1)
 
@@ -53,7 +53,7 @@ def test_a_profile_that_nobody_waits_for_is_ended_with_what_it_started(tmp_path:
 def test_a_directory_that_is_gone_is_told_of_when_it_matters(tmp_path: Path) -> None:
     env = surroundings_with(tmp_path, "x=1\n")
 
-    with asked_ahead(env, str(tmp_path / "gone")), pytest.raises(FileNotFoundError):
+    with environment_ahead(env, str(tmp_path / "gone")), pytest.raises(FileNotFoundError):
         keeps_bash_env(env, str(tmp_path / "gone"))
 
 

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from oraclepack.system.file_moves import look, missing_directories, put_back, remove_empty
+from oraclepack.system.file_moves import missing_directories, put_back, read_previous, remove_empty
 
 
 def test_a_file_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -9,7 +9,7 @@ def test_a_file_comes_back_as_it_was(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o604)
     os.utime(path, ns=(1_000, 2_000))
-    before = look(path)
+    before = read_previous(path)
     path.write_bytes(b"new")
 
     assert before is not None
@@ -28,4 +28,4 @@ def test_only_empty_directories_are_removed(tmp_path: Path) -> None:
 
     assert missing == (tmp_path / "a", tmp_path / "a/b")
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["other"]
-    assert look(tmp_path / "a/other/below.md") is None
+    assert read_previous(tmp_path / "a/other/below.md") is None

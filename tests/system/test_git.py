@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.system.git import Git, GitError, WorkTreeState, look, looking, top_level
+from oraclepack.system.git import Git, GitError, WorkTreeState, looking, top_level, work_tree_state
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -44,7 +44,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_a_clean_tree(repository: Path) -> None:
-    assert look(repository, ENVIRONMENT) == WorkTreeState(
+    assert work_tree_state(repository, ENVIRONMENT) == WorkTreeState(
         git(repository, "rev-parse", "HEAD"), False
     )
 
@@ -52,32 +52,32 @@ def test_a_clean_tree(repository: Path) -> None:
 def test_untracked_files_do_not_make_it_dirty(repository: Path) -> None:
     (repository / "new").write_text("1")
 
-    assert look(repository, ENVIRONMENT).dirty is False
+    assert work_tree_state(repository, ENVIRONMENT).dirty is False
 
 
 def test_a_changed_file_makes_it_dirty(repository: Path) -> None:
     (repository / "tracked").write_text("2")
 
-    assert look(repository, ENVIRONMENT).dirty is True
+    assert work_tree_state(repository, ENVIRONMENT).dirty is True
 
 
 def test_a_staged_file_makes_it_dirty(repository: Path) -> None:
     (repository / "new").write_text("1")
     git(repository, "add", "new")
 
-    assert look(repository, ENVIRONMENT).dirty is True
+    assert work_tree_state(repository, ENVIRONMENT).dirty is True
 
 
 def test_no_commit_yet(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
 
-    assert look(tmp_path, ENVIRONMENT) == WorkTreeState(
+    assert work_tree_state(tmp_path, ENVIRONMENT) == WorkTreeState(
         None, False, "the repository has no commit yet"
     )
 
 
 def test_no_repository(tmp_path: Path) -> None:
-    assert look(tmp_path, ENVIRONMENT) == WorkTreeState(reason="not in a git repository")
+    assert work_tree_state(tmp_path, ENVIRONMENT) == WorkTreeState(reason="not in a git repository")
     assert top_level(tmp_path, ENVIRONMENT) is None
 
 
@@ -90,11 +90,11 @@ def test_the_top_level_of_a_directory_below(repository: Path) -> None:
 def test_no_git(tmp_path: Path) -> None:
     environment = {"PATH": str(tmp_path)}
 
-    assert look(tmp_path, environment) == WorkTreeState(reason="git is not installed")
+    assert work_tree_state(tmp_path, environment) == WorkTreeState(reason="git is not installed")
 
 
 def test_no_directory(tmp_path: Path) -> None:
-    assert "no directory" in look(tmp_path / "gone", ENVIRONMENT).reason
+    assert "no directory" in work_tree_state(tmp_path / "gone", ENVIRONMENT).reason
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_git_that_does_not_work(tmp_path: Path, script: str, reason: str) -> N
     environment = {"PATH": str(tmp_path)}
 
     timeout = 0.1 if "sleep" in script else 20
-    assert look(tmp_path, environment, timeout).reason == reason
+    assert work_tree_state(tmp_path, environment, timeout).reason == reason
 
 
 def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
     (tmp_path / "git").write_text(script)
     (tmp_path / "git").chmod(0o755)
 
-    found = look(tmp_path, {"PATH": str(tmp_path)}, 0.5)
+    found = work_tree_state(tmp_path, {"PATH": str(tmp_path)}, 0.5)
 
     assert found == WorkTreeState("abc", None, "git did not answer within 0.5 s")
 
@@ -129,7 +129,7 @@ def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
 def test_what_is_seen_meanwhile_is_the_same(repository: Path) -> None:
     told = looking(repository, ENVIRONMENT)
 
-    assert told() == told() == look(repository, ENVIRONMENT)
+    assert told() == told() == work_tree_state(repository, ENVIRONMENT)
 
 
 def test_what_goes_wrong_meanwhile_is_raised_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_looking_runs_no_program_of_the_repository(repository: Path) -> None:
     hook.chmod(0o755)
     git(repository, "config", "core.fsmonitor", str(hook))
 
-    look(repository, ENVIRONMENT)
+    work_tree_state(repository, ENVIRONMENT)
 
     assert not (repository / "ran").exists()
 
@@ -165,7 +165,7 @@ def test_git_is_not_looked_for_in_the_repository(repository: Path) -> None:
     (repository / "git").chmod(0o755)
 
     for path in (f".::{os.environ['PATH']}", f"{os.environ['PATH']}:", "."):
-        found = look(repository, ENVIRONMENT | {"PATH": path})
+        found = work_tree_state(repository, ENVIRONMENT | {"PATH": path})
         assert found.sha in {git(repository, "rev-parse", "HEAD"), None}
         assert found.reason in {"", "git is not installed"}
 
@@ -186,7 +186,7 @@ def test_filters_are_known_by_name(repository: Path) -> None:
 def test_a_filter_that_cannot_be_switched_off_stops_git(repository: Path) -> None:
     git(repository, "config", "filter.a=b.clean", "touch ran")
 
-    assert look(repository, ENVIRONMENT).reason == (
+    assert work_tree_state(repository, ENVIRONMENT).reason == (
         "a filter in the git configuration has `=` in its name"
     )
 
@@ -201,7 +201,9 @@ def test_git_is_not_asked_where_a_pipe_stands_for_a_file_of_its_own(
     os.mkfifo(pipe)
     (repository / "below").mkdir()
 
-    assert look(repository / "below", ENVIRONMENT).reason == f"{pipe} is not a regular file"
+    assert (
+        work_tree_state(repository / "below", ENVIRONMENT).reason == f"{pipe} is not a regular file"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process from outside")
@@ -210,4 +212,4 @@ def test_an_endless_file_fills_no_memory(repository: Path, monkeypatch: pytest.M
     git(repository, "config", "core.attributesFile", "/dev/zero")
     (repository / "tracked").write_text("2")
 
-    assert "emory" in look(repository, ENVIRONMENT).reason
+    assert "emory" in work_tree_state(repository, ENVIRONMENT).reason

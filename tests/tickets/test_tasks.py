@@ -8,12 +8,12 @@ import pytest
 from oraclepack.tickets.tasks import (
     MalformedTasks,
     Task,
-    left_whole,
     problems,
     read_complexity,
     read_tasks,
     task_of,
-    told,
+    tasks_report,
+    unexpanded_tasks,
 )
 
 
@@ -86,7 +86,7 @@ def test_problems(tasks: list[dict[str, Any]], expected: list[str]) -> None:
 def test_figures() -> None:
     tasks = _read(_file(_one(1, status="done"), _one(2, subtasks=[_one(1)])))
 
-    figures = told(tasks, prd_sha256="a" * 64)
+    figures = tasks_report(tasks, prd_sha256="a" * 64)
 
     assert (figures.tasks, figures.subtasks) == (2, 1)
     assert figures.statuses == {"done": 1, "pending": 1}
@@ -139,4 +139,4 @@ def test_what_is_no_complexity_report(data: bytes) -> None:
 def test_what_expand_left_whole(
     task: dict[str, Any], complexity: bytes | None, left: tuple[str, ...]
 ) -> None:
-    assert left_whole(_read(_file(task)), complexity) == left
+    assert unexpanded_tasks(_read(_file(task)), complexity) == left

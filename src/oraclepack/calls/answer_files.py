@@ -86,9 +86,7 @@ def set_aside(
     made = []
     for output in outputs:
         if os.path.lexists(output.path):
-            made.append(
-                DisplacedFile(output.path, _answer_files_place(world, call, output.path.name))
-            )
+            made.append(DisplacedFile(output.path, _displaced_path(world, call, output.path.name)))
             _move(made[-1].path, made[-1].kept)
     return tuple(made)
 
@@ -105,7 +103,7 @@ def put_back(
     """
     for output in outputs:
         if os.path.lexists(output.path) and _leads_there(output.path):
-            _move(output.path, _answer_files_place(world, call, f"failed-{output.path.name}"))
+            _move(output.path, _displaced_path(world, call, f"failed-{output.path.name}"))
     for older in aside:
         if _leads_there(older.path):
             files.make_directories(older.path.parent)
@@ -122,7 +120,7 @@ def aside_folder(world: CallContext, step: str, attempt: int) -> Path:
     return world.run_dir / ASIDE / f"{step}.{attempt}"
 
 
-def _answer_files_place(world: CallContext, call: LiveCall, name: str) -> Path:
+def _displaced_path(world: CallContext, call: LiveCall, name: str) -> Path:
     # One folder for all calls of an attempt: making one waits for the disk.
     folder = aside_folder(world, call.step, call.attempt)
     files.make_private(folder)

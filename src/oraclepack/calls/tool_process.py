@@ -243,7 +243,7 @@ def _rest(pace: float, *moments: float | None) -> float:
 
 def _end_leftovers(started: StartedProcess, stop: Stop, grace: Grace) -> None:
     """End what the tool left in its own session; a worker that detached itself is not there."""
-    if orphans.may_have_left(started):
+    if orphans.may_have_orphans(started):
         hurry = stop.level is StopLevel.AT_ONCE
         patience = orphans.OrphanTimeouts(grace.linger, grace.orphan, lambda: hurry)
         orphans.end_leftovers(started, patience)

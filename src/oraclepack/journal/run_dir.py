@@ -138,7 +138,7 @@ def choose_run(
     same = sorted(known, key=lambda run: run.age)
     here = [run for run in same if run.saw(head)]
     if here:
-        return RunChoice(here[-1], _seen(here[-1], head))
+        return RunChoice(here[-1], _head_text(here[-1], head))
     unfinished = [run for run in same if mutating and not run.finished]
     if unfinished:
         reason = "it is the newest unfinished run of this pack, whose steps may commit"
@@ -160,7 +160,7 @@ def _is_kind(run: RunSummary, *, rehearsal: bool | None) -> bool:
     return rehearsal is None or not run.pack_hash or run.rehearsal == rehearsal
 
 
-def _seen(run: RunSummary, head: str | None) -> str:
+def _head_text(run: RunSummary, head: str | None) -> str:
     if head is None:
         return "same pack, outside of git"
     if head in run.heads and head != run.git_sha:
@@ -218,7 +218,7 @@ class RunDir(msgspec.Struct, frozen=True):
     @property
     def has_outputs(self) -> bool:
         """Some step has left an answer: by then the journal must know of it."""
-        return any(not name.startswith(".") for name in _listed(self.outputs))
+        return any(not name.startswith(".") for name in _names_in(self.outputs))
 
     @property
     def logs(self) -> Path:
@@ -249,8 +249,8 @@ class RunDir(msgspec.Struct, frozen=True):
 
     def attempts_seen(self) -> frozenset[str]:
         """The attempts that have left logs or copies here, whether or not the journal knows."""
-        logs = (name.rpartition(".std")[0] for name in _listed(self.logs))
-        return frozenset((*logs, *_listed(self.backups)))
+        logs = (name.rpartition(".std")[0] for name in _names_in(self.logs))
+        return frozenset((*logs, *_names_in(self.backups)))
 
     def create(self) -> None:
         """Make what is missing of it; only its owner may look inside."""
@@ -319,7 +319,7 @@ def log_names(name: str, attempt: int) -> tuple[str, str]:
     return f"logs/{called}.stdout.log", f"logs/{called}.stderr.log"
 
 
-def _listed(folder: Path) -> list[str]:
+def _names_in(folder: Path) -> list[str]:
     try:
         return [entry.name for entry in folder.iterdir()]
     except OSError:
@@ -328,7 +328,7 @@ def _listed(folder: Path) -> list[str]:
 
 def run_ids(root: Path, folder: str = RUNS) -> tuple[str, ...]:
     """The runs under a project root, or the rehearsals, by name."""
-    return tuple(sorted(name for name in _listed(root / folder) if is_run_id(name)))
+    return tuple(sorted(name for name in _names_in(root / folder) if is_run_id(name)))
 
 
 def every_run(root: Path) -> tuple[RunDir, ...]:

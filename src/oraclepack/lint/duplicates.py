@@ -119,7 +119,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]:
     """Each question that repeats one of another step, with the first that it repeats."""
-    asked = [*_asked(steps, calls)]
+    asked = [*_questions(steps, calls)]
     if not 1 < len(asked) <= MOST_QUESTIONS:
         return
     texts = [_rows(prompt.text) for _, _, prompt in asked]
@@ -135,7 +135,7 @@ def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]
                 break
 
 
-def _asked(
+def _questions(
     steps: Sequence[Step], calls: Sequence[_Calls]
 ) -> Iterator[tuple[Step, ToolCall, Prompt]]:
     """The first call of each question whose whole text is known."""

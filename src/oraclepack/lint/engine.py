@@ -225,7 +225,7 @@ def lint(
     asked = tuple(
         rule
         for rule in rules
-        if _is_asked(rule, select, ignore) and (strict or not rule.only_strict)
+        if _is_selected(rule, select, ignore) and (strict or not rule.only_strict)
     )
     found = dict.fromkeys(
         finding
@@ -251,7 +251,7 @@ def unknown_words(words: Iterable[str], rules: Sequence[Rule]) -> tuple[str, ...
     return tuple(word for word in words if not any(_means(word, rule) for rule in rules))
 
 
-def _is_asked(rule: Rule, select: Sequence[str], ignore: Sequence[str]) -> bool:
+def _is_selected(rule: Rule, select: Sequence[str], ignore: Sequence[str]) -> bool:
     if any(_means(word, rule) for word in ignore):
         return False
     return not select or any(_means(word, rule) for word in select)

@@ -209,7 +209,7 @@ class RuleText(msgspec.Struct, frozen=True):
     help: str
 
 
-def explained(word: str | None) -> tuple[RuleDoc, ...]:
+def rules_named(word: str | None) -> tuple[RuleDoc, ...]:
     """The rule with an id or name; without one, every rule."""
     if word is None:
         return tuple(doc_of(rule) for rule in RULES)
@@ -226,5 +226,5 @@ def rule_texts() -> tuple[RuleText, ...]:
     """What SARIF wants to know about every rule."""
     return tuple(
         RuleText(doc.rule, doc.name, doc.severity, doc.summary, doc_text(doc))
-        for doc in explained(None)
+        for doc in rules_named(None)
     )

@@ -22,7 +22,7 @@ from oraclepack.lint.validation import (
     Validation,
     Validations,
     check_run,
-    reported,
+    finding_report,
 )
 from oraclepack.pack.model import HEADER_FIELDS, Pack
 from oraclepack.pack.pack_files import find_packs, read_pack_text
@@ -128,7 +128,7 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedP
     raw = read_pack_text(file)
     path = file.as_posix()
     root = project_root(path, settings[CWD])
-    pack, facts, findings = _look(raw, path, root, settings)
+    pack, facts, findings = _check(raw, path, root, settings)
     fixed = 0
     if fix:
         mended = raw
@@ -139,7 +139,7 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedP
                 break
             fixed += len(offered)
             mended = after
-            pack, facts, findings = _look(mended, path, root, settings)
+            pack, facts, findings = _check(mended, path, root, settings)
         if mended != raw:
             _write(file, mended, settings[CWD])
     report = _report(path, pack, facts, findings, settings, fixed)
@@ -153,7 +153,7 @@ def _write(file: Path, text: str, cwd: str) -> None:
     write_atomic(file, text.encode(), follow=True)
 
 
-def _look(
+def _check(
     raw: str, path: str, root: Path, settings: Settings
 ) -> tuple[Pack, Facts, tuple[Finding, ...]]:
     # Bash and shellcheck read the block while we do.
@@ -186,7 +186,7 @@ def _report(
         counts=count(pack),
         ordering=Ordering(not disorder, disorder),
         fields=_fields(pack),
-        findings=tuple(reported(finding) for finding in findings),
+        findings=tuple(finding_report(finding) for finding in findings),
         checks=(check_run(facts.syntax), check_run(facts.shellcheck)),
         fixed=fixed,
     )

@@ -95,7 +95,7 @@ class Validations(msgspec.Struct, frozen=True):
     totals: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
-def reported(finding: Finding) -> FindingReport:
+def finding_report(finding: Finding) -> FindingReport:
     return FindingReport(
         rule=finding.rule,
         name=finding.name,

@@ -31,7 +31,7 @@ def _loses_nothing(call: ToolCall) -> bool:
 
     The question has its flag, no certain word stands without one, and no file has a comma.
     """
-    if call.tool != ORACLE or any(map(_is_begun, call.argv)):
+    if call.tool != ORACLE or any(map(_is_partial, call.argv)):
         return False
     if any(word.value is not None for word in call.operands):
         return False
@@ -40,7 +40,7 @@ def _loses_nothing(call: ToolCall) -> bool:
     return asked and not any("," in (word.value or "") for word in files if word is not None)
 
 
-def _is_begun(word: Word) -> bool:
+def _is_partial(word: Word) -> bool:
     """Known in part: a call is read with that part, its losses without it."""
     return word.value is None and word.beginning != ""
 

@@ -143,7 +143,7 @@ _BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<tex
 _LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
 _NUMBER = re.compile(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
-_ASIDE = re.compile(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
+_PARENTHESIS = re.compile(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
 _LONGEST_HEADING = 300
 """Characters; a longer line is a paragraph."""
 _AFTER = re.compile(
@@ -207,7 +207,7 @@ def section_of_heading(text: str) -> Section | None:
     if len(text) > _LONGEST_HEADING:
         return None
     number = _NUMBER.match(text)
-    plain = _ASIDE.sub("", text[number.end() :] if number is not None else text)
+    plain = _PARENTHESIS.sub("", text[number.end() :] if number is not None else text)
     return _titles(any_language=False).get(normalise(plain))
 
 

@@ -63,7 +63,7 @@ PHRASINGS = (
 
 _LONGEST_LIST = 12
 _SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
-_ASIDE = re.compile(r"\([^()]*\)")
+_PARENTHESIS = re.compile(r"\([^()]*\)")
 _REFUSED = re.compile(r"\b(?:no|not|without)\b")
 _LEAD = re.compile(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
 _NEGATIONS = frozenset(("no", "not", "never", "t"))
@@ -71,7 +71,7 @@ _NEGATED = re.compile(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
-def asked_for(text: str) -> RequestedFormat:
+def requested_format(text: str) -> RequestedFormat:
     """What a prompt or a step's text asks for.
 
     Conservative: two "only" phrases that ask for different sections cancel each other out, and
@@ -110,7 +110,7 @@ def _only(lines: Sequence[str], at: int) -> Iterator[Section]:
         section = _the_one(wanted)
         if section is not None:
             yield section
-    for sentence in _SENTENCE_END.split(_ASIDE.sub(" ", line)):
+    for sentence in _SENTENCE_END.split(_PARENTHESIS.sub(" ", line)):
         folded = normalise(sentence)
         if folded.endswith(" only"):
             yield from _closing(folded.removesuffix(" only").removesuffix(" section"))
@@ -126,7 +126,7 @@ def _paragraph(lines: Sequence[str], start: int) -> Iterator[str]:
 
 def _the_one(wanted: str) -> Section | None:
     """The section a phrase asks for, if it begins with one and names no other."""
-    first = _SENTENCE_END.split(_ASIDE.sub(" ", wanted))[0]
+    first = _SENTENCE_END.split(_PARENTHESIS.sub(" ", wanted))[0]
     folded = _REFUSED.split(normalise(first))[0].strip()
     opening = _LEAD.sub("", folded, count=1)
     named = sections_named(folded)
@@ -210,7 +210,7 @@ def by_suffix(path: str) -> Section | None:
 
 def contradiction(path: str, prompt: str) -> Contradiction | None:
     """The section a file is named for against the one its prompt asks for."""
-    named, asked = by_suffix(path), asked_for(prompt)
+    named, asked = by_suffix(path), requested_format(prompt)
     if named is None or asked.only is None or named is asked.only:
         return None
     return Contradiction(named, asked.only, asked.only_line)
@@ -236,7 +236,7 @@ def infer(
     several = len(outputs) > 1 if chunks is ChunkMode.AUTO else chunks is ChunkMode.MULTI
     if several:
         return tuple(_suffixed(output) for output in outputs)
-    asked = asked_for(step_text)
+    asked = requested_format(step_text)
     return tuple(_worded(output, asked, step_line, mode) for output in outputs)
 
 
@@ -262,7 +262,7 @@ def _worded(
     output: DeclaredOutput, of_step: RequestedFormat, step_line: int, mode: ContractMode
 ) -> OutputContract:
     """The contract by the words of the call's own prompt, or else of the whole step."""
-    voices = ((asked_for(output.prompt or ""), output.prompt_line), (of_step, step_line))
+    voices = ((requested_format(output.prompt or ""), output.prompt_line), (of_step, step_line))
     formats = [first + a.format_line for a, first in voices if a.format_line is not None]
     if not formats:
         because = 'nothing in the step says "Answer format"'

@@ -48,7 +48,7 @@ def policy_of(step: Step) -> TreePolicy:
     return TreePolicy.READ_ONLY if step.tools == (ORACLE,) else TreePolicy.UNWATCHED
 
 
-def strangers(changed: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
+def disallowed(changed: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
     """The changed paths that no pattern allows; a folder's pattern ends in a slash."""
     patterns = tuple(allowed)
     return tuple(sorted(path for path in changed if not any(_fits(path, p) for p in patterns)))

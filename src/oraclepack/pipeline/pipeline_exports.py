@@ -25,15 +25,14 @@ from oraclepack.report.github import annotations, summary
 from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.shell.log_files import last_lines
 from oraclepack.system import disk, files
-from oraclepack.system import environment as surroundings
-from oraclepack.system.environment import refuse_to_write_out
+from oraclepack.system.environment import environment, refuse_to_write_out
 from oraclepack.system.printable import visible
 from oraclepack.system.secrets import Redactor
 
 _SPACES = frozenset({0x9, 0xA, 0xD})
 _LETTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))
 """What XML 1.0 can hold."""
-_TAKEN_BACK = "it went well, and the rollback took it back"
+_ROLLED_BACK = "it went well, and the rollback took it back"
 
 
 class CaseResult(StrEnum):
@@ -111,7 +110,7 @@ def _step(
         kind, message = step.error or "FAILED", step.message or "the step failed"
         return _as(made, CaseResult.FAILURE, kind, message, tail)
     if step.step_id in run.rolled_back_steps:
-        return _as(made, CaseResult.SKIPPED, "rolled_back", _TAKEN_BACK)
+        return _as(made, CaseResult.SKIPPED, "rolled_back", _ROLLED_BACK)
     if lacks:
         return _as(made, CaseResult.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
     if step.status in {"ok", "accepted"}:
@@ -186,13 +185,13 @@ def append(path: Path, text: str) -> str | None:
 VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
-def tell_github(told: RunReport, pack: Pack) -> tuple[str, ...]:
+def append_run_summary(told: RunReport, pack: Pack) -> tuple[str, ...]:
     """Append a table to the page, where there is one; trouble with it is only a warning."""
-    environment = surroundings.environment()
-    place = environment.get(VARIABLE)
+    variables = environment()
+    place = variables.get(VARIABLE)
     if not place:
         return ()
-    redactor = Redactor.of(environment)
+    redactor = Redactor.of(variables)
     titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
     text = summary(redactor.clean_record(told), pack.path, titles)
     trouble = append(Path(place), text)
@@ -212,7 +211,7 @@ def refuse_bad_place(path: Path, cwd: str) -> None:
 
 def write_junit(path: Path, told: PipelineReport, pack: Pack | None, root: Path) -> tuple[str, ...]:
     """Write the JUnit file; trouble with it is only a warning, since the work is done."""
-    redactor = Redactor.of(surroundings.environment())
+    redactor = Redactor.of(environment())
     titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
     tails = dict(_tails(told, root))
     clean = redactor.clean_record(told)
@@ -225,28 +224,28 @@ def write_junit(path: Path, told: PipelineReport, pack: Pack | None, root: Path)
     return ()
 
 
-def tell_summary(told: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
+def append_pipeline_summary(told: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
     """Append to GitHub's summary page, where there is one: the stages, then the steps."""
-    environment = surroundings.environment()
-    place = environment.get(VARIABLE)
+    variables = environment()
+    place = variables.get(VARIABLE)
     if not place:
         return ()
-    text = pipeline_summary(Redactor.of(environment).clean_record(told))
+    text = pipeline_summary(Redactor.of(variables).clean_record(told))
     trouble = append(Path(place), text)
     if trouble is not None:
         return (f"{VARIABLE}: {trouble}",)
-    return tell_github(told.run, pack) if told.run is not None and pack is not None else ()
+    return append_run_summary(told.run, pack) if told.run is not None and pack is not None else ()
 
 
 def annotations_for_github(
     told: PipelineReport, checked: CheckedPack | None, pack: Pack | None
 ) -> str:
     """Workflow commands for every fault that has a place in the pack; empty elsewhere."""
-    environment = surroundings.environment()
-    if environment.get(_ON_GITHUB) != "true":
+    variables = environment()
+    if variables.get(_ON_GITHUB) != "true":
         return ""
     found = [*(checked.findings if checked else ()), *_faults(told, pack)]
-    return Redactor.of(environment).clean(annotations({told.pack: found}))
+    return Redactor.of(variables).clean(annotations({told.pack: found}))
 
 
 def _faults(told: PipelineReport, pack: Pack | None) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pipeline.pipeline_exports import (
     annotations_for_github,
+    append_pipeline_summary,
     refuse_bad_place,
-    tell_summary,
     write_junit,
 )
 from oraclepack.pipeline.pipeline_report import (
@@ -34,7 +34,7 @@ from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
 from oraclepack.run.run_report import RunReport, continue_command, notices
-from oraclepack.run.run_report import told as run_told
+from oraclepack.run.run_report import report_of as run_told
 from oraclepack.run.run_request import request_for
 from oraclepack.run.verify_outputs import manner_of
 from oraclepack.settings import run_settings as rs
@@ -100,7 +100,7 @@ def run_pipeline(
     if wish.junit is not None:
         warnings += write_junit(Path(wish.junit), told, work.pack, root)
     if wish.github:
-        warnings += tell_summary(told, work.pack)
+        warnings += append_pipeline_summary(told, work.pack)
     return PipelineOutcome(
         report=told,
         exit_code=ExitCode(code),

@@ -88,7 +88,7 @@ def accept_outputs(
         chosen = _chosen(list(_candidates(where, known, manner)), outputs, pack_path, known)
         for one in chosen:
             revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
-        return _told(where, pack, known, manner, [one.path for one in chosen])
+        return _report(where, pack, known, manner, [one.path for one in chosen])
 
 
 def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
@@ -194,7 +194,7 @@ def _refuse_no_answer(one: _Candidate, pack: str) -> None:
         )
 
 
-def _told(
+def _report(
     where: RunFiles, pack: Pack, step: Step, manner: VerifyOptions, paths: Sequence[str]
 ) -> AcceptReport:
     """Finish the step if nothing else of it is left to do, and say how it stands."""

@@ -14,7 +14,7 @@ from oraclepack.pack.questions import questions_of, title_of
 from oraclepack.run.cache_queries import explain_calls
 from oraclepack.run.past_runs import last_statuses, look_at
 from oraclepack.run.run_pack import RunRequest, look_up
-from oraclepack.run.run_report import StepReport, told_plan
+from oraclepack.run.run_report import StepReport, plan_report
 from oraclepack.system.environment import has_runs
 
 
@@ -35,7 +35,7 @@ class WhyReport(StepReport, frozen=True, kw_only=True):
 def why_step(request: RunRequest, step: str) -> tuple[str, WhyReport]:
     """The reason in a sentence, and everything behind it. Changes nothing."""
     found, plan = look_up(request)
-    told = told_plan(found, plan)
+    told = plan_report(found, plan)
     step_id = step.zfill(2)
     one = next((one for one in told.steps if one.step_id == step_id), None)
     if one is None:

@@ -161,7 +161,7 @@ def _where(root: Path) -> git.WorkTreeState:
         return git.WorkTreeState(sha)
     if head.is_unborn(root):
         return git.WorkTreeState(reason=git.NO_COMMIT)
-    return git.look(root, environment.environment())
+    return git.work_tree_state(root, environment.environment())
 
 
 def described(found: SelectedRun, meanwhile: Callable[[], None]) -> SelectedRun:

@@ -402,10 +402,10 @@ def _has_own_words(run: RunDir) -> bool:
     backlog = files.read(run.path / "actionizer" / "backlog.md")
     if backlog is None:
         return False
-    from oraclepack.system.kept_text import read_kept
+    from oraclepack.system.kept_text import read_kept_texts
 
     try:
-        kept = read_kept(backlog.decode("utf-8", "replace"))
+        kept = read_kept_texts(backlog.decode("utf-8", "replace"))
     except InputError:
         return True
     return any(text.strip() for text in kept.values())

@@ -72,7 +72,7 @@ def rebuild(root: Path, run_id: str | None = None) -> RebuildReport:
 def _rebuild(root: Path, run: RunDir) -> RunRebuild:
     foreign = look_at(run).foreign  # before its lock is written to
     if foreign is not None:
-        return _told(run, RebuildStatus.FOREIGN, problem=foreign.reason)
+        return _run_rebuild(run, RebuildStatus.FOREIGN, problem=foreign.reason)
     holder = locks.Holder(
         pid=environment.process_id(),
         host=environment.host(),
@@ -81,15 +81,15 @@ def _rebuild(root: Path, run: RunDir) -> RunRebuild:
     )
     held = locks.acquire(run.path, holder)
     if isinstance(held, locks.Holder):
-        return _told(run, RebuildStatus.LOCKED, problem=f"in use by {held}")
+        return _run_rebuild(run, RebuildStatus.LOCKED, problem=f"in use by {held}")
     with held:
         try:
             reading = journal_file.load(run.journal)
         except InputError as trouble:
-            return _told(run, RebuildStatus.DAMAGED, problem=trouble.message)
+            return _run_rebuild(run, RebuildStatus.DAMAGED, problem=trouble.message)
         if reading.damage is not None:
             problem = f"line {reading.damage.line} of the journal: {reading.damage.reason}"
-            return _told(run, RebuildStatus.DAMAGED, reading, problem=problem)
+            return _run_rebuild(run, RebuildStatus.DAMAGED, reading, problem=problem)
         return _compute(root, run, reading)
 
 
@@ -97,7 +97,9 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     state = fold(reading.events)
     created = state.created
     if created is None:
-        return _told(run, RebuildStatus.EMPTY, reading, problem="it was stopped before it began")
+        return _run_rebuild(
+            run, RebuildStatus.EMPTY, reading, problem="it was stopped before it began"
+        )
     pack = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
     legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
@@ -110,7 +112,7 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
         _put_back(run, steps_manifest(None, state), before)
     written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
     written += names_for(root, created.pack_path) if legacy else ()
-    return _told(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
+    return _run_rebuild(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
 
 
 def _kept(before: StepsManifest | None) -> str:
@@ -147,7 +149,7 @@ def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
     return True
 
 
-def _told(
+def _run_rebuild(
     run: RunDir,
     result: RebuildStatus,
     reading: JournalContent | None = None,

@@ -42,7 +42,7 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:
         if event.reason
     }
     reasons |= {place: ROLLED_BACK for one in runs for place in one.state.rolled_back_outputs}
-    return QuarantineList(files=tuple(_told(root, kept, reasons) for kept in find(root, pack)))
+    return QuarantineList(files=tuple(_entry_of(root, kept, reasons) for kept in find(root, pack)))
 
 
 def find(root: Path, pack: Pack | None = None) -> tuple[QuarantineFile, ...]:
@@ -195,7 +195,7 @@ def _refuse_occupied(root: Path, chosen: Iterable[QuarantineFile]) -> None:
         )
 
 
-def _told(root: Path, kept: QuarantineFile, reasons: Mapping[str, str]) -> QuarantineEntry:
+def _entry_of(root: Path, kept: QuarantineFile, reasons: Mapping[str, str]) -> QuarantineEntry:
     path = _relative(root, kept.path)
     return QuarantineEntry(
         path=path,

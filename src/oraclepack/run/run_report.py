@@ -167,19 +167,19 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(f"{count} {word}" for count, word in counts if count) or nothing
 
 
-def told(result: RunResult) -> RunReport:
-    return _told(
+def report_of(result: RunResult) -> RunReport:
+    return _report(
         result.found, result.plan, result.state, result.told, result.completion, dry_run=False
     )
 
 
-def told_plan(found: SelectedRun, plan: Plan) -> RunReport:
+def plan_report(found: SelectedRun, plan: Plan) -> RunReport:
     """What would be done, told in the same shape."""
     answer = reply(plan, found.state)
-    return _told(found, plan, found.state, answer, completion(plan, found.state), dry_run=True)
+    return _report(found, plan, found.state, answer, completion(plan, found.state), dry_run=True)
 
 
-def _told(
+def _report(
     found: SelectedRun,
     plan: Plan,
     state: RunState,
@@ -269,7 +269,7 @@ class PlanOutcome(msgspec.Struct, frozen=True):
 
 def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
     return RunOutcome(
-        report=told(result),
+        report=report_of(result),
         exit_code=ExitCode(result.exit_code),
         continue_command=continue_command(request.argv, result.plan, result.state),
         warnings=notices(result.found),
@@ -283,7 +283,7 @@ def plan_outcome(found: SelectedRun, plan: Plan) -> PlanOutcome:
     if plan.refusal is not None:
         said = plan.refusal
         warnings += (f"without --dry-run this is refused: {said.reason} (hint: {said.hint})",)
-    return PlanOutcome(told_plan(found, plan), warnings)
+    return PlanOutcome(plan_report(found, plan), warnings)
 
 
 def notices(found: SelectedRun) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def _see_head(session: RunSession, step_id: str) -> None:
     """A step that commits must not orphan its own run: its commit becomes one of the run's."""
     sha = git.peek(session.root)
     if sha is None and session.record.state.heads:
-        sha = git.look(session.root, session.environment).sha
+        sha = git.work_tree_state(session.root, session.environment).sha
     if sha is not None and sha not in session.record.state.heads:
         session.record.append(j.HeadRecorded(sha=sha, step=step_id))
 

@@ -21,7 +21,7 @@ from oraclepack.shell.attempt import (
     Watch,
 )
 from oraclepack.shell.bash import run_attempt
-from oraclepack.shell.launch import asked_ahead
+from oraclepack.shell.launch import environment_ahead
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
 from oraclepack.system import files
@@ -140,7 +140,7 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
     if options.makes_out_dir:
         files.make_directories(session.root / options.out_dir)
     # The login profile is asked now, so that the first step need not wait for its answer.
-    asked = asked_ahead(session.environment, str(session.root))
+    asked = environment_ahead(session.environment, str(session.root))
     with nullcontext() if options.login_once else asked:
         session.attempts_before = session.run.attempts_seen()
         with standing_between(session):

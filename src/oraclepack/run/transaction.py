@@ -126,7 +126,7 @@ class Transaction:
     def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
         """Put a file in place, remembering what stood there."""
         refuse_link_out(self._root, path.parent)
-        before, folders = file_moves.look(path), file_moves.missing_directories(path)
+        before, folders = file_moves.read_previous(path), file_moves.missing_directories(path)
         kept = self._undo_wished and before is not None and not stays
         copy = self._keep(path) if kept else None
         # Remembered before it happens: a write that fails halfway is taken back as well.
@@ -305,7 +305,7 @@ class Transaction:
         path = self._root / one.path
         if judge_entry(self._root, one.path) is not None:
             return
-        now = file_moves.look(path)
+        now = file_moves.read_previous(path)
         if now is not None and sha256_bytes(now.content) != one.written:
             return  # somebody has changed it since, or it is the earlier file already
         if now is not None:
@@ -326,7 +326,7 @@ class Transaction:
         if change.stays:
             file_moves.remove_empty(change.folders)  # those of a file that could not be written
             return None
-        now = file_moves.look(change.path)
+        now = file_moves.read_previous(change.path)
         moved: str | None = None
         unchanged = _same(now, change.before)
         if now is not None and not unchanged:

@@ -14,7 +14,7 @@ from oraclepack.journal.run_dir import STEPS, RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
-from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, strangers
+from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, disallowed
 from oraclepack.run.legacy_files import all_file_names
 from oraclepack.run.patch_undo import is_begun, remove_left_over
 from oraclepack.run.planning.plan import Plan
@@ -259,7 +259,7 @@ def _look_for_strangers(
     touched: tuple[str, ...],
     watched: TreePolicyResult,
 ) -> None:
-    watched.strange = strangers(_from_root(session, tree, touched), _allowed(session, step))
+    watched.strange = disallowed(_from_root(session, tree, touched), _allowed(session, step))
     if watched.strange:
         session.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.told))
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from oraclepack.answers.verification import VerifyPacksReport, VerifyReport
 from oraclepack.answers.verify_pack import RecordedOutputs, VerifyOptions, summed, verify_pack
 from oraclepack.errors import InputError, UsageError
-from oraclepack.journal import run_dir as rundir
+from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
@@ -138,7 +138,7 @@ def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> 
 
 def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
     """Reads the answers of a rehearsal where they are: nothing of it is in the project."""
-    steps = fold(rundir.examine(rehearsal).reading.events).steps.values()
+    steps = fold(run_dir.examine(rehearsal).reading.events).steps.values()
     copies = {out.declared_path: out.path for step in steps for out in step.outputs}
 
     def read(name: str) -> Content:
@@ -150,7 +150,7 @@ def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
 
 
 def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
-    runs = sorted(rundir.summaries(root, pack_hash), key=lambda run: run.age)
+    runs = sorted(run_dir.summaries(root, pack_hash), key=lambda run: run.age)
     good = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
     # What a rehearsal of an earlier version wrote tells less than any real run.
     whole = [run for run in good if not run.rehearsal] or good
@@ -159,7 +159,7 @@ def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
 
 def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
     """What a run knows of its outputs, and the --out-dir of its last command."""
-    examined = rundir.examine(run)
+    examined = run_dir.examine(run)
     if examined.foreign is not None:
         raise foreign_run(run.run_id, examined.foreign)
     state = fold(examined.reading.events)

@@ -356,7 +356,7 @@ class ConfigReport(msgspec.Struct, frozen=True):
     """What the project set and may not set."""
 
 
-def shown(settings: Settings) -> ConfigReport:
+def config_report(settings: Settings) -> ConfigReport:
     rows = tuple(
         SettingReport(
             name=setting.name,

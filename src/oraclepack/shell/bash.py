@@ -100,7 +100,7 @@ def _size(path: str) -> int:
         return -1
 
 
-_LOOK_AGAIN = 0.1
+_POLL_SECONDS = 0.1
 """How often we look whether someone wants the end while answers are awaited."""
 
 
@@ -228,7 +228,7 @@ class _Limits:
 
 def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> AttemptEnd:
     """The shell has ended, its questions have not: the limits hold for them as well."""
-    while not is_answered(_LOOK_AGAIN):
+    while not is_answered(_POLL_SECONDS):
         if (ending := limits.reached()) is not None:
             return ending
     return AttemptEnd.EXITED
@@ -252,7 +252,7 @@ def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
 def _end_leftovers(
     running: _Running, attempt: Attempt, stop: Stop, watch: Watch, ending: AttemptEnd
 ) -> tuple[Orphan, ...]:
-    if not orphans.may_have_left(running.started):
+    if not orphans.may_have_orphans(running.started):
         return ()
     patience = orphans.OrphanTimeouts(
         linger=attempt.grace.linger if ending is AttemptEnd.EXITED else 0.0,

@@ -45,16 +45,16 @@ SOURCE_BASH_ENV = """\
 if [[ -r ${BASH_ENV-} ]]; then . "$BASH_ENV"; fi
 """
 
-_Asked = tuple[str | None, str]
+_ShellFacts = tuple[str | None, str]
 """A home and a directory to start in."""
 
-_known: dict[_Asked, bool] = {}
-_asked: dict[_Asked, subprocess.Popen[bytes]] = {}
+_known: dict[_ShellFacts, bool] = {}
+_asked: dict[_ShellFacts, subprocess.Popen[bytes]] = {}
 _lock = threading.Lock()
 
 
 @contextmanager
-def asked_ahead(env: Mapping[str, str], cwd: str) -> Iterator[None]:
+def environment_ahead(env: Mapping[str, str], cwd: str) -> Iterator[None]:
     """Ask now, while there is other work to do, what the first step will want to know."""
     key = (env.get("HOME"), cwd)
     with _lock, suppress(OSError):  # whoever needs the answer is told

@@ -79,7 +79,7 @@ def become_subreaper() -> bool:
         return False  # a C library without prctl
 
 
-def may_have_left(started: StartedProcess) -> bool:
+def may_have_orphans(started: StartedProcess) -> bool:
     """Whether a closer look is worth its milliseconds. The shell has ended and is not yet reaped.
 
     Orphans become our children, so a list of children that holds only those that are waited
@@ -173,7 +173,7 @@ def _await_end(left: Iterable[ProcessInfo], seconds: float, hurry: Callable[[], 
     """Wait until all have ended, or the time is over."""
     deadline = time.monotonic() + seconds
     for process in left:
-        while (found := processes.look_at(process.pid)) and not found.is_dead:
+        while (found := processes.process_info(process.pid)) and not found.is_dead:
             rest = deadline - time.monotonic()
             if found.start_time != process.start_time or rest <= 0 or hurry():
                 break

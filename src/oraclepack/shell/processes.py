@@ -36,7 +36,7 @@ def has_proc() -> bool:
     return (_PROC / "self/stat").exists()
 
 
-def look_at(pid: int) -> ProcessInfo | None:
+def process_info(pid: int) -> ProcessInfo | None:
     """The process of this id, None when there is none."""
     try:
         # Twice per step, so without the detour through Path: four times faster.
@@ -67,7 +67,7 @@ def exists(pid: int) -> bool:
 
 
 def start_time(pid: int) -> str:
-    found = look_at(pid)
+    found = process_info(pid)
     return found.start_time if found else ""
 
 
@@ -78,7 +78,7 @@ def all_processes() -> Iterator[ProcessInfo]:
     except OSError:
         return
     for name in names:
-        if name.isdigit() and (found := look_at(int(name))):
+        if name.isdigit() and (found := process_info(int(name))):
             yield found
 
 

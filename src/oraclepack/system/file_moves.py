@@ -21,7 +21,7 @@ class PreviousFile:
     modified_ns: int
 
 
-def look(path: Path) -> PreviousFile | None:
+def read_previous(path: Path) -> PreviousFile | None:
     """The file at a path, or None. Anything but a plain file is refused."""
     try:
         found = path.lstat()

@@ -365,7 +365,9 @@ class WorkTreeState(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def look(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> WorkTreeState:
+def work_tree_state(
+    root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT
+) -> WorkTreeState:
     """The commit and the cleanness of the work tree around a directory."""
     git = Git(root, environment, timeout)
     try:
@@ -397,7 +399,7 @@ def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTree
 
     def see() -> None:
         try:
-            seen.append(look(root, environment))
+            seen.append(work_tree_state(root, environment))
         except Exception as fault:  # noqa: BLE001  told to whoever asks
             seen.append(fault)
 

@@ -177,23 +177,23 @@ def _tracked_below(root: Path) -> tuple[str, ...]:
         found = os.stat(index)  # for every cached answer
     except OSError:
         return ()  # nothing was ever added
-    return _listed(root, index, (found.st_ino, found.st_mtime_ns, found.st_size))
+    return _tracked_paths(root, index, (found.st_ino, found.st_mtime_ns, found.st_size))
 
 
 @lru_cache(maxsize=8)
-def _listed(root: Path, index: str, _version: tuple[int, int, int]) -> tuple[str, ...]:
+def _tracked_paths(root: Path, index: str, _version: tuple[int, int, int]) -> tuple[str, ...]:
     try:
         data = files.read_regular(index)
     except OSError:
         data = b""
-    if _tells_all(data) and HOME.encode() not in data.lower():
+    if _holds_every_path(data) and HOME.encode() not in data.lower():
         return ()
     told = git.tracked(root, environment.environment(), f":(icase){HOME}")
     # Where git cannot tell, nothing is known to be ours.
     return (HOME,) if told is None else told
 
 
-def _tells_all(index: bytes) -> bool:
+def _holds_every_path(index: bytes) -> bool:
     """Whether every path stands in the file, letter by letter."""
     version = int.from_bytes(index[4:8], "big")
     return index.startswith(_SIGNATURE) and version in _WHOLE_NAMES and _SPLIT not in index

@@ -106,7 +106,7 @@ def _judge(root: Path, path: str, base: Path) -> AllowedPath | Refusal:
     relative = inside(home, os.path.realpath(base / path))
     if relative is None:
         return Refusal(f"it leads out of the project root {root}", subject=path)
-    if readable(relative) != relative or _says_no_text(base / path):
+    if readable(relative) != relative or _has_no_text(base / path):
         return Refusal("a directory or a link on its way is not valid UTF-8", subject=path)
     # As written too: `.git` may itself be a link to a place that looks harmless.
     written = inside(str(root), path, str(base)) or ""
@@ -194,7 +194,7 @@ def plain_place(folder: Path, relative: str) -> Path | None:
     return place
 
 
-def _says_no_text(path: Path) -> bool:
+def _has_no_text(path: Path) -> bool:
     """A link whose words no record could keep, although where it leads has a name."""
     said = str(path.readlink()) if path.is_symlink() else ""
     return readable(said) != said

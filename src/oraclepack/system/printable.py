@@ -30,9 +30,9 @@ _STEERING = (
 )
 _SEPARATORS = "\u2028\u2029"
 """Line and paragraph ends that only some programs know."""
-_LEFT_OUT = {code: None for low, high in _STEERING for code in range(low, high + 1)}
-_SEEN = {**_LEFT_OUT, **dict.fromkeys(map(ord, _SEPARATORS), " ")}
-_NOT_SEEN = re.compile(
+_REMOVED = {code: None for low, high in _STEERING for code in range(low, high + 1)}
+_REPLACED = {**_REMOVED, **dict.fromkeys(map(ord, _SEPARATORS), " ")}
+_INVISIBLE = re.compile(
     "["
     + "".join(f"{chr(low)}-{chr(high)}" for low, high in _STEERING if low)
     + f"\x00-\x08{_SEPARATORS}\ud800-\udfff]"
@@ -41,7 +41,7 @@ _NOT_SEEN = re.compile(
 
 def visible(text: str) -> str:
     """The text without anything that would steer a terminal; tabs and line ends stay."""
-    return text if text.isascii() and text.isprintable() else text.translate(_SEEN)
+    return text if text.isascii() and text.isprintable() else text.translate(_REPLACED)
 
 
 def one_line(text: str) -> str:
@@ -82,7 +82,7 @@ def spelled(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _NOT_SEEN.sub(lambda match: _spelling(ord(match[0])), text)
+    return _INVISIBLE.sub(lambda match: _spelling(ord(match[0])), text)
 
 
 def _spelling(code: int) -> str:
@@ -98,7 +98,7 @@ def screen_json(data: bytes) -> bytes:
     """
     if data.isascii() and b"\x7f" not in data:
         return data
-    return _NOT_SEEN.sub(lambda match: _json_escape(match[0]), data.decode()).encode()
+    return _INVISIBLE.sub(lambda match: _json_escape(match[0]), data.decode()).encode()
 
 
 def _json_escape(sign: str) -> str:

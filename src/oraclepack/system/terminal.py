@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-_LOOK_AGAIN = 0.2
+_POLL_SECONDS = 0.2
 _YES = frozenset({"y", "yes"})
 
 
@@ -23,7 +23,7 @@ def ask(question: str, pause: Callable[[float], bool]) -> bool:
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
     while not select.select([sys.stdin], [], [], 0)[0]:
-        if not pause(_LOOK_AGAIN):
+        if not pause(_POLL_SECONDS):
             return False
     return sys.stdin.readline().strip().lower() in _YES
 

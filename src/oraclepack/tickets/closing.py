@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.markdown_text import code_span
 from oraclepack.tickets import ticket as names
-from oraclepack.tickets.pages import shown
+from oraclepack.tickets.pages import markdown_line
 from oraclepack.tickets.prompts import ready_tickets
 from oraclepack.tickets.tasks import MalformedTasks, problems, read_complexity, read_tasks
 from oraclepack.tickets.ticket import (
@@ -116,7 +116,7 @@ def changes_page(changes: Sequence[ChangedFile] | None, work: NextWork | None) -
     """`changes.md`: what differs from the last commit, and which work it belongs to."""
     lines = ["# Changes", ""]
     if work is not None:
-        lines += [f"Work: {shown(work.ticket_id)}: {shown(work.title)}", ""]
+        lines += [f"Work: {markdown_line(work.ticket_id)}: {markdown_line(work.title)}", ""]
         lines += [f"- {code_span(one)}" for one in work.action_ids]
         lines.append("")
     if changes is None:
@@ -126,7 +126,7 @@ def changes_page(changes: Sequence[ChangedFile] | None, work: NextWork | None) -
     if not changes:
         return "\n".join([*lines, "Nothing differs from the last commit.", ""])
     lines += [f"{len(changes)} files differ from the last commit:", ""]
-    lines += [f"- {code_span(change.state)} {shown(change.path)}" for change in changes]
+    lines += [f"- {code_span(change.state)} {markdown_line(change.path)}" for change in changes]
     return "\n".join([*lines, ""])
 
 
@@ -148,7 +148,7 @@ def close_out_page(turn: TurnSummary, out_dir: str) -> str:
     left = [action for action in turn.actions.actions if not action.done]
     lines += ["## What is left", "", f"{len(left)} of {turn.actions.count} actions are open.", ""]
     ready = ready_tickets(turn.index, turn.actions)
-    lines += [f"- {shown(t.ticket_id)}: {shown(t.title)} is ready" for t in ready]
+    lines += [f"- {markdown_line(t.ticket_id)}: {markdown_line(t.title)} is ready" for t in ready]
     if ready:
         lines.append("")
     lines += ["## What comes next", ""]
@@ -169,9 +169,13 @@ def _worked(turn: TurnSummary) -> list[str]:
         return ["## Work", "", "Nothing was selected.", ""]
     work = turn.work
     texts = {action.action_id: action.text for action in turn.actions.actions}
-    head = f"{shown(work.ticket_id)}: {shown(work.title)} ({code_span(work.ticket_path)})"
-    listed = [f"- {code_span(one)} {shown(texts.get(one, ''))}".rstrip() for one in work.action_ids]
-    return ["## Work", "", head, "", f"Reason: {shown(work.reason)}", "", *listed, ""]
+    name = f"{markdown_line(work.ticket_id)}: {markdown_line(work.title)}"
+    head = f"{name} ({code_span(work.ticket_path)})"
+    listed = [
+        f"- {code_span(one)} {markdown_line(texts.get(one, ''))}".rstrip()
+        for one in work.action_ids
+    ]
+    return ["## Work", "", head, "", f"Reason: {markdown_line(work.reason)}", "", *listed, ""]
 
 
 def _judged(turn: TurnSummary) -> list[str]:
@@ -181,7 +185,8 @@ def _judged(turn: TurnSummary) -> list[str]:
     met = sum(criterion.met is CriterionStatus.YES for criterion in criteria)
     lines = ["## Acceptance", "", f"{met} of {len(criteria)} criteria are met.", ""]
     lines += [
-        f"- {code_span(c.action_id)}: {c.met}. {shown(c.evidence)}".rstrip() for c in criteria
+        f"- {code_span(c.action_id)}: {c.met}. {markdown_line(c.evidence)}".rstrip()
+        for c in criteria
     ]
     return [*lines, ""]
 
@@ -189,7 +194,12 @@ def _judged(turn: TurnSummary) -> list[str]:
 def _tasks(turn: TurnSummary) -> list[str]:
     read = read_tasks(turn.tasks)
     if isinstance(read, MalformedTasks):
-        return ["## Task Master", "", f"`{names.TASKS}` cannot be read: {shown(read.reason)}", ""]
+        return [
+            "## Task Master",
+            "",
+            f"`{names.TASKS}` cannot be read: {markdown_line(read.reason)}",
+            "",
+        ]
     if not read:
         return ["## Task Master", "", "There are no tasks.", ""]
     done = sum(task.status == "done" for task in read)
@@ -203,5 +213,5 @@ def _files(turn: TurnSummary) -> list[str]:
     wrong = [file for file in turn.audit.files if file.problem is not None]
     there = sum(file.present for file in turn.audit.files)
     lines = ["## Files", "", f"{there} files of ours, {len(wrong)} with a problem.", ""]
-    listed = [f"- {code_span(file.path)}: {shown(file.problem or '')}" for file in wrong]
+    listed = [f"- {code_span(file.path)}: {markdown_line(file.problem or '')}" for file in wrong]
     return [*lines, *listed, ""] if listed else lines

@@ -24,7 +24,7 @@ def actions_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
     for known in tickets:
         lines += [f"## {heading(known)}", "", *_facts(known)]
         own = list(of_ticket(known.id, actions.actions))
-        lines += [_listed(action) for action in own] or ["It names no actions."]
+        lines += [_action_line(action) for action in own] or ["It names no actions."]
         lines.append("")
     return "\n".join(lines)
 
@@ -60,11 +60,11 @@ def prd_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
 
 def heading(known: KnownTicket, *, cell: bool = False) -> str:
     """A ticket's id and title, in one line of Markdown."""
-    name, title = shown(known.id, cell=cell), known.ticket.title
-    return name if title == known.id else f"{name}: {shown(title, cell=cell)}"
+    name, title = markdown_line(known.id, cell=cell), known.ticket.title
+    return name if title == known.id else f"{name}: {markdown_line(title, cell=cell)}"
 
 
-def shown(text: str, *, cell: bool = False) -> str:
+def markdown_line(text: str, *, cell: bool = False) -> str:
     """Text of a ticket on one line, as Markdown that shows it."""
     return escape(" ".join(text.split()), cell=cell)
 
@@ -83,19 +83,19 @@ def _facts(known: KnownTicket) -> list[str]:
 
 
 def _ids(ids: Iterable[str]) -> str:
-    return ", ".join(map(shown, ids))
+    return ", ".join(map(markdown_line, ids))
 
 
-def _listed(action: Action) -> str:
+def _action_line(action: Action) -> str:
     box = "x" if action.done else " "
     where = f"{action.kind}, line {action.source_line}"
-    return f"- [{box}] {code_span(action.action_id)} {shown(action.text)} ({where})"
+    return f"- [{box}] {code_span(action.action_id)} {markdown_line(action.text)} ({where})"
 
 
 def _requirement(known: KnownTicket, actions: Sequence[Action]) -> list[str]:
     lines = [f"### {heading(known)}", "", *_facts(known)]
     if known.ticket.summary:
-        lines += [f"Summary: {shown(known.ticket.summary)}", ""]
+        lines += [f"Summary: {markdown_line(known.ticket.summary)}", ""]
     groups = (
         ("Open actions", ActionKind.TASK, False),
         ("Acceptance criteria", ActionKind.ACCEPTANCE, False),
@@ -105,7 +105,10 @@ def _requirement(known: KnownTicket, actions: Sequence[Action]) -> list[str]:
         chosen = [a for a in actions if a.done is done and kind in {None, a.kind}]
         if chosen:
             lines += [f"{title}:", ""]
-            lines += [f"- {shown(action.action_id)}: {shown(action.text)}" for action in chosen]
+            lines += [
+                f"- {markdown_line(action.action_id)}: {markdown_line(action.text)}"
+                for action in chosen
+            ]
             lines.append("")
     if known.ticket.body.strip():
         lines += ["The ticket:", ""]
@@ -114,7 +117,7 @@ def _requirement(known: KnownTicket, actions: Sequence[Action]) -> list[str]:
     return lines
 
 
-_PLANS_MADE = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
+_GENERATED_NOTE = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
 
 
 def pipelines_page(tickets: Sequence[KnownTicket], actions: Actions, options: TicketOptions) -> str:
@@ -125,7 +128,7 @@ def pipelines_page(tickets: Sequence[KnownTicket], actions: Actions, options: Ti
     lines = [
         "# Pipelines",
         "",
-        _PLANS_MADE,
+        _GENERATED_NOTE,
         "",
         (
             f"{len(tickets)} tickets in {len(rounds)} rounds. The tickets of one round do not wait "
@@ -154,7 +157,7 @@ def _pipeline(
     out = options.out_dir
     todo = [a for a in actions if not a.done and a.kind is ActionKind.TASK]
     accept = [a for a in actions if not a.done and a.kind is ActionKind.ACCEPTANCE]
-    waits = ", ".join(map(shown, needs)) or "nothing"
+    waits = ", ".join(map(markdown_line, needs)) or "nothing"
     lines = [
         f"- Source: {code_span(known.path)}; waits for {waits}.",
         f"- Select (step 09): `{out}/{names.NEXT}` names {_named(todo or accept)}.",
@@ -165,7 +168,8 @@ def _pipeline(
         "",
     ]
     lines += [
-        f"  - [ ] {code_span(action.action_id)} {shown(action.text)}" for action in (*todo, *accept)
+        f"  - [ ] {code_span(action.action_id)} {markdown_line(action.text)}"
+        for action in (*todo, *accept)
     ]
     if todo or accept:
         lines.append("")
@@ -179,7 +183,7 @@ def autopilot_page(tickets: Sequence[KnownTicket], actions: Actions, options: Ti
     lines = [
         "# Autopilot",
         "",
-        _PLANS_MADE,
+        _GENERATED_NOTE,
         "",
         (
             "One turn of the loop works off one ticket. Every command can be repeated: what went "
@@ -233,7 +237,7 @@ def _turns(tickets: Sequence[KnownTicket], actions: Actions) -> Iterator[str]:
         todo = [action for action in own if not action.done]
         turn += bool(todo)
         first = (
-            f"{code_span(todo[0].action_id, cell=True)} {shown(todo[0].text, cell=True)}"
+            f"{code_span(todo[0].action_id, cell=True)} {markdown_line(todo[0].text, cell=True)}"
             if todo
             else "-"
         )
@@ -246,7 +250,7 @@ def _circle_note(tickets: Sequence[KnownTicket]) -> list[str]:
     found = circles(tickets)
     if not found:
         return []
-    told = ", ".join(map(shown, found))
+    told = ", ".join(map(markdown_line, found))
     return [f"These tickets wait for each other in a circle, broken by path: {told}.", ""]
 
 

@@ -131,7 +131,7 @@ def _fenced_items(lines: Sequence[str], first: int) -> Iterator[TicketItem]:
         if words and not bullet and line[:1].isspace() and line.strip():
             words.append(line)
             continue
-        found = _asked(" ".join(words), began, accepted=accepted)
+        found = _ticket_item(" ".join(words), began, accepted=accepted)
         if found is not None and not _NOTHING.fullmatch(found.text):
             yield found
         words, began = ([bullet["text"]], number) if bullet else ([], number)
@@ -143,10 +143,10 @@ def _item(tokens: Sequence["Token"], at: int, offset: int, *, accepted: bool) ->
     token, following = tokens[at], tokens[at + 1]
     if following.type != "paragraph_open" or token.map is None:
         return None
-    return _asked(tokens[at + 2].content, token.map[0] + offset, accepted=accepted)
+    return _ticket_item(tokens[at + 2].content, token.map[0] + offset, accepted=accepted)
 
 
-def _asked(content: str, line: int, *, accepted: bool) -> TicketItem | None:
+def _ticket_item(content: str, line: int, *, accepted: bool) -> TicketItem | None:
     """What a list item asks for, if it does."""
     text = _plain(content)
     box = _CHECKBOX.match(text)

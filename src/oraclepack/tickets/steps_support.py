@@ -143,7 +143,7 @@ def prompt(desk: TicketOutDir, stage: AgentStage) -> TicketsReply:
 
 def take(desk: TicketOutDir, stage: AgentStage, raw: str, agent: str) -> TicketsReply:
     """Check an agent's answer and write it down, whole or not at all."""
-    name, value = _taken(desk, stage, raw, agent)
+    name, value = _answer_content(desk, stage, raw, agent)
     if isinstance(value, UnusableAnswer):
         raise InputError(f"the answer cannot be used: {value.reason}", hint="ask again")
     data = f"{value}\n".encode() if isinstance(value, str) else canonical_file(value)
@@ -151,7 +151,7 @@ def take(desk: TicketOutDir, stage: AgentStage, raw: str, agent: str) -> Tickets
     return TicketsReply(text=f"wrote {path}", written=path)
 
 
-def _taken(
+def _answer_content(
     desk: TicketOutDir, stage: AgentStage, raw: str, agent: str
 ) -> tuple[str, NextWork | Acceptance | Review | str | UnusableAnswer]:
     """The file an answer goes to, and what goes into it."""
@@ -200,9 +200,9 @@ def tasks(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]
         case "wanted":
             return TicketsReply(text=str(desk.needed(names.INDEX, TicketIndex).selected_count)), ()
         case "complexity":
-            return TicketsReply(text="none" if _weighed(desk) is None else "some"), ()
+            return TicketsReply(text="none" if _complexity_count(desk) is None else "some"), ()
         case "weighed":
-            count = _weighed(desk)
+            count = _complexity_count(desk)
             if count is None:
                 raise InputError(f"{desk.path(names.TM_COMPLEXITY)} was not written")
             return TicketsReply(text=f"{count} tasks weighed"), ()
@@ -212,7 +212,7 @@ def tasks(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]
     return _figures(desk, asked)
 
 
-def _weighed(desk: TicketOutDir) -> int | None:
+def _complexity_count(desk: TicketOutDir) -> int | None:
     found = tm.read_complexity(desk.content(names.TM_COMPLEXITY))
     if isinstance(found, tm.MalformedTasks):
         raise InputError(
@@ -231,7 +231,9 @@ def _figures(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, .
     found = desk.tasks()
     if not found:
         raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
-    if asked == "expanded" and (whole := tm.left_whole(found, desk.content(names.TM_COMPLEXITY))):
+    if asked == "expanded" and (
+        whole := tm.unexpanded_tasks(found, desk.content(names.TM_COMPLEXITY))
+    ):
         raise InputError(
             f"Task Master broke down nothing of task {', '.join(whole)}",
             hint="its own messages above tell why; run the step again, what has subtasks stays",
@@ -240,7 +242,7 @@ def _figures(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, .
     prd = _prd_hash(desk)
     made_of = prd if asked == "made" else before.prd_sha256 if before else None
     task = _current(desk) if asked == "sync" else None
-    figures = tm.told(found, prd_sha256=made_of, task_id=task.id if task else None)
+    figures = tm.tasks_report(found, prd_sha256=made_of, task_id=task.id if task else None)
     path = desk.write(_FIGURES[asked], canonical_file(figures))
     warnings: tuple[str, ...] = ()
     if made_of is not None and prd is not None and made_of != prd:

@@ -93,7 +93,7 @@ def read_complexity(data: bytes | None) -> int | MalformedTasks | None:
     return MalformedTasks("no complexityAnalysis in it")
 
 
-def left_whole(tasks: Iterable[Task], complexity: bytes | None) -> tuple[str, ...]:
+def unexpanded_tasks(tasks: Iterable[Task], complexity: bytes | None) -> tuple[str, ...]:
     """The ids of open tasks that were to be broken down and have no subtasks.
 
     `expand --all` ends with 0 even when it failed for every one of them. A task for which the
@@ -178,7 +178,7 @@ def _all(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:
             yield f"{task.id}.{subtask.id}", subtask
 
 
-def told(
+def tasks_report(
     tasks: Sequence[Task], *, prd_sha256: str | None = None, task_id: str | None = None
 ) -> TasksReport:
     """The tasks in figures."""

@@ -156,7 +156,7 @@ def ticketify(wish: TicketifyRequest) -> TicketifyResult:
         files.sweep(folder)
     differing = [path for path in wanted if files.read(places[path]) != built.files[path]]
     _refuse_foreign_prd(wish, options, differing)
-    copied = _kept_prd(wish, options) if wish.force and options.prd_path in differing else ()
+    copied = _backed_up_prd(wish, options) if wish.force and options.prd_path in differing else ()
     pieces = [
         FileWrite(_step(path), places[path], built.files[path], stays=path == options.prd_path)
         for path in differing
@@ -284,7 +284,7 @@ def _regenerated(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, .
     return tuple(move.target for group in moves for move in group)
 
 
-def _kept_prd(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
+def _backed_up_prd(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
     """A copy of the PRD that `--force` is about to replace; it never goes away before that."""
     prd = options.prd_path
     there = files.read(wish.root / prd)

@@ -19,7 +19,7 @@ def version_of_oracle(program: str = "") -> str | None:
     found = program or find_program("oracle")
     if found is None:
         return None
-    return _from_package(Path(found)) or _asked(found)
+    return _from_package(Path(found)) or _version_output(found)
 
 
 def _from_package(program: Path) -> str | None:
@@ -36,7 +36,7 @@ def _from_package(program: Path) -> str | None:
     return None
 
 
-def _asked(program: str) -> str | None:
+def _version_output(program: str) -> str | None:
     answer = probe([program, "--version"], timeout=5.0)
     words = answer.answer.split() if answer.exit_code == 0 else []
     return next((word for word in words if word[:1].isdigit()), None)
@@ -118,7 +118,7 @@ class OracleContext(msgspec.Struct, frozen=True):
     """All that `.env` says: what is secret in it must not be written down."""
 
 
-def surroundings(
+def oracle_context(
     env: Mapping[str, str], dotenv: Mapping[str, str], configs: Sequence[str]
 ) -> OracleContext:
     """From an environment, the `.env` beside the call (which is weaker), and config files."""
@@ -167,7 +167,7 @@ def around_call(cwd: str, env: Mapping[str, str]) -> OracleContext:
     texts = [
         data.decode("utf-8", "replace") for place in places if (data := files.read(place, _LARGEST))
     ]
-    return surroundings(env, _dotenv(Path(cwd)), texts)
+    return oracle_context(env, _dotenv(Path(cwd)), texts)
 
 
 def steering_of(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ def _whole_words(text: str) -> str:
 def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure:
     """The failure in what a tool said on stdout and stderr, and in its session record."""
     words = _words(out, err, record)
-    reason = record.reason if record else _told_reason(out)
+    reason = record.reason if record else _reason_in(out)
     category = record.category if record else ""
     message = _message(out, err, record)
     for row, text in patterns():
@@ -220,7 +220,7 @@ def _words(out: str, err: str, record: SessionRecord | None) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _told_reason(out: str) -> str:
+def _reason_in(out: str) -> str:
     found = _REASON.findall(out)
     return found[-1] if found else ""
 

@@ -176,7 +176,7 @@ def is_alive(process: ProcessIdentity) -> bool | None:
     """Whether exactly this process still runs; None where nobody can tell."""
     if not processes.has_proc():
         return None if processes.exists(process.pid) else False
-    found = processes.look_at(process.pid)
+    found = processes.process_info(process.pid)
     if found is None or found.is_dead:
         return False
     if process.start_time is None:
@@ -192,7 +192,7 @@ def worker_is_alive(pid: int) -> bool | None:
     """
     if not processes.has_proc():
         return None if processes.exists(pid) else False
-    found = processes.look_at(pid)
+    found = processes.process_info(pid)
     if found is None or found.is_dead:
         return False
     try:

@@ -112,12 +112,12 @@ def unwrap(command: Sequence[ArgvWord]) -> UnwrappedCommand | None:
             own = _own_words(words, at + 1, _WRAPPERS[base])
             if own is None:
                 return None
-            at, found = own.end, _looked_through(base, own, found)
+            at, found = own.end, _unwrapped(base, own, found)
             names.append(base)
             if found.script_at is not None:
                 return replace(found, wrappers=tuple(names))
         else:
-            return _arrived(words, at, name, replace(found, wrappers=tuple(names)))
+            return _without_wrapper(words, at, name, replace(found, wrappers=tuple(names)))
     return None
 
 
@@ -128,7 +128,7 @@ def _known(word: ArgvWord) -> str | None:
     return word
 
 
-def _looked_through(base: str, own: "_OwnWords", found: UnwrappedCommand) -> UnwrappedCommand:
+def _unwrapped(base: str, own: "_OwnWords", found: UnwrappedCommand) -> UnwrappedCommand:
     wrapper = _WRAPPERS[base]
     return replace(
         found,
@@ -138,7 +138,7 @@ def _looked_through(base: str, own: "_OwnWords", found: UnwrappedCommand) -> Unw
     )
 
 
-def _arrived(
+def _without_wrapper(
     words: Sequence[str | None], at: int, name: str, found: UnwrappedCommand
 ) -> UnwrappedCommand | None:
     """A word that is no wrapper: a tool, a shell, a package runner, or nothing of ours."""

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.kept_text import read_kept
+from oraclepack.system.kept_text import read_kept_texts
 from oraclepack.work.backlog import (
     AnsweredStep,
     Artifact,
@@ -42,7 +42,7 @@ def actionize(
     per: IssuesPer = IssuesPer.QUESTION,
 ) -> WorkItems:
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
-    kept = read_kept(earlier_backlog)
+    kept = read_kept_texts(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
     ordered = replace(pack, steps=tuple(map(_sorted, steps.values())))
     if pack.rehearsal:  # nothing that nobody was asked about counts as verified

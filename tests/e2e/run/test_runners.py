@@ -11,7 +11,7 @@ import pytest
 
 from oraclepack.journal import events as j
 from oraclepack.journal.events import StepFinished, StepStarted
-from oraclepack.shell.processes import look_at
+from oraclepack.shell.processes import process_info
 from tests.bashes import alive
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking
@@ -115,7 +115,7 @@ def test_a_prelude_that_outlived_its_runner_is_ended(tmp_path: Path, zygote: Zyg
     (project.root / "go").touch()
 
     assert project.run().code == 0
-    found = look_at(shell)
+    found = process_info(shell)
     assert found is None or found.is_dead
 
 

@@ -7,7 +7,7 @@ from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.script import Span
 
-_SAID_BETTER = frozenset({"SC2215"})
+_COVERED_BY_OTHERS = frozenset({"SC2215"})
 """What shellcheck says of orphaned flags; OP201 says it with a fix."""
 
 
@@ -164,7 +164,7 @@ def _shellcheck(subject: Subject, level: str) -> Iterator[Problem]:
     for found in subject.facts.shellcheck.diagnostics:
         # Codes below 2000 are about syntax: where bash has spoken, its word is enough.
         is_echo = unreadable and found.code.startswith("SC1")
-        if found.level == level and found.code not in _SAID_BETTER and not is_echo:
+        if found.level == level and found.code not in _COVERED_BY_OTHERS and not is_echo:
             where = Span.at(found.line, max(found.column, 1))
             hint = f"see https://www.shellcheck.net/wiki/{found.code}" if found.code else ""
             yield Problem(where, f"{found.code}: {found.message}".removeprefix(": "), hint)

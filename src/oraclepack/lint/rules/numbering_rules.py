@@ -150,11 +150,11 @@ def malformed_step_number(subject: Subject) -> Iterator[Problem]:
     fix = renumbering(subject.pack)
     for header in numbered(subject.pack):
         if not header.is_step:
-            message = f"not a step header: {_numbering_slip(header)}"
+            message = f"not a step header: {_mistake_in(header)}"
             yield Problem(header.span, message, "write it as # 01) at the start of the line", fix)
 
 
-def _numbering_slip(header: NumberedHeader) -> str:
+def _mistake_in(header: NumberedHeader) -> str:
     if len(header.digits) != len("01"):
         return f"the number {header.digits[:9]} does not have two digits"
     return "it does not stand at the start of its line"

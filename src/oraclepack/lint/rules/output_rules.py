@@ -9,7 +9,7 @@ from oraclepack.errors import did_you_mean
 from oraclepack.lint.facts import PathKind, known_outputs, stays_put
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.pack.contract import MARKERS, asked_for, contradiction
+from oraclepack.pack.contract import MARKERS, contradiction, requested_format
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.pack.questions import asking_calls, destinations
 from oraclepack.pack.script import Enclosure, Span, Word
@@ -173,7 +173,7 @@ def _contradictions(call: ToolCall, step: Step, marker: str | None) -> Iterator[
     if call.prompt is None:
         return
     if marker is not None:
-        asked = asked_for(call.prompt.text)
+        asked = requested_format(call.prompt.text)
         if asked.only is not None and marker in set(MARKERS) - {"none", asked.only.value}:
             message = f"the step says contract={marker}, its prompt asks only for {asked.only}"
             yield Problem(_prompt_line(call, step, asked.only_line), message, "let both agree")

@@ -36,7 +36,7 @@ def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
         if not found:
             continue
         first = found[0]
-        shown = "it" if first.is_nested else _shown(subject, first)
+        shown = "it" if first.is_nested else _source_of(subject, first)
         others = f" and {len(found) - 1} more" if len(found) > 1 else ""
         message = f"bash would run {shown}{others} instead of sending the text"
         if _is_meant(subject, first):
@@ -52,7 +52,7 @@ def _is_meant(subject: Subject, expansion: Expansion) -> bool:
     """Nothing but a command that prints a text: `-p "`cat prompt.md`"`."""
     if not expansion.is_whole or expansion.is_nested:
         return False
-    words = _shown(subject, expansion).strip("` ").split()
+    words = _source_of(subject, expansion).strip("` ").split()
     return bool(words) and words[0] in MEANT
 
 
@@ -84,7 +84,7 @@ def command_in_prompt(subject: Subject) -> Iterator[Problem]:
         for expansion in text.of(ExpansionKind.COMMAND):
             if expansion.is_nested or not subject.prompts.is_doubtful(expansion):
                 continue
-            message = f"bash would run {_shown(subject, expansion)} and send its output"
+            message = f"bash would run {_source_of(subject, expansion)} and send its output"
             fix = None
             if not expansion.is_whole and _is_plain(subject, expansion):
                 fix = _escaped(subject, text, [expansion], "put a backslash before the dollar sign")
@@ -123,7 +123,9 @@ def empty_variable_in_prompt(subject: Subject) -> Iterator[Problem]:
             fix = None
             if not expansion.name.isupper():
                 fix = _escaped(subject, text, [expansion], "put a backslash before the dollar sign")
-            message = f"nothing sets {_shown(subject, expansion)}: bash leaves a gap in the prompt"
+            message = (
+                f"nothing sets {_source_of(subject, expansion)}: bash leaves a gap in the prompt"
+            )
             hint = "put a backslash before the dollar sign, or set the variable"
             yield Problem(expansion.span, message, hint, fix)
 
@@ -139,7 +141,7 @@ def _escaped(
     return Fix(description, tuple(edits))
 
 
-def _shown(subject: Subject, expansion: Expansion) -> str:
+def _source_of(subject: Subject, expansion: Expansion) -> str:
     """The source of an expansion, on one line and cut where it is long."""
     text = " ".join(text_between(subject.lines, expansion.span).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

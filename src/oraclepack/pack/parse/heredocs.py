@@ -130,7 +130,7 @@ def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
     return all(body.end == body.told for body in _bodies(root, lines))
 
 
-def all_seen(root: "Node", lines: Sequence[bytes]) -> bool:
+def knows_all_heredocs(root: "Node", lines: Sequence[bytes]) -> bool:
     """Whether the tree knows of each heredoc that a line seems to open."""
     known = {row for node in _redirects(root) for row in _rows_of(node)}
     return all(

@@ -12,7 +12,13 @@ from oraclepack.errors import InputError
 from oraclepack.pack.model import HEADER_FIELDS, Attribute, Directive, Header, StepId
 from oraclepack.pack.parse.bash_script import hides
 from oraclepack.pack.parse.grammar import check_nodes, syntax_tree
-from oraclepack.pack.parse.heredocs import all_end, all_seen, goes_on, readable, rows_inside
+from oraclepack.pack.parse.heredocs import (
+    all_end,
+    goes_on,
+    knows_all_heredocs,
+    readable,
+    rows_inside,
+)
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.script import Comment, Span
 
@@ -241,7 +247,7 @@ def _whole(place: Locator, start: int, end: int) -> "Tree | None":
     root = tree.root_node
     if root.has_error or source.rstrip().endswith(b"\\") or hides(source, root):
         return None
-    if b"<<" in source and not (all_end(root, lines) and all_seen(root, lines)):
+    if b"<<" in source and not (all_end(root, lines) and knows_all_heredocs(root, lines)):
         return None
     return tree
 

@@ -100,7 +100,7 @@ def calls_in(script: Script, scope: CallScope) -> tuple[tuple[ToolCall, ...], Ca
     texts = dict(scope.texts) | dict(script.texts)
     calls: list[ToolCall] = []
     for command in script.commands:
-        guarded.update(_asked_for(command))
+        guarded.update(_required_tools(command))
         found = _calls_of(command, functions, guarded, texts)
         if command.function:
             known = functions.get(command.function, ())
@@ -110,7 +110,7 @@ def calls_in(script: Script, scope: CallScope) -> tuple[tuple[ToolCall, ...], Ca
     return tuple(calls), CallScope(functions, frozenset(guarded), texts)
 
 
-def _asked_for(command: SimpleCommand) -> Iterable[str]:
+def _required_tools(command: SimpleCommand) -> Iterable[str]:
     """The tools that a command asks for: `command -v codex`."""
     if not command.words or command.words[0].value not in _QUESTIONS:
         return ()
@@ -139,7 +139,7 @@ def _calls_of(
             )
             for call in functions[command.name]
         ]
-    found = unwrap([_as_told(word) for word in command.words])
+    found = unwrap([_argv_word(word) for word in command.words])
     if found is None:
         return []
     if found.tool is not None and found.at is not None:
@@ -184,7 +184,7 @@ def _inner_calls(
         nested = told
         for sign in filter(None, signs):
             nested = replace(nested, words=_doubted(nested.words, sign, splits=True))
-        guarded.update(_asked_for(nested))
+        guarded.update(_required_tools(nested))
         inner.extend(_calls_of(nested, functions, guarded, {}))
     return [
         replace(
@@ -231,7 +231,7 @@ def _call(
     if mark is not None:
         argv = _doubted(argv, mark, splits=False)
     loose = [index for index, word in enumerate(argv) if word.splits]
-    parsed = parse_argv(table_of(tool), [_as_told(word) for word in argv], loose)
+    parsed = parse_argv(table_of(tool), [_argv_word(word) for word in argv], loose)
     operands = tuple(argv[index] for index in parsed.operands)
     flags = _flags(parsed, argv)
     prompt = None
@@ -288,7 +288,7 @@ def _value(use: FlagUse, argv: Sequence[Word]) -> Word | None:
     return replace(word, value=use.value, template=word.template[use.value_offset :])
 
 
-def _as_told(word: Word) -> ArgvWord:
+def _argv_word(word: Word) -> ArgvWord:
     """The word as far as the text tells it: whole, its beginning, or not at all."""
     if word.value is not None:
         return word.value
