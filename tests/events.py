@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Link, Signer, encode_line
-from oraclepack.journal.statuses import Cache, CallWait, OutputRetry, RollbackStatus, Status
+from oraclepack.journal.statuses import (
+    Cache,
+    CallWait,
+    OutputRetry,
+    QuestionSize,
+    RollbackStatus,
+    Status,
+)
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key
@@ -134,6 +141,9 @@ _USAGE = st.none() | st.builds(
     cost_source=st.sampled_from(FigureSource),
 )
 _WAIT = st.none() | st.builds(CallWait, call=st.integers(1, 9), reason=st.text(max_size=5))
+_QUESTION = st.none() | st.builds(
+    QuestionSize, provider=st.just("openai"), input_tokens=_SMALL, files=st.just({"a.py": 3})
+)
 _RETRY = st.none() | st.builds(OutputRetry, number=_SMALL)
 
 any_event: st.SearchStrategy[j.Event] = st.one_of(
@@ -144,7 +154,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.PreludeFinished, attempt=_SMALL),
     _some(j.StepStarted, **_WHO),
     _some(j.StepSpawned, **_WHO, process=st.just(ProcessIdentity(pid=7))),
-    _some(j.InvocationIntent, **_CALL, retry=_RETRY),
+    _some(j.InvocationIntent, **_CALL, retry=_RETRY, question=_QUESTION),
     _some(
         j.InvocationOutcome, **_CALL, ok=st.booleans(), cache=st.sampled_from(Cache), usage=_USAGE
     ),

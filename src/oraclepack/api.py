@@ -101,6 +101,9 @@ if TYPE_CHECKING:
     from oraclepack.run.explain_steps import ListedStep as ListedStep
     from oraclepack.run.explain_steps import StepList as StepList
     from oraclepack.run.explain_steps import WhyReport as WhyReport
+    from oraclepack.run.forecast import CostForecast as CostForecast
+    from oraclepack.run.forecast import CostRange as CostRange
+    from oraclepack.run.forecast import PlannedStepCost as PlannedStepCost
     from oraclepack.run.past_runs import RunDetails as RunDetails
     from oraclepack.run.past_runs import RunListEntry as RunListEntry
     from oraclepack.run.past_runs import StepDetails as StepDetails
@@ -196,6 +199,8 @@ __all__ = [
     "exhausted",
     "explain_rules",
     "fold",
+    "forecast",
+    "forecast_comment",
     "foreign_records",
     "format_findings",
     "generate",
@@ -371,6 +376,26 @@ def plan(
 
     request = run_request.read_request(pack, settings or load_settings(pack), arguments)
     return run_report.plan_outcome(*run_pack.look_up(request))
+
+
+def forecast(
+    pack: str | Path,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    stop: Stop | None = None,
+) -> tuple[CostForecast, tuple[str, ...]]:
+    """What `run` would ask and cost, from a rehearsal in a copy of the project; and warnings."""
+    from oraclepack.run import plan_costs
+
+    chosen = settings or load_settings(pack)
+    return plan_costs.forecast(pack, chosen, arguments or RunArguments(), stop)
+
+
+def forecast_comment(found: CostForecast, pack: str) -> str:
+    """A forecast in Markdown, for a comment on a pull request."""
+    from oraclepack.report.forecast_comment import comment
+
+    return comment(found, pack)
 
 
 def run(

@@ -69,7 +69,7 @@ class Recipe:
         return f"{first} {rest[0]}" if first in GROUPS else first
 
 
-GROUPS = ("cache", "config", "quarantine", "runs", "skills", "tickets")
+GROUPS = ("cache", "config", "prices", "quarantine", "runs", "skills", "tickets")
 OWN_RUN = "run pack.md --new-run --on-unknown retry"
 REHEARSAL = (".oraclepack/rehearsals/",)
 RUN = (".oraclepack/", "out/", "pack.state.json", "pack.report.json")
@@ -82,6 +82,10 @@ RECIPES = (
     Recipe("explain OP201"),
     Recipe("list pack.md"),
     Recipe("list --contracts old.md"),
+    Recipe("prices list"),
+    Recipe("prices show gpt-5.2"),
+    Recipe("plan pack.md", archive=2, writes=REHEARSAL),
+    Recipe("plan pack.md --new-run --format github", writes=REHEARSAL),
     Recipe("run pack.md --dry-run", archive=2),
     Recipe("run pack.md --dry-run --new-run"),
     Recipe("run pack.md", archive=2, writes=RUN),

@@ -10,7 +10,8 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry
+from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry, QuestionSize
+from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
@@ -67,22 +68,26 @@ def intend(
     process: ProcessIdentity | None = None,
     *,
     claim: Claim | None = None,
-    provider: str | None = None,
     retry: OutputRetry | None = None,
+    question: QuestionSize | None = None,
 ) -> None:
-    """From here on the call may cost money. Told again as soon as its process is known."""
+    """From here on the call may cost money. Told again as soon as its process is known.
+
+    With the size of its question it is a rehearsed call, which costs nothing.
+    """
     call, key = prepared.call, prepared.key
     kept = world.tell(
         j.InvocationIntent(
             **_which(call),
             key=prepared.key_value,
             key_parts=dict(key.parts) if isinstance(key, InvocationKey) else {},
-            provider=provider or prepared.provider,
+            provider=prepared.provider if question is None else REHEARSAL,
             model=prepared.model,
             output_path=prepared.output_path,
             argv=_shown(world, parse_argv(table_of(call.tool), argv), argv),
             process=process,
             retry=retry,
+            question=question,
         )
     )
     if claim is not None and isinstance(kept, j.InvocationIntent):

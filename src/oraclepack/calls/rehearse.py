@@ -11,6 +11,7 @@ from oraclepack.calls.key import key_of
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall, prepare, remember
 from oraclepack.errors import InputError, Refusal, StepError
+from oraclepack.journal.statuses import QuestionSize
 from oraclepack.pack.answer_sections import NOTICE, Section, is_rehearsed
 from oraclepack.pack.contract import contracts_of
 from oraclepack.settings.call_settings import REHEARSAL
@@ -36,7 +37,8 @@ from oraclepack.tools.tool_names import FlagFault
 
 LARGEST_FILE = 1_048_576
 _MOST_CITED = 4
-_LETTERS_PER_TOKEN = 4
+_LETTERS_PER_TOKEN = 3.8
+_TOKENS_PER_LINE = 3
 _SLUG_WORDS = (3, 5)
 _TELLING = re.compile(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
@@ -100,11 +102,23 @@ def no_match() -> ToolRefusal:
 
 
 def tokens(question: OracleQuestion, files: Sequence[AttachedText]) -> int:
-    """About how many tokens would be sent; files are sent with numbered lines."""
-    sent = len(question.prompt) + sum(
-        len(file.text) + 7 * file.text.count("\n") + len(file.path) + 30 for file in files
+    """About how many tokens would be sent; files are sent with numbered lines.
+
+    Within 20 % of what `oracle --dry-run summary` counts: `tests/real/test_tokens.py`.
+    """
+    letters = len(question.prompt) + sum(len(file.text) + len(file.path) + 30 for file in files)
+    lines = sum(file.text.count("\n") for file in files)
+    return round(letters / _LETTERS_PER_TOKEN) + lines * _TOKENS_PER_LINE
+
+
+def question_size(prepared: PreparedCall, attached: Sequence[AttachedFile]) -> QuestionSize:
+    """What the real call would send, and to whom."""
+    texts = [AttachedText(file.path, file.data.decode("utf-8", "replace")) for file in attached]
+    return QuestionSize(
+        provider=prepared.provider or "unknown",
+        input_tokens=tokens(prepared.question, texts),
+        files={file.path: len(file.data) for file in attached},
     )
-    return -(-sent // _LETTERS_PER_TOKEN)
 
 
 def rehearsed_answer(
@@ -214,7 +228,7 @@ def rehearse(
     remember(world, call, attached)
     key = key_of(question, [(file.path, file.sha256) for file in attached], around)
     prepared = prepare(world, call, argv, question, outputs, key, around)
-    ledger.intend(world, prepared, argv, provider=REHEARSAL)
+    ledger.intend(world, prepared, argv, question=question_size(prepared, attached))
     _answer(world, prepared, shim, attached)
     ledger.conclude(world, prepared, _one_try(world), provider=REHEARSAL)
     return 0

@@ -19,6 +19,9 @@ COMMANDS = {
         f"{_PLACE}.steps_commands:list_steps",
         "List the steps of PACK with score, category, tools and outputs.",
     ),
+    "plan": LazyCommand(
+        f"{_PLACE}.plan_command:plan", "Forecast the calls, tokens, cost and time of a run."
+    ),
     "run": LazyCommand(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
     "why": LazyCommand(
         f"{_PLACE}.steps_commands:why", "Tell why a step ran, was left, or would run."

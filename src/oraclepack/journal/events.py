@@ -15,6 +15,7 @@ from oraclepack.journal.statuses import (
     CallWait,
     Move,
     OutputRetry,
+    QuestionSize,
     RollbackStatus,
     Status,
     Verification,
@@ -164,6 +165,8 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     process: ProcessIdentity | None = None
     retry: OutputRetry | None = None
     """Its answers missed their contract so far, and it asks again."""
+    question: QuestionSize | None = None
+    """In a rehearsal: what the real call would send."""
 
 
 class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):

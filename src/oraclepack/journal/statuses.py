@@ -61,6 +61,16 @@ class CallWait(msgspec.Struct, frozen=True, kw_only=True):
     """The process that is waited for."""
 
 
+class QuestionSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rehearsed call would send, and to whom."""
+
+    provider: str
+    input_tokens: int
+    """About so many."""
+    files: dict[str, int] = {}
+    """The bytes of each attached file."""
+
+
 class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):
     """A call that asks again because its answers missed their contract (`--output-retries`)."""
 

@@ -49,6 +49,7 @@ SCHEMAS = {
     "cache-explanation": ("oraclepack.calls.cache:CacheExplanation", 2),
     "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
+    "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "prices": ("oraclepack.tools.prices:PriceList", 1),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),

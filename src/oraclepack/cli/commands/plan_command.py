@@ -1,0 +1,110 @@
+"""`plan`: what a run would ask, cost and take."""
+
+from __future__ import annotations
+
+import click
+
+from oraclepack import api
+from oraclepack.api import call_settings as cs
+from oraclepack.api import run_settings as rs
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_options import picking, run_arguments
+from oraclepack.cli.text import clock, columns, size, some_of
+from oraclepack.system.printable import single_lines
+
+_SHOWN = 5
+"""Groups of repeated files that are listed."""
+
+
+@command(
+    "plan",
+    data="forecast",
+    changes="the record of a rehearsal below `.oraclepack/rehearsals`",
+    settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
+    timed=True,
+    examples=(
+        "oraclepack plan pack.md",
+        "oraclepack plan pack.md --max-parallel 4 --json",
+        "oraclepack plan pack.md --format github > comment.md",
+    ),
+)
+@click.argument("pack")
+@picking
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "github")),
+    default="text",
+    help="github: Markdown for a comment on a pull request.",
+)
+def plan(pack: str, *, settings: api.Settings, form: str, **flags: object) -> Reply:
+    """Forecast the calls, tokens, cost and time of a run.
+
+    Takes the options of `run`. The steps that would run are rehearsed in a throw-away copy of the
+    project: their own commands run there, no tool is started and nothing is asked. Each call is
+    shown as cached, adopted or to ask, with its files as the rehearsal saw them. Costs are low,
+    likely and high; output tokens come from past answers of the model in this project, else
+    from stated assumptions.
+    """
+    found, warnings = api.forecast(pack, settings, run_arguments(flags))
+    text = api.forecast_comment(found, pack) if form == "github" else _text(single_lines(found))
+    return Reply(found, text, warnings=warnings)
+
+
+def _text(found: api.CostForecast) -> str:
+    rows = [_row(step) for step in found.steps]
+    heads = ("step", "decision", "ask", "cached", "files", "bytes", "tokens", "cost", "title")
+    return f"{columns(heads, rows)}\n{_summary(found)}{_notes(found)}"
+
+
+def _row(step: api.PlannedStepCost) -> tuple[str, ...]:
+    asked = [call for call in step.calls if call.fate in {"ask", "adopt"}]
+    cached = sum(call.fate == "cached" for call in step.calls)
+    return (
+        step.step_id,
+        step.decision,
+        str(len(asked)),
+        str(cached),
+        str(sum(call.files for call in asked)),
+        size(sum(call.bytes for call in asked)),
+        f"{sum(call.input_tokens or 0 for call in asked):,}",
+        _cost(step.cost, sum(call.is_unpriced for call in asked)),
+        step.title,
+    )
+
+
+def _cost(cost: api.CostRange | None, unpriced: int) -> str:
+    if cost is None:
+        return "unknown" if unpriced else "-"
+    more = f" + {unpriced} unknown" if unpriced else ""
+    return f"{api.money(cost.low)} {api.money(cost.likely)} {api.money(cost.high)}{more}"
+
+
+def _summary(found: api.CostForecast) -> str:
+    counts = f"{found.to_ask} calls to ask, {found.cached} cached, {found.adopted} adopted"
+    refused = f", {found.refused} refused" if found.refused else ""
+    cost = "nothing is known to cost money"
+    if found.cost is not None:
+        low, likely, high = map(api.money, (found.cost.low, found.cost.likely, found.cost.high))
+        cost = f"likely {likely}, from {low} to {high}"
+    unknown = f"; {found.unpriced_calls} calls of unknown price" if found.unpriced_calls else ""
+    return (
+        f"{counts}{refused}; {size(found.bytes)}, about {found.input_tokens:,} input tokens\n"
+        f"cost: {cost}{unknown}\n"
+        f"time: about {clock(round(found.seconds * 1000))} with {found.max_parallel} at once; "
+        f"critical path: {', '.join(found.critical_path) or 'none'}\n"
+    )
+
+
+def _notes(found: api.CostForecast) -> str:
+    lines = []
+    for one in found.repeated[:_SHOWN]:
+        cost = f": {api.money(one.cost)}" if one.cost is not None else ""
+        lines.append(
+            f"sent {one.calls} times, about {one.input_tokens:,} tokens{cost}: {some_of(one.files)}"
+        )
+    lines += [f"call {place} is longer than its model takes" for place in found.too_long]
+    lines += list(found.missing)
+    lines += [f"assumption: {said}" for said in found.assumptions]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,301 @@
+"""What a run would cost and how long it would take: from the calls that a rehearsal made."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from enum import StrEnum
+from heapq import heappop, heappush
+from math import ceil
+
+import msgspec
+
+from oraclepack.pack.model import StepId
+from oraclepack.run.planning.plan import Plan
+from oraclepack.run.planning.schedule import OnFailure, Progress, ready
+from oraclepack.tools.oracle_models import input_limit, resolve_model
+from oraclepack.tools.prices import TokenPrice, price_of
+from oraclepack.tools.providers import BROWSER
+
+_PRO = "-pro"
+_UNSURE = (Decimal("0.85"), Decimal(1), Decimal("1.2"))
+"""How far an estimate of input tokens is off: low, likely, high."""
+
+
+class CallFate(StrEnum):
+    """What would become of a call."""
+
+    ASK = "ask"
+    CACHED = "cached"
+    """It was answered before, and costs nothing."""
+    ADOPT = "adopt"
+    """An earlier call of the same question has no known end; its answer is looked for first."""
+    REFUSED = "refused"
+    """It fails before anything is asked."""
+
+
+class CostRange(msgspec.Struct, frozen=True):
+    """US dollars: about what a call, or all calls, would cost."""
+
+    low: Decimal
+    likely: Decimal
+    high: Decimal
+
+    def plus(self, other: "CostRange") -> "CostRange":
+        return CostRange(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+
+class ExpectedAnswer(msgspec.Struct, frozen=True):
+    """What answers of a model are like: output tokens, and seconds that they take."""
+
+    low: int
+    likely: int
+    high: int
+    seconds: float
+    sample: int = 0
+    """How many past answers that comes from; 0 is an assumption."""
+
+
+ASSUMED = ExpectedAnswer(1_000, 4_000, 12_000, 60.0)
+ASSUMED_PRO = ExpectedAnswer(4_000, 12_000, 40_000, 600.0)
+
+
+def expected_answer(model: str, past: Sequence[tuple[int, float]]) -> ExpectedAnswer:
+    """From the tokens and seconds of past answers of the model, else an assumption."""
+    if not past:
+        return ASSUMED_PRO if model.endswith(_PRO) else ASSUMED
+    tokens, seconds = (sorted(figures) for figures in zip(*past, strict=True))
+    low, likely, high = (int(_quantile(tokens, part)) for part in (0.1, 0.5, 0.9))
+    return ExpectedAnswer(low, likely, high, _quantile(seconds, 0.5), len(past))
+
+
+def _quantile(ordered: Sequence[float], part: float) -> float:
+    return ordered[max(ceil(part * len(ordered)), 1) - 1]
+
+
+class RehearsedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as the rehearsal saw it."""
+
+    step_id: str
+    call: int
+    fate: CallFate
+    provider: str | None = None
+    model: str | None = None
+    output_path: str | None = None
+    files: Mapping[str, int] = {}
+    input_tokens: int | None = None
+    problem: str | None = None
+
+
+class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that the run would make."""
+
+    step_id: str
+    call: int
+    fate: CallFate
+    provider: str | None
+    model: str | None
+    """As oracle resolves it."""
+    output_path: str | None
+    files: int
+    bytes: int
+    input_tokens: int | None
+    input_limit: int | None
+    """The input tokens that oracle sends to the model at most."""
+    is_too_long: bool
+    cost: CostRange | None
+    """Null where it costs nothing, or where the price is not known."""
+    is_unpriced: bool
+    """It would be asked, and nobody knows the price."""
+    seconds: float
+    problem: str | None
+
+
+class RepeatedFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """Files that the same calls send again and again."""
+
+    files: tuple[str, ...]
+    calls: int
+    bytes: int
+    """Of all files, once."""
+    input_tokens: int
+    """In all calls together."""
+    cost: Decimal | None
+    """Of sending them in all calls, likely; null where the price is not known."""
+
+
+class PlannedStepCost(msgspec.Struct, frozen=True, kw_only=True):
+    """A step and its calls."""
+
+    step_id: str
+    title: str
+    decision: str
+    reason: str
+    calls: tuple[PlannedCall, ...] = ()
+    cost: CostRange | None = None
+    problem: str | None = None
+    """Why the rehearsal of the step failed; its calls may not be complete."""
+
+
+class CostForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would do and cost."""
+
+    run_id: str
+    continued: bool
+    steps: tuple[PlannedStepCost, ...]
+    to_ask: int
+    cached: int
+    adopted: int
+    refused: int
+    input_tokens: int
+    """Of the calls to ask."""
+    bytes: int
+    cost: CostRange | None
+    """Of the calls to ask whose price is known; null where there is none."""
+    unpriced_calls: int
+    too_long: tuple[str, ...]
+    """Calls that do not fit the model: `03.2`."""
+    repeated: tuple[RepeatedFiles, ...]
+    missing: tuple[str, ...]
+    """What calls, or whole steps, would fail for."""
+    max_parallel: int
+    seconds: float
+    critical_path: tuple[str, ...]
+    """The steps that decide how long it takes, however many run at once."""
+    assumptions: tuple[str, ...]
+
+
+def planned_call(
+    call: RehearsedCall,
+    past: Mapping[str, Sequence[tuple[int, float]]],
+    own: Mapping[str, TokenPrice],
+) -> PlannedCall:
+    """A rehearsed call with its cost and its time."""
+    asks = call.fate in {CallFate.ASK, CallFate.ADOPT}
+    model = resolve_model(call.model) if call.provider is not None else None
+    price = price_of(call.model, own) if asks and call.provider != BROWSER else None
+    expected = expected_answer(model or "", past.get(model or "", ()))
+    limit = None if model is None else input_limit(model)
+    tokens = call.input_tokens
+    return PlannedCall(
+        step_id=call.step_id,
+        call=call.call,
+        fate=call.fate,
+        provider=call.provider,
+        model=model,
+        output_path=call.output_path,
+        files=len(call.files),
+        bytes=sum(call.files.values()),
+        input_tokens=tokens,
+        input_limit=limit,
+        is_too_long=asks and limit is not None and tokens is not None and tokens > limit,
+        cost=_cost(price.price, tokens, expected) if price and tokens is not None else None,
+        is_unpriced=asks and (price is None or tokens is None),
+        seconds=expected.seconds if asks else 0.0,
+        problem=call.problem,
+    )
+
+
+def _cost(price: TokenPrice, tokens: int, expected: ExpectedAnswer) -> CostRange:
+    answers = (expected.low, expected.likely, expected.high)
+    low, likely, high = (
+        price.cost(round(tokens * unsure), output)
+        for unsure, output in zip(_UNSURE, answers, strict=True)
+    )
+    return CostRange(low, likely, high)
+
+
+def total_range(costs: Iterable[CostRange | None]) -> CostRange | None:
+    """The sum of what is known; None where nothing is."""
+    known = [cost for cost in costs if cost is not None]
+    if not known:
+        return None
+    total = known[0]
+    for cost in known[1:]:
+        total = total.plus(cost)
+    return total
+
+
+def repeated_files(
+    calls: Sequence[RehearsedCall], own: Mapping[str, TokenPrice]
+) -> tuple[RepeatedFiles, ...]:
+    """Files that more than one call to ask sends, those that cost most first."""
+    asking = [call for call in calls if call.fate is CallFate.ASK]
+    senders: dict[str, list[int]] = {}
+    for at, call in enumerate(asking):
+        for path in call.files:
+            senders.setdefault(path, []).append(at)
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for path, at_calls in sorted(senders.items()):
+        if len(at_calls) > 1:
+            groups.setdefault(tuple(at_calls), []).append(path)
+    made = [
+        _repeated(paths, [asking[at] for at in places], own) for places, paths in groups.items()
+    ]
+    return tuple(sorted(made, key=lambda one: (-one.input_tokens, one.files)))
+
+
+def _repeated(
+    paths: Sequence[str], calls: Sequence[RehearsedCall], own: Mapping[str, TokenPrice]
+) -> RepeatedFiles:
+    tokens, cost = 0, Decimal(0)
+    known = True
+    for call in calls:
+        everything = sum(call.files.values())
+        sent = sum(call.files[path] for path in paths)
+        share = round((call.input_tokens or 0) * sent / everything) if everything else 0
+        tokens += share
+        price = price_of(call.model, own) if call.provider != BROWSER else None
+        known &= price is not None
+        cost += price.price.cost(share, 0) if price else 0
+    return RepeatedFiles(
+        files=tuple(paths),
+        calls=len(calls),
+        bytes=sum(calls[0].files[path] for path in paths),
+        input_tokens=tokens,
+        cost=cost if known else None,
+    )
+
+
+def simulated(
+    plan: Plan, seconds: Mapping[str, float], limit: int
+) -> tuple[float, tuple[StepId, ...]]:
+    """How long the steps take with so many at once, and the chain of steps that ends last."""
+    progress = Progress()
+    running: list[tuple[float, StepId]] = []
+    before: dict[StepId, StepId | None] = {}
+    now, last = 0.0, None
+    while True:
+        for step_id in ready(plan, progress, limit, OnFailure.KEEP_GOING):
+            before[step_id] = last
+            heappush(running, (now + seconds.get(step_id, 0.0), step_id))
+            progress = msgspec.structs.replace(progress, running=progress.running | {step_id})
+        if not running:
+            break
+        now, last = heappop(running)
+        progress = msgspec.structs.replace(
+            progress, running=progress.running - {last}, finished=progress.finished | {last}
+        )
+    chain: list[StepId] = []
+    while last is not None:
+        chain.append(last)
+        last = before[last]
+    return now, tuple(reversed(chain))
+
+
+def assumptions_of(
+    calls: Iterable[PlannedCall], past: Mapping[str, Sequence[tuple[int, float]]]
+) -> tuple[str, ...]:
+    """What the forecast rests on, in words."""
+    asked = [call for call in calls if call.seconds]
+    models = sorted({call.model for call in asked if call.model})
+    browser = sum(call.provider == BROWSER for call in asked)
+    said = []
+    if browser:
+        said.append(f"{browser} calls go through the browser, which has no price per token")
+    for model in models:
+        one = expected_answer(model, past.get(model, ()))
+        basis = f"from {one.sample} past answers" if one.sample else "assumed, no past answers"
+        said.append(
+            f"{model}: {one.low:,}, likely {one.likely:,}, up to {one.high:,} output tokens and "
+            f"{one.seconds:g} s a call ({basis})"
+        )
+    return tuple(said)

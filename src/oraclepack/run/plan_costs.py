@@ -1,0 +1,250 @@
+"""Forecasts a run: looks up what would run, rehearses that in a copy, and prices the calls."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from oraclepack.calls.cache import GOOD
+from oraclepack.calls.file_store import project_cache, run_answers
+from oraclepack.calls.limits import lanes_for
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.journal.statuses import Cache
+from oraclepack.journal.step_state import Invocation
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.pack.questions import title_of
+from oraclepack.run.forecast import (
+    CallFate,
+    CostForecast,
+    PlannedCall,
+    PlannedStepCost,
+    RehearsedCall,
+    assumptions_of,
+    planned_call,
+    repeated_files,
+    simulated,
+    total_range,
+)
+from oraclepack.run.open_run import SelectedRun
+from oraclepack.run.planning.plan import Plan
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.run_pack import RunRequest, look_up, run_pack
+from oraclepack.run.run_request import limits_of, request_for
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
+from oraclepack.shell.stop import Stop
+from oraclepack.system.path_jail import RUNS
+from oraclepack.tools.oracle_models import resolve_model
+from oraclepack.tools.tool_names import ORACLE
+
+_EVERYTHING = 64
+"""More steps at once than a command may run: the critical path counts alone."""
+
+
+def forecast(
+    pack: str | Path, settings: Settings, arguments: RunArguments, stop: Stop | None = None
+) -> tuple[CostForecast, tuple[str, ...]]:
+    """What a run would do and cost, and warnings about that.
+
+    Nothing is asked, and no tool is started. The steps that would run are rehearsed in a copy of
+    the project, whose record is kept below `.oraclepack/rehearsals`.
+    """
+    request = request_for(read_pack(Path(pack)), settings, arguments)
+    found, planned = look_up(request)
+    steps = tuple(step.step_id for step in planned.to_run)
+    state = _rehearsed(request, settings, steps, stop) if steps else EMPTY
+    calls = tuple(_calls(request, settings, found, state, steps))
+    past = past_answers(request.root)
+    own = settings[cs.PRICES]
+    priced = [planned_call(call, past, own) for call in calls]
+    seconds: dict[str, float] = defaultdict(float)
+    for one in priced:
+        seconds[one.step_id] += one.seconds
+    parallel = settings[rs.MAX_PARALLEL]
+    providers = sorted({call.provider for call in priced if call.provider and call.seconds})
+    lanes = lanes_for(parallel, limits_of(settings), providers) or parallel
+    wall, _ = simulated(planned, seconds, lanes)
+    _, path = simulated(planned, seconds, _EVERYTHING)
+    asked = [call for call in priced if call.fate in {CallFate.ASK, CallFate.ADOPT}]
+    made = CostForecast(
+        run_id=found.run.run_id,
+        continued=not found.is_new,
+        steps=_steps(request, planned, state, priced),
+        to_ask=_count(priced, CallFate.ASK),
+        cached=_count(priced, CallFate.CACHED),
+        adopted=_count(priced, CallFate.ADOPT),
+        refused=_count(priced, CallFate.REFUSED),
+        input_tokens=sum(call.input_tokens or 0 for call in asked),
+        bytes=sum(call.bytes for call in asked),
+        cost=total_range(call.cost for call in asked),
+        unpriced_calls=sum(call.is_unpriced for call in asked),
+        too_long=tuple(f"{call.step_id}.{call.call}" for call in asked if call.is_too_long),
+        repeated=repeated_files(calls, own),
+        missing=tuple(_missing(priced, state, steps)),
+        max_parallel=parallel,
+        seconds=max(wall, _paced(asked, settings)),
+        critical_path=path,
+        assumptions=assumptions_of(priced, past),
+    )
+    refusal = planned.refusal
+    refused = (f"`run` refuses this: {refusal} ({refusal.hint})",) if refusal else ()
+    return made, (*planned.warnings, *refused)
+
+
+def past_answers(root: Path) -> Mapping[str, Sequence[tuple[int, float]]]:
+    """Output tokens and seconds of the answers in the runs of the project, by model."""
+    past: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for run_id in run_dir.run_ids(root, RUNS):
+        try:
+            examined = run_dir.examine(run_dir.RunDir(root, run_id))
+        except OSError:
+            continue
+        if examined.foreign is not None:
+            continue
+        state = fold(examined.reading.events)
+        for step in state.steps.values():
+            for call in step.invocations:
+                answer = _answer(call)
+                if answer is not None:
+                    past[answer[0]].append(answer[1:])
+    return past
+
+
+def _answer(call: Invocation) -> tuple[str, int, float] | None:
+    intent, outcome = call.intent, call.outcome
+    if intent is None or outcome is None or not outcome.ok or outcome.cache is Cache.HIT:
+        return None
+    tokens = outcome.usage.output_tokens if outcome.usage else None
+    model = resolve_model(outcome.model)
+    if not tokens or model is None or outcome.adopted:
+        return None
+    took = datetime.fromisoformat(outcome.at) - datetime.fromisoformat(intent.at)
+    return model, tokens, max(took.total_seconds(), 0.0)
+
+
+def _rehearsed(
+    request: RunRequest, settings: Settings, steps: Sequence[str], stop: Stop | None
+) -> RunState:
+    """The state of a rehearsal of these steps, with the flags of the real run."""
+    engine = settings[cs.ENGINE]
+    flags = settings[cs.ORACLE_FLAG]
+    if engine in {"api", "browser"}:
+        flags = (*flags, f"--engine={engine}")
+    values = {**settings.values, cs.ENGINE.name: cs.REHEARSAL, cs.ORACLE_FLAG.name: flags}
+    arguments = RunArguments(steps=",".join(steps), argv=request.argv)
+    wanted = request_for(request.pack, replace(settings, values=values), arguments)
+    wanted = replace(
+        wanted, options=replace(wanted.options, keep_going=True), check=None, command="plan"
+    )
+    return run_pack(wanted, stop=stop).state
+
+
+def _calls(
+    request: RunRequest,
+    settings: Settings,
+    found: SelectedRun,
+    state: RunState,
+    steps: Sequence[str],
+) -> Iterator[RehearsedCall]:
+    """The calls of oracle that the rehearsal made, in their order."""
+    stored = _stored(request.root, found, settings)
+    open_keys = {
+        call.intent.key
+        for step in found.state.steps.values()
+        for call in step.invocations
+        if call.is_open and call.intent is not None and call.intent.key is not None
+    }
+    for step_id in steps:
+        for call in sorted(state.step(step_id).invocations, key=lambda one: one.call):
+            intent, outcome = call.intent, call.outcome
+            said = outcome or intent
+            if said is None or said.tool != ORACLE:
+                continue
+            size = intent.question if intent else None
+            error = outcome.error if outcome else None
+            key = said.key
+            fate = CallFate.ASK
+            if error is not None or size is None:
+                fate = CallFate.REFUSED
+            elif key is not None and key in open_keys:
+                fate = CallFate.ADOPT
+            elif key is not None and stored(key):
+                fate = CallFate.CACHED
+            yield RehearsedCall(
+                step_id=step_id,
+                call=call.call,
+                fate=fate,
+                provider=size.provider if size else None,
+                model=said.model,
+                output_path=said.output_path,
+                files=size.files if size else {},
+                input_tokens=size.input_tokens if size else None,
+                problem=f"{error.code}: {error.message}" if error else None,
+            )
+
+
+def _stored(root: Path, found: SelectedRun, settings: Settings) -> Callable[[str], bool]:
+    """Tells whether a key has an answer that would be served."""
+    shared, own = project_cache(root), run_answers(root, found.run.path)
+    places = (shared, own) if settings[cs.CACHE] else (own,)
+
+    def is_stored(key: str) -> bool:
+        if settings[cs.REFRESH]:
+            return False
+        looked = (place.get(key) for place in places)
+        return any(one is not None and one.state == GOOD for one in looked)
+
+    return is_stored
+
+
+def _steps(
+    request: RunRequest, planned: Plan, state: RunState, calls: Sequence[PlannedCall]
+) -> tuple[PlannedStepCost, ...]:
+    titles = {step.id: title_of(step) for step in request.pack.steps}
+    made = []
+    for step in planned.steps:
+        mine = tuple(call for call in calls if call.step_id == step.step_id)
+        error = state.step(step.step_id).error
+        made.append(
+            PlannedStepCost(
+                step_id=step.step_id,
+                title=titles.get(step.step_id, ""),
+                decision=step.decision,
+                reason=step.reason,
+                calls=mine,
+                cost=total_range(call.cost for call in mine),
+                problem=f"{error.code}: {error.message}" if error else None,
+            )
+        )
+    return tuple(made)
+
+
+def _missing(calls: Sequence[PlannedCall], state: RunState, steps: Sequence[str]) -> Iterator[str]:
+    told = set()
+    for call in calls:
+        if call.problem:
+            told.add(call.step_id)
+            yield f"step {call.step_id}, call {call.call}: {call.problem}"
+    for step_id in steps:
+        error = state.step(step_id).error
+        if error is not None and step_id not in told:
+            yield f"step {step_id}: {error.code}: {error.message}"
+
+
+def _paced(calls: Sequence[PlannedCall], settings: Settings) -> float:
+    """The least time that the calls per minute of the providers allow."""
+    limits = limits_of(settings)
+    paces = [
+        (sum(call.provider == name for call in calls) - 1) * 60 / limit.requests_per_minute
+        for name, limit in limits.items()
+        if limit.requests_per_minute
+    ]
+    return max([0.0, *paces])
+
+
+def _count(calls: Sequence[PlannedCall], fate: CallFate) -> int:
+    return sum(call.fate is fate for call in calls)

@@ -1,0 +1,126 @@
+"""What a run would cost: the range of a call, repeated files, time and critical path."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from oraclepack.pack.model import StepId
+from oraclepack.run.forecast import (
+    ASSUMED,
+    ASSUMED_PRO,
+    CallFate,
+    CostRange,
+    ExpectedAnswer,
+    RehearsedCall,
+    expected_answer,
+    planned_call,
+    repeated_files,
+    simulated,
+)
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
+from oraclepack.tools.prices import TokenPrice
+
+OWN = {"gpt-5.2": TokenPrice(Decimal(1), Decimal(10))}
+PAST = {"gpt-5.2": [(100, 5.0), (200, 9.0), (900, 60.0)]}
+
+
+def call(step: str = "01", number: int = 1, **fields: Any) -> RehearsedCall:
+    usual: dict[str, Any] = {
+        "fate": CallFate.ASK,
+        "provider": "openai",
+        "model": "gpt-5.2",
+        "input_tokens": 1000,
+    }
+    return RehearsedCall(step_id=step, call=number, **(usual | fields))
+
+
+@pytest.mark.parametrize(
+    ("model", "past", "expected"),
+    [
+        pytest.param("gpt-5.2", (), ASSUMED, id="no past answer"),
+        pytest.param("gpt-5.5-pro", (), ASSUMED_PRO, id="no past answer of a Pro model"),
+        pytest.param("gpt-5.2", [(7, 3.0)], ExpectedAnswer(7, 7, 7, 3.0, 1), id="one past answer"),
+        pytest.param(
+            "gpt-5.2",
+            [(n * 10, float(n)) for n in range(1, 11)],
+            ExpectedAnswer(10, 50, 90, 5.0, 10),
+            id="median and tenth from either end",
+        ),
+    ],
+)
+def test_the_answer_to_expect(model: str, past: Any, expected: ExpectedAnswer) -> None:
+    assert expected_answer(model, past) == expected
+
+
+def test_the_cost_of_a_call_to_ask() -> None:
+    found = planned_call(call(), PAST, OWN)
+
+    assert found.cost == CostRange(Decimal("0.00185"), Decimal("0.003"), Decimal("0.0102"))
+    assert (found.is_unpriced, found.seconds, found.is_too_long) == (False, 9.0, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "unpriced", "too_long"),
+    [
+        pytest.param({"fate": CallFate.CACHED}, False, False, id="answered before"),
+        pytest.param({"provider": "browser"}, True, False, id="the browser has no price per token"),
+        pytest.param({"model": "my/model"}, True, False, id="nobody knows the price"),
+        pytest.param({"fate": CallFate.REFUSED, "input_tokens": None}, False, False, id="refused"),
+    ],
+)
+def test_a_call_without_a_cost(fields: dict[str, Any], unpriced: bool, too_long: bool) -> None:
+    found = planned_call(call(**fields), PAST, OWN)
+
+    assert found.cost is None
+    assert (found.is_unpriced, found.is_too_long) == (unpriced, too_long)
+
+
+def test_a_call_that_does_not_fit_its_model() -> None:
+    assert planned_call(call(input_tokens=196_001), PAST, OWN).is_too_long
+    assert not planned_call(call(input_tokens=196_000), PAST, OWN).is_too_long
+
+
+def test_files_that_are_sent_again_and_again() -> None:
+    calls = [
+        call("01", 1, files={"a": 300, "b": 100}, input_tokens=400),
+        call("01", 2, files={"a": 300, "b": 100}, input_tokens=400),
+        call("02", 1, files={"a": 300, "c": 100}, input_tokens=400),
+        call("03", 1, files={"a": 300}, fate=CallFate.CACHED),
+    ]
+
+    first, second = repeated_files(calls, {"gpt-5.2": TokenPrice(Decimal(1000), Decimal(0))})
+
+    assert (first.files, first.calls, first.input_tokens, first.bytes) == (("a",), 3, 900, 300)
+    assert first.cost == Decimal("0.9")
+    assert (second.files, second.calls, second.input_tokens) == (("b",), 2, 200)
+
+
+def plan_of(**needs: tuple[str, ...]) -> Plan:
+    steps = (
+        PlannedStep(StepId(name[1:]), Decision.RUN, "", "", needs=tuple(map(StepId, on)))
+        for name, on in needs.items()
+    )
+    return Plan(tuple(steps))
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [
+        pytest.param(1, 70.0, id="one after the other"),
+        pytest.param(2, 40.0, id="two at once"),
+        pytest.param(9, 30.0, id="as many as can"),
+    ],
+)
+def test_how_long_it_takes(limit: int, seconds: float) -> None:
+    plan = plan_of(s01=(), s02=(), s03=("01",), s04=())
+    took = {"01": 10.0, "02": 20.0, "03": 20.0, "04": 20.0}
+
+    assert simulated(plan, took, limit)[0] == seconds
+
+
+def test_the_critical_path() -> None:
+    plan = plan_of(s01=(), s02=(), s03=("01",), s04=("03",))
+    took = {"01": 10.0, "02": 25.0, "03": 10.0, "04": 10.0}
+
+    assert simulated(plan, took, 64) == (30.0, ("01", "03", "04"))
