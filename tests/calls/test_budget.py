@@ -1,0 +1,265 @@
+"""The ledger of a budget: what fits, what counts, and 10,000 random schedules."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from random import Random
+
+import msgspec
+import pytest
+
+from oraclepack.calls.budget import (
+    BudgetLedger,
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Shortfall,
+    Spending,
+    UnknownPricePolicy,
+    compact,
+    open_reservation,
+    recover,
+    release,
+    reserve,
+    settle,
+    spent_in,
+)
+
+SCHEDULES = 10_000
+
+
+def asks(
+    name: str = "x",
+    cost: str = "1",
+    *,
+    command: str = "c1",
+    run: str = "r1",
+    day: str = "2026-11-16",
+) -> BudgetRequest:
+    worst = Spending(Decimal(cost), 1, 100)
+    return BudgetRequest(reservation=name, command=command, run=run, day=day, worst=worst)
+
+
+def held(*requests: BudgetRequest) -> BudgetLedger:
+    ledger = BudgetLedger()
+    for request in requests:
+        made = reserve(ledger, request, {})
+        assert isinstance(made, BudgetLedger)
+        ledger = made
+    return ledger
+
+
+def paid(*requests: BudgetRequest) -> BudgetLedger:
+    ledger = held(*requests)
+    for request in requests:
+        ledger = settle(ledger, request.reservation, request.worst)
+    return ledger
+
+
+DAY_OF_3 = {BudgetScope.DAY: Ceiling(cost=Decimal(3))}
+
+
+@pytest.mark.parametrize(
+    ("ledger", "request_", "ceilings", "short"),
+    [
+        pytest.param(BudgetLedger(), asks(cost="3"), DAY_OF_3, None, id="exactly what is left"),
+        pytest.param(BudgetLedger(), asks(cost="3.000001"), DAY_OF_3, "cost", id="a bit too much"),
+        pytest.param(paid(asks("a", "2")), asks(cost="2"), DAY_OF_3, "cost", id="spent before"),
+        pytest.param(held(asks("a", "2")), asks(cost="2"), DAY_OF_3, "cost", id="reserved before"),
+        pytest.param(
+            paid(asks("a", "2", day="2026-11-15")), asks(cost="2"), DAY_OF_3, None, id="yesterday"
+        ),
+        pytest.param(
+            paid(asks("a", "2", day="2026-11-01", run="r9", command="c9")),
+            asks(cost="2"),
+            {BudgetScope.MONTH: Ceiling(cost=Decimal(3))},
+            "cost",
+            id="the same month, another project",
+        ),
+        pytest.param(
+            paid(asks("a", "2", day="2026-10-31")),
+            asks(cost="2"),
+            {BudgetScope.RUN: Ceiling(cost=Decimal(3))},
+            "cost",
+            id="the same run, another month",
+        ),
+        pytest.param(
+            paid(asks("a", "2", command="c9")),
+            asks(cost="2"),
+            {BudgetScope.COMMAND: Ceiling(cost=Decimal(3))},
+            None,
+            id="another command",
+        ),
+        pytest.param(
+            paid(asks("a")),
+            asks(),
+            {BudgetScope.COMMAND: Ceiling(calls=1)},
+            "calls",
+            id="one call was made",
+        ),
+        pytest.param(
+            paid(asks("a")),
+            asks(),
+            {BudgetScope.COMMAND: Ceiling(tokens=199)},
+            "tokens",
+            id="too many tokens",
+        ),
+        pytest.param(
+            BudgetLedger(),
+            msgspec.structs.replace(asks(), is_priced=False),
+            DAY_OF_3,
+            "price",
+            id="nobody knows the price",
+        ),
+        pytest.param(
+            BudgetLedger(),
+            msgspec.structs.replace(asks(), is_priced=False),
+            {BudgetScope.COMMAND: Ceiling(calls=5)},
+            None,
+            id="no limit of cost needs a price",
+        ),
+    ],
+)
+def test_whether_a_call_fits(
+    ledger: BudgetLedger,
+    request_: BudgetRequest,
+    ceilings: Mapping[BudgetScope, Ceiling],
+    short: str | None,
+) -> None:
+    found = reserve(ledger, request_, ceilings)
+
+    assert (found.what if isinstance(found, Shortfall) else None) == short
+
+
+def test_a_shortfall_says_what_is_spent_reserved_and_left() -> None:
+    ledger = settle(held(asks("a", "1"), asks("b", "1.5")), "a", Spending(Decimal("0.25"), 1, 9))
+
+    found = reserve(ledger, asks(cost="2"), DAY_OF_3)
+
+    assert isinstance(found, Shortfall)
+    assert (found.spent, found.reserved, found.left) == (
+        Decimal("0.25"),
+        Decimal("1.5"),
+        Decimal("1.25"),
+    )
+
+
+def test_an_unknown_price_may_be_allowed() -> None:
+    unpriced = msgspec.structs.replace(asks(cost="0"), is_priced=False)
+
+    found = reserve(BudgetLedger(), unpriced, DAY_OF_3, UnknownPricePolicy.ALLOW)
+
+    assert isinstance(found, BudgetLedger)
+
+
+def test_a_dead_command_keeps_only_what_it_opened() -> None:
+    ledger = open_reservation(held(asks("a"), asks("b"), asks("c", command="c2")), "a")
+
+    found = recover(ledger, lambda command: command == "c2")
+
+    assert sorted(found.reservations) == ["a", "c"]
+    # The outcome may become known much later; until then the worst case counts.
+    assert spent_in(found, asks(), BudgetScope.DAY)[1].cost == 2
+    assert release(found, "a") == found
+    settled = settle(found, "a", Spending(Decimal("0.1"), 1, 5))
+    assert spent_in(settled, asks(), BudgetScope.DAY)[0].cost == Decimal("0.1")
+
+
+def test_writing_a_line_twice_changes_nothing() -> None:
+    once = held(asks("a"))
+    assert reserve(once, asks("a"), DAY_OF_3) == once
+    spent = settle(once, "a", None)
+    assert settle(spent, "a", None) == spent
+
+
+def test_compacting_keeps_the_sums_that_ceilings_ask_for() -> None:
+    ledger = paid(asks("a", day="2026-09-01"), asks("b", command="c2"), asks("c"))
+
+    found = compact(ledger, lambda command: command == "c1", "2026-10-01")
+
+    for scope in BudgetScope:
+        assert spent_in(found, asks(), scope) == spent_in(ledger, asks(), scope)
+    assert [(one.command, one.day) for one in found.sums] == [
+        ("", "2026-11-16"),
+        ("c1", ""),
+        ("c1", "2026-11-16"),
+    ]
+
+
+class Schedule:
+    """Several commands, each with calls, retries, cached answers and kills, in a random order."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.limit = Decimal(self.random.randint(1, 12))
+        self.ledger = BudgetLedger()
+        self.billed: dict[str, Decimal] = {}
+        """What the provider really took, by the name of the try."""
+        commands = [f"c{number}" for number in range(self.random.randint(2, 5))]
+        self.alive = set(commands)
+        self.calls = {command: self.random.randint(1, 4) for command in commands}
+        """What each has still to do."""
+        self.at_work = dict.fromkeys(commands, "")
+        self.tries = 0
+
+    def run(self) -> None:
+        while self.alive:
+            self.move(self.random.choice(sorted(self.alive)))
+            spent, reserved = spent_in(self.ledger, asks(), BudgetScope.DAY)
+            assert spent.cost + reserved.cost <= self.limit, "overspent"
+            assert sum(self.billed.values()) <= spent.cost + reserved.cost, "money is lost"
+        left = recover(self.ledger, lambda _: False)
+        assert all(one.is_open for one in left.reservations.values()), "a reservation leaked"
+        # The outcomes of what was cut off become known in the end.
+        for name in sorted(left.reservations):
+            left = settle(left, name, Spending(self.billed.get(name, Decimal(0)), 1, 10))
+        assert not left.reservations
+        assert sum(self.billed.values()) <= spent_in(left, asks(), BudgetScope.DAY)[0].cost
+
+    def move(self, command: str) -> None:
+        """One step of one command; at any of them it may be killed."""
+        name = self.at_work[command]
+        if self.random.random() < 0.1:
+            self.alive.discard(command)
+            self.ledger = recover(self.ledger, self.alive.__contains__)
+        elif not self.calls[command]:
+            self.alive.discard(command)
+        elif not name:
+            self.begin(command)
+        elif not self.ledger.reservations[name].is_open:
+            self.start(command, name)
+        elif name not in self.billed:
+            worst = self.ledger.reservations[name].worst.cost
+            self.billed[name] = worst * self.random.choice([0, 1, 2, 4]) / 4
+        else:
+            known = Spending(self.billed[name], 1, 10) if self.random.random() < 0.9 else None
+            self.ledger, self.at_work[command] = settle(self.ledger, name, known), ""
+            self.calls[command] -= self.random.random() < 0.7  # else it is tried again
+
+    def begin(self, command: str) -> None:
+        if self.random.random() < 0.2:
+            self.calls[command] -= 1  # answered from the cache
+            return
+        self.tries += 1
+        request = asks(f"t{self.tries}", str(self.random.randint(1, 4)), command=command)
+        found = reserve(self.ledger, request, {BudgetScope.DAY: Ceiling(cost=self.limit)})
+        if isinstance(found, Shortfall):
+            assert found.needed is not None
+            assert found.left is not None
+            assert found.needed > found.left, "refused although it fits"
+            self.alive.discard(command)
+        else:
+            self.ledger, self.at_work[command] = found, request.reservation
+
+    def start(self, command: str, name: str) -> None:
+        if self.random.random() < 0.1:
+            self.ledger, self.at_work[command] = release(self.ledger, name), ""
+        else:
+            self.ledger = open_reservation(self.ledger, name)
+
+
+def test_no_schedule_overspends_leaks_or_gets_stuck() -> None:
+    for seed in range(SCHEDULES):
+        try:
+            Schedule(seed).run()
+        except AssertionError as broken:
+            raise AssertionError(f"seed {seed}: {broken}") from broken
