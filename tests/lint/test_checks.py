@@ -155,7 +155,7 @@ def test_shellcheck_is_not_heard_when_bash_has_failed(tmp_path: Path) -> None:
     facts = facts_for(a_pack("# 01) a\necho )\n"), tmp_path)
 
     assert facts.syntax.status is CheckStatus.FAILED
-    assert facts.shellcheck.reason == "bash -n found errors; mend them first"
+    assert facts.shellcheck.reason == "bash -n found errors; fix them first"
 
 
 def test_what_only_shellcheck_cannot_read_is_no_verdict() -> None:

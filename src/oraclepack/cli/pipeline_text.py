@@ -35,9 +35,9 @@ def failure_of(told: api.PipelineReport, code: int, way_on: str, suggestion: str
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
     if code == ExitCode.INVALID:
-        mend = "mend the findings of severity error; `oraclepack explain RULE` tells how"
+        fix = "fix the findings of severity error; `oraclepack explain RULE` tells how"
         return ReplyError(
-            "INVALID_PACK", f"not valid: {told.pack}", phase="validate", suggestion=mend
+            "INVALID_PACK", f"not valid: {told.pack}", phase="validate", suggestion=fix
         )
     if code >= SIGNALLED:
         how = ExitCode(code)

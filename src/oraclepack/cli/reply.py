@@ -112,7 +112,7 @@ def partial_failure(
         # What a rollback could not take back somebody has to look at first.
         retryable=data.retryable and data.rollback_status is not api.RollbackStatus.FAILED,
         phase=data.failed_step or "work",
-        suggestion=data.suggestion or "mend the cause, then give the same command again",
+        suggestion=data.suggestion or "fix the cause, then give the same command again",
     )
     text = "".join(f"{line}\n" for line in lines)
     said = warnings + rollback_notice(data)

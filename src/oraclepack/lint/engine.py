@@ -133,7 +133,7 @@ def complaints(
         for rule in _rules_of(allowance, known):
             if is_binding(rule):
                 message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
-                yield "useless-allow", Problem(allowance.span, message, "mend it instead")
+                yield "useless-allow", Problem(allowance.span, message, "fix it instead")
             elif rule.id in asked - CHANGING and allowance.use(rule) not in used:
                 where = f"in step {allowance.step}" if allowance.step else "here"
                 message = f"nothing {where} for {rule.id} {rule.name} to find"

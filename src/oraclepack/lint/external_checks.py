@@ -80,7 +80,7 @@ def facts_for(pack: Pack, project_root: Path, *, started: RunningChecks | None =
     syntax = check_syntax(pack, working.bash)
     paths = path_facts(pack, project_root)
     if syntax.status is CheckStatus.FAILED:
-        verdict = working.shellcheck.drop("bash -n found errors; mend them first")
+        verdict = working.shellcheck.drop("bash -n found errors; fix them first")
     else:
         verdict = working.shellcheck.result()
     return Facts(syntax, verdict, paths)

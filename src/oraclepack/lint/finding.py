@@ -24,14 +24,14 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """A change that mends a finding without changing what the author meant."""
+    """A change that fixes a finding without changing what the author meant."""
 
     description: str
     edits: tuple[Edit, ...]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One fault, where it stands, and how to mend it."""
+    """One fault, where it stands, and how to fix it."""
 
     rule: str
     name: str

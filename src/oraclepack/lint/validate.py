@@ -1,4 +1,4 @@
-"""Validate packs: read, ask the world, apply the rules, mend what can be mended."""
+"""Validate packs: read, ask the world, apply the rules, fix what can be fixed."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -124,7 +124,7 @@ def validate_packs(
 
 
 def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedPack:
-    """Everything that is to be said about one pack; with `fix`, after mending it."""
+    """Everything that is to be said about one pack; with `fix`, after fixing it."""
     raw = read_pack_text(file)
     path = file.as_posix()
     root = project_root(path, settings[CWD])

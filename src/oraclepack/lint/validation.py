@@ -35,7 +35,7 @@ class EditReport(msgspec.Struct, frozen=True):
 
 
 class OfferedFix(msgspec.Struct, frozen=True):
-    """A mend that `--fix` would apply."""
+    """A fix that `--fix` would apply."""
 
     description: str
     edits: tuple[EditReport, ...]
@@ -76,7 +76,7 @@ class Validation(msgspec.Struct, frozen=True):
     findings: tuple[FindingReport, ...]
     checks: tuple[CheckRun, ...]
     fixed: int = 0
-    """How many faults `--fix` has mended in this call."""
+    """How many faults `--fix` has fixed in this call."""
 
 
 class UnreadablePack(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verify
     if data is None:
         raise InputError(
             f"{directory} is not a run directory: it has no run.json",
-            hint="`oraclepack runs list` shows the runs; `oraclepack doctor --rebuild` mends one",
+            hint="`oraclepack runs list` shows the runs; `oraclepack doctor --rebuild` fixes one",
         )
     try:
         manifest = msgspec.json.decode(data, type=RunManifest)

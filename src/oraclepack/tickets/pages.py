@@ -221,7 +221,7 @@ def _loop(out: str) -> list[str]:
         "",
         "## When to stop",
         "",
-        "- Exit code 3: a step failed. The same command continues after the cause is mended.",
+        "- Exit code 3: a step failed. The same command continues after the cause is fixed.",
         "- Exit code 5: too many steps failed for an unattended run.",
         f"- `{out}/{names.NEXT}` names the same actions twice in a row: the work does not advance.",
         "- Nothing is open any more in the table below.",

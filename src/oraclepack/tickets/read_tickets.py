@@ -289,5 +289,5 @@ def _content(root: Path, place: str) -> bytes:
 
 
 def _unreadable(place: str, reason: str, hint: str = "") -> InputError:
-    told = hint or "mend it, or leave it out with --exclude"
+    told = hint or "fix it, or leave it out with --exclude"
     return InputError(f"{place}: cannot be read: {reason}", hint=told)

@@ -118,7 +118,7 @@ class TicketOutDir:
         if isinstance(found, tm.MalformedTasks):
             raise InputError(
                 f"{names.TASKS}: {found.reason}",
-                hint="mend it, or `oraclepack ticketify --regenerate` sets it aside",
+                hint="fix it, or `oraclepack ticketify --regenerate` sets it aside",
             )
         return found
 

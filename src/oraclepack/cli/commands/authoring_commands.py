@@ -66,7 +66,7 @@ def _advice(told: api.UpgradeReport) -> str:
     words = " ".join(told.reasons)
     if "questions; --strict wants" in words:
         return "validate it without --strict, or let `oraclepack generate` write twenty questions"
-    return "mend these by hand; `oraclepack validate --fix` mends some of them"
+    return "fix these by hand; `oraclepack validate --fix` fixes some of them"
 
 
 @command(

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed, what would not work, and what can be mended in past runs."""
+"""`doctor`: what is installed, what would not work, and what can be fixed in past runs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def doctor(*, settings: api.Settings, rebuild: bool, run_id: str | None) -> Repl
     nothing can be run without it; or when --oracle-bin, or its variable or user setting, names
     no program. Every other program is optional.
 
-    With --rebuild, runs are mended instead: run.json, steps.json, the state and the report file
+    With --rebuild, runs are fixed instead: run.json, steps.json, the state and the report file
     are computed again from the journal. A damaged journal is told exactly, nothing of its run is
     touched, and the exit code is 2; 6 when a run is in use.
     """
@@ -112,8 +112,8 @@ def _text(health: api.Health) -> tuple[str | Styled, ...]:
         pieces.append(f"bash -lc true: {shell.login_ms} ms, bash -c true: {shell.plain_ms} ms\n")
         pieces += [f"  {shell.advice}\n"] if shell.advice else []
     for skill in health.skills:
-        mend = "" if skill.state == "current" else " (see `oraclepack skills check`)"
-        pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{mend}\n")
+        fix = "" if skill.state == "current" else " (see `oraclepack skills check`)"
+        pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{fix}\n")
     return tuple(pieces)
 
 

@@ -27,7 +27,7 @@ FORMATS = ("text", "json", "sarif", "github")
 )
 @click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the findings.")
-@click.option("--fix", is_flag=True, help="Mend what can be mended without changing the meaning.")
+@click.option("--fix", is_flag=True, help="Fix what can be fixed without changing the meaning.")
 def validate(
     packs: tuple[str, ...], form: str | None, *, fix: bool, settings: api.Settings
 ) -> Reply:
@@ -75,5 +75,5 @@ def _failure(outcome: api.ValidateResult) -> ReplyError:
         f"not valid: {', '.join(broken)}",
         detail="; ".join(fixed),
         phase="validate",
-        suggestion="mend the findings of severity error; `oraclepack explain RULE` tells how",
+        suggestion="fix the findings of severity error; `oraclepack explain RULE` tells how",
     )

@@ -289,7 +289,7 @@ def _changed(case: _Case) -> Iterable[str]:
             # First: the declared path is the one that people know.
             places.insert(0, (output.declared_path, now))
         if any(now == output.sha256 for _, now in places):
-            continue  # the other place can be mended from it
+            continue  # the other place can be fixed from it
         for path, now in places:
             if now is None:
                 yield f"its output {path} is gone"
