@@ -47,3 +47,22 @@ def test_usage_and_cost_reach_every_record(
     assert f"cost of the run so far: ${cost:.2f} saved by earlier answers" in again.out
     shown = oraclepack(tmp_path, "runs", "show", listed["run_id"], **env).out
     assert f"cost: ${cost:.2f} for 1 call" in shown
+
+
+def test_a_try_without_an_answer_is_counted_too(
+    real_oracle: RealOracle, provider: Provider, tmp_path: Path, home: Path
+) -> None:
+    prompt = "What is it? [[fault=empty first=1]]"
+    call = join(["oracle", *real_oracle.argv(prompt, "--write-output", "x.md", "--wait")[1:]])
+    (tmp_path / "pack.md").write_text(pack_text(f"# 01) x\n{call}\n"))
+    env = {**real_oracle.env, "HOME": str(home)}
+
+    ran = oraclepack(
+        tmp_path, "run", "pack.md", "--no-validate", "--retry-base-seconds", "0", "--json", **env
+    )
+
+    assert ran.code == 0, ran.err
+    assert len(provider.requests) == 2
+    told = [session["usage"]["inputTokens"] for session in real_oracle.sessions]
+    assert ran.data["cost"]["input_tokens"] == sum(told)
+    assert len(told) == 2

@@ -208,6 +208,7 @@ class OracleAsk:
             )
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
+            self._tally.note_session(tried.record)
             tried = self._harvested(tried)
             if tried.failure is None:
                 return self._succeeded(tried)
@@ -309,6 +310,7 @@ class OracleAsk:
             error=STOPPED,
             exit_code=exit_code,
             cache=self._cache,
+            usage=self._tally.usage(self._prepared),
         )
         return exit_code
 
@@ -322,7 +324,7 @@ class OracleAsk:
             cache=self._cache,
             session=tried.record.id if tried.record else None,
             answer=tried.answer if error is None else None,
-            usage=tried.record.usage if tried.record else None,
+            usage=self._tally.usage(self._prepared),
             unmet=tried.answer if error is not None and error.code in UNMET else None,
         )
 

@@ -1,5 +1,6 @@
 """What the journal is told about a call."""
 
+from functools import reduce
 from typing import TypedDict
 
 from oraclepack.calls.context import CallContext
@@ -15,6 +16,7 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
+from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.prices import price_of
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage, priced
@@ -32,6 +34,18 @@ class Tally:
         self.waited_ns = 0
         self.retry: OutputRetry | None = None
         """How often its contract was missed, also in an interrupted call that it continues."""
+        self._used: dict[str, Usage] = {}
+
+    def note_session(self, record: SessionRecord | None) -> None:
+        """Remember what a try used: each may be billed, also one without an answer."""
+        if record is not None and record.usage is not None:
+            self._used[record.id] = record.usage
+
+    def usage(self, prepared: PreparedCall) -> Usage | None:
+        """What all tries used, each at its price; None where no session tells."""
+        each = (with_cost(self._world, prepared, used) for used in self._used.values())
+        known = [used for used in each if used is not None]
+        return reduce(Usage.plus, known) if known else None
 
     @property
     def waited_ms(self) -> int:
