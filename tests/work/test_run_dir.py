@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from oraclepack.errors import InputError, LockedError, UsageError
+from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold
-from oraclepack.journal.statuses import Status
+from oraclepack.journal.statuses import Move, Status
 from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file, sha256_text
@@ -196,6 +197,61 @@ def test_a_damaged_journal_is_told(project: Project) -> None:
 
     with pytest.raises(InputError, match="damaged"):
         actionize_request(ActionizeRequest(run_dir=str(project.run)), project.root)
+
+
+CUT = direct("Fix the loop in `src/a.py:12`.", "Close the pool when the")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("out/01-q.md", id="at its path"),
+        pytest.param(".oraclepack/_failed/step-01/01-q.md", id="in quarantine"),
+    ],
+)
+def test_what_is_whole_in_a_refused_answer_is_used(project: Project, place: str) -> None:
+    refused = j.InvocationOutcome(
+        step="01",
+        attempt=1,
+        call=1,
+        tool="oracle",
+        ok=False,
+        output_path="out/01-q.md",
+        unmet_sha256=sha256_text(CUT),
+    )
+    moved = j.Quarantined(step="01", attempt=1, moves=(Move(source="out/01-q.md", target=place),))
+    (project.root / place).parent.mkdir(parents=True)
+    (project.root / place).write_text(CUT)
+    project.events += [
+        started("01"),
+        called("01", a=sha256_text(SOURCE)),
+        refused,
+        finished("01", Status.FAILED),
+        moved,
+    ]
+
+    task = project.records()["01-01"]
+
+    assert (task.title, task.status) == ("Fix the loop in src/a.py:12", WorkStatus.ACTIONABLE)
+    assert task.partial
+    assert task.remarks[0].startswith("the step failed")
+
+
+def test_a_file_that_is_not_the_refused_answer_is_not_read(project: Project) -> None:
+    refused = j.InvocationOutcome(
+        step="01",
+        attempt=1,
+        call=1,
+        tool="oracle",
+        ok=False,
+        output_path="out/01-q.md",
+        unmet_sha256=sha256_text(CUT),
+    )
+    (project.root / "out").mkdir()
+    (project.root / "out/01-q.md").write_text(FIX)
+    project.events += [started("01"), called("01", a="0"), refused, finished("01", Status.FAILED)]
+
+    assert project.records()["01-01"].status is WorkStatus.BLOCKED
 
 
 def test_every_way_to_have_no_answer_is_told(project: Project) -> None:

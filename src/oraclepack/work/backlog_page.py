@@ -108,7 +108,8 @@ def _first_page(issues: Sequence[Issue], records: Sequence[Record], page: "_Page
         yield f"- {word}: {page.title(record)}. {_escaped(record.next_step or '')}\n"
     for issue in cut:
         files = ", ".join(map(code_span, issue.answer_files))
-        dropped = f"; not used: {_escaped(_flat(issue.dropped))}" if issue.dropped else ""
+        unused = escape_keeping_code(_flat(issue.dropped))
+        dropped = f"; not used: {unused}" if unused else ""
         yield f"- Cut off: question {issue.step_id} ({files}): {_escaped(issue.cut)}{dropped}\n"
 
 

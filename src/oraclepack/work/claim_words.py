@@ -165,6 +165,8 @@ DEFECT = re.compile(
     r"|not enough|too (?:many|much|few|broad|narrow|late|early))\b",
     re.IGNORECASE,
 )
+CONDITION = re.compile(r"^(?:because|since|when|if|after|as)\b[^,]{3,90},\s+", re.IGNORECASE)
+"""A reason or condition in front of what is said."""
 CONTRAST = re.compile(
     r"\b(?:but|however|yet|although|though|despite|except|still|while)\b", re.IGNORECASE
 )

@@ -20,6 +20,7 @@ from oraclepack.work.claim_words import (
     CITES,
     CLAUSE,
     CLAUSE_WORDS,
+    CONDITION,
     CONTRAST,
     DEFECT,
     DESCRIBES,
@@ -239,7 +240,8 @@ def defect_clause(statement: ClaimText) -> str:
     first, *later = statement.lead.split(";")
     if _says_defect(TAIL.sub("", first), replied=False):
         return ""
-    return next((part for part in later if _says_defect(TAIL.sub("", part), replied=False)), "")
+    parts = (CONDITION.sub("", part.lstrip(), count=1) for part in later)
+    return next((part for part in parts if _says_defect(TAIL.sub("", part), replied=False)), "")
 
 
 def _says_defect(clause: str, *, replied: bool) -> bool:
