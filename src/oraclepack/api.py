@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import msgspec
 
-from oraclepack import __version__
+from oraclepack.authoring.blank import new_pack as write_new_pack
 from oraclepack.errors import (
     ExitCode,
     InputError,
@@ -66,7 +66,7 @@ from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.digests import canonical_file, canonical_line
-from oraclepack.system.environment import environment, project_of
+from oraclepack.system.environment import environment
 from oraclepack.system.files import exhausted
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from oraclepack.authoring.generation import GenerateReport as GenerateReport
     from oraclepack.authoring.generation import NewPack as NewPack
     from oraclepack.authoring.generation import UpgradeReport as UpgradeReport
+    from oraclepack.authoring.skills import ProjectSkills as ProjectSkills
     from oraclepack.authoring.skills import SkillsCheck as SkillsCheck
     from oraclepack.authoring.skills import SkillsInstallReport as SkillsInstallReport
     from oraclepack.authoring.skills import SkillText as SkillText
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from oraclepack.run.project_records import ForeignRecords as ForeignRecords
     from oraclepack.run.project_records import ProjectCache as ProjectCache
     from oraclepack.run.project_records import ProjectQuarantine as ProjectQuarantine
+    from oraclepack.run.project_records import ProjectRecords as ProjectRecords
     from oraclepack.run.project_records import ProjectRuns as ProjectRuns
     from oraclepack.run.prune_runs import RunsPruneReport as RunsPruneReport
     from oraclepack.run.quarantine import QuarantineEntry as QuarantineEntry
@@ -128,9 +130,11 @@ if TYPE_CHECKING:
     from oraclepack.tickets.ticketify import TicketifyReport as TicketifyReport
     from oraclepack.tickets.ticketify import TicketifyResult as TicketifyResult
     from oraclepack.tickets.ticketify import TicketsReply as TicketsReply
+    from oraclepack.tools.prices import KnownPrices as KnownPrices
     from oraclepack.tools.prices import ModelPrice as ModelPrice
     from oraclepack.tools.prices import PriceList as PriceList
     from oraclepack.tools.prices import PriceReport as PriceReport
+    from oraclepack.work.actionize import ActionizeOutcome as ActionizeOutcome
     from oraclepack.work.backlog import ActionizeReport as ActionizeReport
 
 __all__ = [
@@ -148,7 +152,6 @@ __all__ = [
     "TRUST_KEY_FILE",
     "WAITS",
     "ActionizeOptions",
-    "ActionizeOutcome",
     "Ask",
     "Cache",
     "CallWait",
@@ -191,7 +194,6 @@ __all__ = [
     "call_settings",
     "canonical_file",
     "canonical_line",
-    "check_skills",
     "check_tickets",
     "cost_text",
     "events",
@@ -204,10 +206,8 @@ __all__ = [
     "foreign_records",
     "format_findings",
     "generate",
-    "install_skills",
     "is_completing",
     "last_lines",
-    "list_prices",
     "list_steps",
     "load_settings",
     "money",
@@ -215,6 +215,7 @@ __all__ = [
     "own_variables",
     "pipeline",
     "plan",
+    "prices",
     "quarantine",
     "redacted",
     "redacted_record",
@@ -225,8 +226,7 @@ __all__ = [
     "schema_of",
     "settings_shown",
     "short_cost",
-    "show_price",
-    "show_skill",
+    "skills",
     "ticket_steps",
     "ticketify",
     "undo",
@@ -236,6 +236,7 @@ __all__ = [
     "verify",
     "why",
     "with_github_summary",
+    "write_new_pack",
 ]
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -286,13 +287,10 @@ def explain_rules(word: str | None = None) -> RuleExplanation:
 
 def format_findings(outcome: ValidateResult, form: str) -> str:
     """The findings as `sarif` or as workflow commands for `github`."""
-    from oraclepack.lint import rule_docs
     from oraclepack.report import github, sarif
 
     findings = {checked.path: checked.findings for checked in outcome.checked}
-    if form == "github":
-        return github.annotations(findings)
-    return sarif.sarif(findings, rule_docs.rule_texts(), __version__)
+    return github.annotations(findings) if form == "github" else sarif.sarif_of_rules(findings)
 
 
 def list_steps(pack: str | Path, settings: Settings | None = None) -> StepList:
@@ -342,17 +340,14 @@ class GenerateOptions(TypedDict, total=False):
 
 def generate(root: Path, **options: Unpack[GenerateOptions]) -> GenerateResult:
     """Write a pack of questions about a repository."""
-    from oraclepack.authoring.generate import GenerateRequest
-    from oraclepack.authoring.generate import generate as generate_pack
+    from oraclepack.authoring import generate as authoring
 
-    return generate_pack(GenerateRequest(root=root, **options))
+    return authoring.generate(authoring.GenerateRequest(root=root, **options))
 
 
 def new_pack(pack: str, template: str = "single", cwd: str = "", *, force: bool = False) -> NewPack:
     """Write an empty pack that explains the format."""
-    from oraclepack.authoring.blank import new_pack
-
-    return new_pack(pack, template, cwd, force=force)
+    return write_new_pack(pack, template, cwd, force=force)
 
 
 def upgrade(
@@ -433,10 +428,10 @@ def with_github_summary(outcome: RunOutcome) -> RunOutcome:
 
 def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[str, WhyReport]:
     """Why a step ran, was left out or would run: in one sentence, and everything behind it."""
-    from oraclepack.run import explain_steps, run_request
+    from oraclepack.run import explain_steps, run_pack, run_request
 
     request = run_request.read_request(pack, settings or load_settings(pack))
-    return explain_steps.why_step(request, step)
+    return explain_steps.why_step(request, *run_pack.look_up(request), step)
 
 
 def verify(
@@ -506,42 +501,31 @@ def pipeline(  # noqa: PLR0913 - each is optional and given by name
 
 def runs(root: str | Path) -> ProjectRuns:
     """The runs of a project: list, show, prune, rebuild."""
-    from oraclepack.run.project_records import ProjectRuns
-
-    return ProjectRuns(Path(root))
+    return _records(root).runs
 
 
 def cache(root: str | Path) -> ProjectCache:
     """The cached answers of a project: list, show, explain, prune."""
-    from oraclepack.run.project_records import ProjectCache
-
-    return ProjectCache(Path(root))
+    return _records(root).cache
 
 
 def quarantine(root: str | Path) -> ProjectQuarantine:
     """The outputs of failed attempts: list, restore."""
-    from oraclepack.run.project_records import ProjectQuarantine
-
-    return ProjectQuarantine(Path(root))
+    return _records(root).quarantine
 
 
 def foreign_records(root: str | Path) -> ForeignRecords:
     """What is not signed with the user's key: find it, look at it, trust it."""
-    from oraclepack.run.project_records import ForeignRecords
+    return _records(root).foreign
 
-    return ForeignRecords(Path(root))
+
+def _records(root: str | Path) -> ProjectRecords:
+    from oraclepack.run.project_records import ProjectRecords
+
+    return ProjectRecords(Path(root))
 
 
 # Work
-
-
-class ActionizeOutcome(msgspec.Struct, frozen=True):
-    """What became of turning answers into work."""
-
-    report: ActionizeReport
-    exit_code: ExitCode
-    policy: YieldPolicy
-    warnings: tuple[str, ...]
 
 
 class ActionizeOptions(TypedDict, total=False):
@@ -560,35 +544,9 @@ class ActionizeOptions(TypedDict, total=False):
 
 def actionize(settings: Settings, **options: Unpack[ActionizeOptions]) -> ActionizeOutcome:
     """Turn the answers of a run, or of a directory of answers to a pack, into work."""
-    from oraclepack.run import policy
-    from oraclepack.work import actionize as work
-    from oraclepack.work import backlog
+    from oraclepack.work.actionize import actionize_and_weigh
 
-    undo = settings[run_settings.ROLLBACK_ON_FAILURE]
-    run_dir, per = options.get("run_dir", ""), options.get("per")
-    request = work.ActionizeRequest(
-        run_dir,
-        options.get("answers", ""),
-        options.get("pack", ""),
-        options.get("out_dir", ""),
-        backlog.read_exports(options.get("exports", ())),
-        undo,
-        options.get("allow_rehearsal", False),
-        backlog.IssuesPer(per) if per else None,
-    )
-    home = project_of(Path(run_dir)) if run_dir else None
-    done = work.actionize_request(request, home or Path(settings.root))
-    ready, required = done.told.tasks[backlog.WorkStatus.ACTIONABLE], run_settings.MIN_YIELD
-    figures = policy.yield_of(ready, done.told.answered, settings[required])
-    applies, met = settings[run_settings.CI], figures.shortfall is None
-    verdict = policy.YieldPolicy(applies=applies, met=met, action_yield=figures)
-    code = policy.weigh(failed=False, met=met if applies else None, unweighable=False)
-    return ActionizeOutcome(
-        report=msgspec.structs.replace(done.told, policy=verdict),
-        exit_code=code if done.told.ok else ExitCode.STEP_FAILED,
-        policy=verdict,
-        warnings=done.warnings,
-    )
+    return actionize_and_weigh(settings, **options)
 
 
 class TicketifyOptions(TypedDict, total=False):
@@ -639,56 +597,18 @@ def ticket_steps(root: str | Path, out_dir: str) -> TicketSteps:
 # The program and the machine
 
 
-def show_skill(agent: str, skill: str = "oracle-pack") -> SkillText:
-    """The prompt of an agent as it would be installed."""
-    from oraclepack.authoring.skills import show
+def skills(root: str | Path = ".") -> ProjectSkills:
+    """The prompts for agents, and their copies in a project: show, install, check."""
+    from oraclepack.authoring.skills import ProjectSkills
 
-    return show(agent, skill)
-
-
-def install_skills(
-    root: Path,
-    agents: Sequence[str],
-    directory: str = "",
-    *,
-    skills: Sequence[str] = (),
-    force: bool = False,
-    rollback_on_failure: bool = False,
-) -> SkillsInstallReport:
-    """Write the prompts of agents into a project; all of them, unless some are named."""
-    from oraclepack.authoring.skills import EVERY_SKILL, install
-
-    return install(
-        root,
-        agents,
-        directory,
-        skills=skills or EVERY_SKILL,
-        force=force,
-        rollback_on_failure=rollback_on_failure,
-    )
+    return ProjectSkills(Path(root))
 
 
-def check_skills(
-    root: Path, directory: str = "", agents: Sequence[str] = (), skills: Sequence[str] = ()
-) -> SkillsCheck:
-    """Which copies of the prompts are stale or edited; of all, unless some are named."""
-    from oraclepack.authoring.skills import EVERY_SKILL, EVERYBODY, check
+def prices(settings: Settings) -> KnownPrices:
+    """What models cost, by the table of the program and the user's own: list, show."""
+    from oraclepack.tools.prices import KnownPrices
 
-    return check(root, directory, agents or EVERYBODY, skills or EVERY_SKILL)
-
-
-def list_prices(settings: Settings) -> PriceList:
-    """The models whose price is known."""
-    from oraclepack.tools.prices import list_prices
-
-    return list_prices(settings[call_settings.PRICES])
-
-
-def show_price(model: str, settings: Settings) -> PriceReport:
-    """The price of one model, and who says so."""
-    from oraclepack.tools.prices import show_price
-
-    return show_price(model, settings[call_settings.PRICES])
+    return KnownPrices(settings[call_settings.PRICES])
 
 
 def examine_machine(settings: Settings) -> Health:

@@ -301,3 +301,39 @@ def _found(root: Path, directory: str, copy: _Copy) -> SkillStatus:
     state, version = judge(installed(place), copy.text)
     shown = place.relative_to(root) if place.is_relative_to(root) else place
     return SkillStatus(copy.agent.name, shown.as_posix(), state, version, copy.skill.name)
+
+
+class ProjectSkills:
+    """The prompts for agents, and their copies in one project."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def show(self, agent: str, skill: str = "oracle-pack") -> SkillText:
+        """A prompt as it would be installed."""
+        return show(agent, skill)
+
+    def install(
+        self,
+        agents: Sequence[str],
+        directory: str = "",
+        *,
+        skills: Sequence[str] = (),
+        force: bool = False,
+        rollback_on_failure: bool = False,
+    ) -> SkillsInstallReport:
+        """Write the prompts of agents; all of them, unless some are named."""
+        return install(
+            self._root,
+            agents,
+            directory,
+            skills=skills or EVERY_SKILL,
+            force=force,
+            rollback_on_failure=rollback_on_failure,
+        )
+
+    def check(
+        self, directory: str = "", agents: Sequence[str] = (), skills: Sequence[str] = ()
+    ) -> SkillsCheck:
+        """Which copies are stale or edited; of all prompts, unless some are named."""
+        return check(self._root, directory, agents or EVERYBODY, skills or EVERY_SKILL)

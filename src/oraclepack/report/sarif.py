@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
+from oraclepack import __version__
 from oraclepack.lint.finding import Edit, Finding, Severity
-from oraclepack.lint.rule_docs import RuleText
+from oraclepack.lint.rule_docs import RuleText, rule_texts
 from oraclepack.system.digests import canonical_file
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -28,6 +29,11 @@ def sarif(
     }
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return canonical_file({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}).decode()
+
+
+def sarif_of_rules(findings: Mapping[str, Iterable[Finding]]) -> str:
+    """The same with every rule of this version."""
+    return sarif(findings, rule_texts(), __version__)
 
 
 def _rule(rule: RuleText) -> dict[str, object]:

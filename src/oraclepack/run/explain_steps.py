@@ -1,7 +1,10 @@
 """What `list` tells about the steps of a pack."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,9 +16,13 @@ from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import questions_of, title_of
 from oraclepack.run.cache_queries import explain_calls
 from oraclepack.run.past_runs import last_statuses, look_at
-from oraclepack.run.run_pack import RunRequest, look_up
 from oraclepack.run.run_report import StepReport, plan_report
 from oraclepack.system.environment import has_runs
+
+if TYPE_CHECKING:
+    from oraclepack.run.open_run import SelectedRun
+    from oraclepack.run.planning.plan import Plan
+    from oraclepack.run.run_pack import RunRequest
 
 
 class WhyReport(StepReport, frozen=True, kw_only=True):
@@ -32,9 +39,10 @@ class WhyReport(StepReport, frozen=True, kw_only=True):
     """The calls of oracle in its last attempt."""
 
 
-def why_step(request: RunRequest, step: str) -> tuple[str, WhyReport]:
-    """The reason in a sentence, and everything behind it. Changes nothing."""
-    found, plan = look_up(request)
+def why_step(
+    request: RunRequest, found: SelectedRun, plan: Plan, step: str
+) -> tuple[str, WhyReport]:
+    """The reason in a sentence, and everything behind it, from what `look_up` found."""
     told = plan_report(found, plan)
     step_id = step.zfill(2)
     one = next((one for one in told.steps if one.step_id == step_id), None)

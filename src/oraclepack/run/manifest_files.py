@@ -6,6 +6,8 @@ from pathlib import Path
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
+from oraclepack.run.legacy_files import legacy_report, legacy_state, may_replace, names_for
+from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
@@ -46,9 +48,6 @@ def _manifests(
 ) -> Iterator[tuple[Path, bytes, int]]:
     """Each file with its content and its mode, which the umask does not change."""
     # Only now: steps start sooner without them.
-    from oraclepack.run.legacy_files import legacy_report, legacy_state, may_replace, names_for
-    from oraclepack.run.manifests import run_manifest, steps_manifest
-
     steps = redactor.clean_record(steps_manifest(pack, state))
     about_run = run_manifest(state)
     if about_run is not None:

@@ -36,6 +36,7 @@ from oraclepack.system.files import exhausted
 from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
 from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, AllowedPath, jail, stays_inside
 from oraclepack.system.secrets import Redactor
+from oraclepack.tools.oracle_config import version_of_oracle
 from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
@@ -331,8 +332,6 @@ def _oracle_version(request: RunRequest) -> str | None:
     called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
     if not called or ORACLE in request.options.answered:
         return None
-    from oraclepack.tools.oracle_config import version_of_oracle
-
     return version_of_oracle(request.options.oracle_bin)
 
 

@@ -121,3 +121,13 @@ class ForeignRecords:
         if isinstance(candidate, Candidate):
             return trust_run(candidate)
         return trust_cache(candidate)
+
+
+class ProjectRecords:
+    """Every kind of record of one project."""
+
+    def __init__(self, root: Path) -> None:
+        self.runs = ProjectRuns(root)
+        self.cache = ProjectCache(root)
+        self.quarantine = ProjectQuarantine(root)
+        self.foreign = ForeignRecords(root)

@@ -23,6 +23,7 @@ from oraclepack.run.restore_files import find as find_quarantined
 from oraclepack.system import disk, environment, files, locks, trust_key
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
+from oraclepack.system.kept_text import read_kept_texts
 from oraclepack.system.ownership import foreign_folder, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.tools.tool_names import ORACLE
@@ -402,8 +403,6 @@ def _has_own_words(run: RunDir) -> bool:
     backlog = files.read(run.path / "actionizer" / "backlog.md")
     if backlog is None:
         return False
-    from oraclepack.system.kept_text import read_kept_texts
-
     try:
         kept = read_kept_texts(backlog.decode("utf-8", "replace"))
     except InputError:

@@ -1,9 +1,12 @@
 """Where a rehearsal works: in a throw-away copy of the project, in a directory that starts over."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
@@ -15,12 +18,14 @@ from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.project_copy import CopyPlan, environment_in, make_copy, plan_copy
 from oraclepack.run.recovery import end_processes
-from oraclepack.run.run_pack import RunRequest
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
 from oraclepack.system.path_jail import REHEARSALS, content_at
+
+if TYPE_CHECKING:
+    from oraclepack.run.run_pack import RunRequest
 
 _FOLDER = "copy"
 """In the private directory of the command."""

@@ -19,6 +19,7 @@ from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, jail, judge_entry, plain_file
+from oraclepack.tools.tool_names import TM_COMPLEXITY
 
 _PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
@@ -118,8 +119,6 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
 
 def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None:
     """Why a rollback never touches a path, or None."""
-    from oraclepack.tools.tool_names import TM_COMPLEXITY
-
     # Case is folded since some file systems do.
     place = normpath(path)
     names = place.casefold().split("/")

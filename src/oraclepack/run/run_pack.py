@@ -17,7 +17,10 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import title_of
+from oraclepack.run import import_state as older_state
+from oraclepack.run import revise, tree_guard
 from oraclepack.run.executor import Executor, ThreadExecutor
+from oraclepack.run.legacy_files import files_of_go, refuse_directories
 from oraclepack.run.open_run import (
     RunSelector,
     SelectedRun,
@@ -38,6 +41,9 @@ from oraclepack.run.planning.snapshot import look
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
+from oraclepack.run.recovery import recover
+from oraclepack.run.rehearsing import enter_workplace, plan_workplace
+from oraclepack.run.rollback import finish_rollback, roll_back
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.run.run_session import RunOptions, RunSession, manner_of
 from oraclepack.run.run_step import run_step
@@ -127,8 +133,6 @@ def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRu
     check = request.check or (lambda: None)
     found = described(found, check if found.is_new else lambda: None)
     if _has_legacy_files(request):
-        from oraclepack.run.legacy_files import refuse_directories
-
         refuse_directories(request.root, _pack_path(request, found))
     planned = plan_run(request, found.run, found.state, _look(request, found.run, found.state))
     if planned.to_run and not found.is_new:
@@ -191,7 +195,7 @@ def run_pack(
         # Only now that the journal names it: whoever continues can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if request.wish.rehearsal:
-            _enter_workplace(session, copied)
+            enter_workplace(session, copied)
         if not untouched:
             now = _look(request, found.run, record.state)
             planned = plan_run(request, found.run, record.state, now)
@@ -214,25 +218,13 @@ def _preview(request: RunRequest, found: SelectedRun, planned: Plan) -> RunPrevi
 
 def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     """What a rehearsal copies to run in; raises what stands against it before it begins."""
-    if not request.wish.rehearsal:
-        return None
-    from oraclepack.run.rehearsing import plan_workplace
-
-    return plan_workplace(request, planned)
-
-
-def _enter_workplace(session: RunSession, copied: CopyPlan | None) -> None:
-    from oraclepack.run.rehearsing import enter_workplace
-
-    enter_workplace(session, copied)
+    return plan_workplace(request, planned) if request.wish.rehearsal else None
 
 
 def _older_state(request: RunRequest, found: SelectedRun) -> Callable[[RunSession], None] | None:
     """What takes over a state file of the Go tool: the one that is named, or that stands there."""
     if request.import_state is None and not _left_by_go(request, found):
         return None
-    from oraclepack.run import import_state as older_state
-
     if request.import_state is not None:
         named = older_state.read_state(request.import_state)
         return lambda session: older_state.import_state(session, named)
@@ -245,8 +237,6 @@ def _left_by_go(request: RunRequest, found: SelectedRun) -> tuple[str, ...]:
     """Files of the Go tool that stand where ours are going to be written."""
     if not _has_legacy_files(request):
         return ()
-    from oraclepack.run.legacy_files import files_of_go
-
     return files_of_go(request.root, _pack_path(request, found))
 
 
@@ -267,16 +257,12 @@ def _recovered(request: RunRequest, found: SelectedRun, record: Recorder, folder
     """Put right what a killed command left; whether that changed files."""
     changed = False
     if record.state.is_open:
-        from oraclepack.run.recovery import recover
-
         changed = recover(request.root, found.run, record, folder)
     elif record.state.sessions:  # it may have been killed on its way out
         environment.forget_private(record.state.sessions[-1].started.private or "")
     last = record.state.rollback
     failed = last is not None and last.status is RollbackStatus.FAILED
     if failed and request.options.rollback_on_failure:
-        from oraclepack.run.rollback import finish_rollback
-
         changed |= finish_rollback(request.root, found.run, record, folder)
     return changed
 
@@ -286,8 +272,6 @@ def _refuse_dirty_rerun(
 ) -> None:
     if not found.run.has_changes:
         return
-    from oraclepack.run import tree_guard
-
     tree_guard.refuse_half_undone(request.pack, found.run, record.state, request.argv)
     if not request.options.allow_dirty_rerun:
         tree_guard.refuse_dirty_rerun(
@@ -328,8 +312,6 @@ def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
     kept = [step for step in planned.steps if step.decision in kinds]
     if not kept:
         return
-    from oraclepack.run import revise
-
     where = revise.RunFiles(session.root, session.run, session.record, session.failed)
     options = session.options
     for one in kept:
@@ -368,8 +350,6 @@ def _end(request: RunRequest, session: RunSession, found: SelectedRun, planned: 
     if request.then is not None:
         after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
     if after.failed and request.options.rollback_on_failure:
-        from oraclepack.run.rollback import roll_back
-
         roll_back(session.root, session.run, record, session.failed, told.unfinished_steps)
         told = reply(planned, before, record.state)
     settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]

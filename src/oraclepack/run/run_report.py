@@ -1,9 +1,12 @@
 """What `run` tells when it ends: the shape of its data."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from shlex import join
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,7 +20,9 @@ from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
-from oraclepack.run.run_pack import RunRequest, RunResult
+
+if TYPE_CHECKING:
+    from oraclepack.run.run_pack import RunRequest, RunResult
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from oraclepack.calls.retry import RetryPolicy
 from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
+from oraclepack.lint.bash_syntax import start_reading
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
@@ -256,8 +257,6 @@ def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[s
 
 
 def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
-    from oraclepack.lint.bash_syntax import start_reading
-
     # Bash reads the block while the rules are loaded.
     bash = start_reading(pack.block) if pack.block is not None else None
     from oraclepack.lint.validate import errors_that_stop

@@ -29,6 +29,7 @@ from oraclepack.run.step_outputs import (
     set_aside,
     verify_outputs,
 )
+from oraclepack.run.tree_guard import watched_tree
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptEnd,
@@ -152,8 +153,6 @@ def _watched(
     policy = policy_of(step)
     if policy is TreePolicy.UNWATCHED:
         return nullcontext(TreePolicyResult(policy))
-    from oraclepack.run.tree_guard import watched_tree
-
     return watched_tree(session, step, attempt, policy)
 
 

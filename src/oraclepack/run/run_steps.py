@@ -23,6 +23,7 @@ from oraclepack.shell.attempt import (
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.launch import environment_ahead
 from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.prelude_snapshot import exit_trap, run_prelude
 from oraclepack.shell.stop import Stop
 from oraclepack.system import files
 from oraclepack.system.path_jail import read_content
@@ -40,8 +41,6 @@ def prepare(session: RunSession) -> StepError | None:
     prelude = session.pack.prelude
     if not needs_running(prelude, login_once=session.options.login_once):
         return None
-    from oraclepack.shell.prelude_snapshot import run_prelude
-
     number = session.record.state.prelude_attempts + 1
     while attempt_name(PRELUDE, number) in session.attempts_before:
         number += 1
@@ -80,8 +79,6 @@ def tidy_up(session: RunSession) -> None:
     """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
     if session.snapshot is None:
         return
-    from oraclepack.shell.prelude_snapshot import exit_trap
-
     script = exit_trap(session.snapshot)
     if script is None:
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.answers.verify_pack import verify_step
 from oraclepack.calls.answer_files import keep_copy
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
@@ -242,8 +243,6 @@ def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verific
     written = produced_paths(session, step, attempt)
     if not step.outputs and not written:
         return Verification(passed=True)
-    from oraclepack.answers.verify_pack import verify_step
-
     manner = manner_of(options)
     accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}
     return verify_step(step, lambda path: content_at(session.root, path), manner, written, accepted)

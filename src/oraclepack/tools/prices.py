@@ -156,3 +156,18 @@ def show_price(model: str, own: Mapping[str, TokenPrice]) -> PriceReport:
     resolved = resolve_model(model)
     limit = None if resolved is None else input_limit(resolved)
     return PriceReport(model, resolved, price_of(model, own), limit)
+
+
+class KnownPrices:
+    """The table of the program with the user's own prices on top."""
+
+    def __init__(self, own: Mapping[str, TokenPrice]) -> None:
+        self._own = own
+
+    def list(self) -> PriceList:
+        """The models whose price is known."""
+        return list_prices(self._own)
+
+    def show(self, model: str) -> PriceReport:
+        """The price of one model, and who says so."""
+        return show_price(model, self._own)

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import LockedError, UsageError
+from oraclepack.errors import ExitCode, LockedError, UsageError
 from oraclepack.pack.answer_sections import refuse_export
+from oraclepack.run.policy import YieldPolicy, weigh, yield_of
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.environment import project_of
 from oraclepack.system.path_jail import refuse_link_out
 from oraclepack.work.backlog import (
     ActionizeReport,
@@ -22,6 +26,7 @@ from oraclepack.work.backlog import (
     PackAnswers,
     WorkStatus,
     WrittenArtifact,
+    read_exports,
 )
 from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, WorkItems, actionize
 from oraclepack.work.load_answers import LoadedAnswers, from_directory, from_run, refuse_foreign
@@ -53,6 +58,54 @@ class ActionizeResult(msgspec.Struct, frozen=True):
     told: ActionizeReport
     work: WorkItems
     warnings: tuple[str, ...] = ()
+
+
+class ActionizeOutcome(msgspec.Struct, frozen=True):
+    """What an actionize came to, weighed by the policy for CI."""
+
+    report: ActionizeReport
+    exit_code: ExitCode
+    policy: YieldPolicy
+    warnings: tuple[str, ...]
+
+
+def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
+    settings: Settings,
+    *,
+    run_dir: str = "",
+    answers: str = "",
+    pack: str = "",
+    out_dir: str = "",
+    exports: Iterable[str] = (),
+    allow_rehearsal: bool = False,
+    per: str | None = None,
+) -> ActionizeOutcome:
+    """Actionize, then say whether the answers gave enough work; `exports` name trackers."""
+    request = ActionizeRequest(
+        run_dir,
+        answers,
+        pack,
+        out_dir,
+        read_exports(exports),
+        settings[rs.ROLLBACK_ON_FAILURE],
+        allow_rehearsal,
+        IssuesPer(per) if per else None,
+    )
+    # A run directory tells its project, unless it was moved elsewhere.
+    home = project_of(Path(run_dir)) if run_dir else None
+    done = actionize_request(request, home or Path(settings.root))
+    actionable = done.told.tasks[WorkStatus.ACTIONABLE]
+    figures = yield_of(actionable, done.told.answered, settings[rs.MIN_YIELD])
+    policy = YieldPolicy(
+        applies=settings[rs.CI], met=figures.shortfall is None, action_yield=figures
+    )
+    code = weigh(failed=False, met=policy.met if policy.applies else None, unweighable=False)
+    return ActionizeOutcome(
+        report=msgspec.structs.replace(done.told, policy=policy),
+        exit_code=code if done.told.ok else ExitCode.STEP_FAILED,
+        policy=policy,
+        warnings=done.warnings,
+    )
 
 
 def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:

@@ -29,7 +29,7 @@ def list_models(settings: api.Settings) -> Reply:
     Prices are US dollars for a million tokens. They come from a dated table in the program; a
     table [prices."MODEL"] with `input` and `output` in your own config file wins.
     """
-    found = api.list_prices(settings)
+    found = api.prices(settings).list()
     heads = ("model", "input", "output", "source", "date")
     return Reply(found, columns(heads, map(_row, single_lines(found).models)))
 
@@ -46,7 +46,7 @@ def show(model: str, settings: api.Settings) -> Reply:
     MODEL is a name as oracle takes it; the name that oracle makes of it, and the one that is
     billed, are shown too.
     """
-    found = api.show_price(model, settings)
+    found = api.prices(settings).show(model)
     return Reply(found, _text(single_lines(found)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import click
 
@@ -68,7 +67,7 @@ _skills = click.option(
 )
 def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
-    found = api.show_skill(agent, skill)
+    found = api.skills().show(agent, skill)
     return Reply(data=found, text=found.text)
 
 
@@ -100,8 +99,7 @@ def install(
 
     Codex reads .agents/skills, the Gemini CLI .gemini/commands, Claude .claude/skills.
     """
-    told = api.install_skills(
-        Path(settings.root),
+    told = api.skills(settings.root).install(
         agents,
         directory,
         skills=chosen,
@@ -137,7 +135,7 @@ def check(
     Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
     not installed is no fault.
     """
-    told = api.check_skills(Path(settings.root), directory, agents, chosen)
+    told = api.skills(settings.root).check(directory, agents, chosen)
     rows = [
         (skill.agent, skill.skill, skill.state.value, skill.version or "-", skill.path)
         for skill in told.skills

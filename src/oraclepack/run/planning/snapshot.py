@@ -8,6 +8,7 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.missing_files import literal_attachments
 from oraclepack.run.planning.planner import CheckedOutputs, DiskSnapshot, wanted
+from oraclepack.run.revise import checked
 from oraclepack.run.run_session import RunOptions, manner_of
 from oraclepack.system.path_jail import hashes_of
 from oraclepack.system.programs import find_program, probe
@@ -52,8 +53,6 @@ def _checked(
     unmet = [step for step in pack.steps if state.step(step.id).misses_contract]
     if not unmet:
         return {}
-    from oraclepack.run.revise import checked
-
     manner, verify = manner_of(options), options.verify
     return {
         step.id: checked(root, run, step, state.step(step.id), manner, verify=verify)[1]
