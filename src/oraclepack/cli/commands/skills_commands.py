@@ -13,7 +13,7 @@ from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
 
 NAMES = click.Choice(("codex", "gemini", "claude"))
-_SKILLS = click.Choice(("oracle-pack", "oracle-run"))
+SKILLS = click.Choice(("oracle-pack", "oracle-run"))
 
 skills = Group(
     "skills",
@@ -44,7 +44,7 @@ _skills = click.option(
     "--skill",
     "chosen",
     multiple=True,
-    type=_SKILLS,
+    type=SKILLS,
     help="Only this skill: writing packs, or running them. May be repeated.",
 )
 
@@ -62,7 +62,7 @@ _skills = click.option(
 @click.option(
     "--skill",
     default="oracle-pack",
-    type=_SKILLS,
+    type=SKILLS,
     help="Writing packs, or running them  [default: oracle-pack]",
 )
 def show(agent: str, skill: str) -> Reply:

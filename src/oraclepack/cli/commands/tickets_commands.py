@@ -26,7 +26,7 @@ tickets = Group(
     help="What the steps of the ticket action pack ask of oraclepack itself.",
 )
 
-_STAGES = ("select", "implement", "verify", "docs", "regressions", "pr", "accept")
+STAGES = ("select", "implement", "verify", "docs", "regressions", "pr", "accept")
 _TASKS = (
     "found",
     "wanted",
@@ -51,7 +51,7 @@ _out_dir = click.option(
 
 
 @command("prompt", data="tickets-reply", examples=("oraclepack tickets prompt implement",))
-@click.argument("stage", type=click.Choice(_STAGES))
+@click.argument("stage", type=click.Choice(STAGES))
 @_out_dir
 def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
     """Print what an agent is to be asked.
@@ -67,7 +67,7 @@ def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
     changes="one file of the out dir",
     examples=('printf "%s\\n" "$answer" | oraclepack tickets take select',),
 )
-@click.argument("stage", type=click.Choice(_STAGES))
+@click.argument("stage", type=click.Choice(STAGES))
 @click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
 @click.option("--missing", type=_AGENT, help="Write down that this reviewer was not there.")
 @_out_dir

@@ -1,0 +1,184 @@
+"""The api: what a program calls in place of the command line."""
+
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from oraclepack import api
+from oraclepack.authoring.blank import TEMPLATES
+from oraclepack.authoring.question_selection import PROFILES
+from oraclepack.authoring.skills import AGENTS, SKILLS
+from oraclepack.cli.commands import (
+    authoring_commands,
+    generate_command,
+    skills_commands,
+    ticketify_command,
+    tickets_commands,
+)
+from oraclepack.tickets import steps_support, ticketify
+from oraclepack.tickets.ticket import MOST_TICKETS, AgentStage, TicketMode
+from tests.packs import pack_text
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/how-to/use-from-a-program.md"
+TWO_STEPS = "# 01) first\necho one\n\n# 02) second\necho two\n"
+
+
+@pytest.fixture
+def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pack.md").write_text(pack_text(TWO_STEPS), encoding="utf-8")
+    return "pack.md"
+
+
+class Watcher:
+    """A display that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.preview: api.RunPreview | None = None
+        self.kinds: list[str] = []
+        self.began = threading.Event()
+
+    def begin(self, preview: api.RunPreview) -> None:
+        self.preview = preview
+
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+        self.kinds.append(type(event).__name__)
+        if isinstance(event, api.events.StepSpawned) and state.step(event.step).attempts:
+            self.began.set()
+
+
+def snippets() -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_the_program_of_the_page_runs_a_pack(pack: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(snippets()[0], encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, program.name], cwd=tmp_path, capture_output=True, check=True, timeout=60
+    )
+
+    lines = done.stdout.decode().splitlines()
+    assert Path(pack).exists()
+    assert lines[0].startswith("2 steps, logs in ")
+    assert lines[1] == "1 RunCreated"
+    assert lines[-1] == "[('01', 'ok'), ('02', 'ok')]"
+    assert done.stderr == b""
+
+
+def test_the_settings_of_the_page_are_settings(pack: str) -> None:
+    found: dict[str, object] = {"api": api}
+
+    exec(compile(snippets()[1], str(PAGE), "exec"), found)
+
+    plan, outcome = found["plan"], found["outcome"]
+    assert [step.decision for step in plan.report.steps] == ["run", "not_selected"]  # type: ignore[attr-defined]
+    assert [step.status for step in outcome.report.steps] == ["ok", "pending"]  # type: ignore[attr-defined]
+    assert Path(pack).exists()
+
+
+def test_a_display_learns_of_the_plan_and_of_every_event(pack: str) -> None:
+    watcher = Watcher()
+
+    outcome = api.run(pack, display=watcher)
+
+    assert outcome.exit_code is api.ExitCode.DONE
+    assert watcher.preview is not None
+    assert [(s.step_id, s.title, s.decision) for s in watcher.preview.steps] == [
+        ("01", "first", api.Decision.RUN),
+        ("02", "second", api.Decision.RUN),
+    ]
+    assert watcher.kinds[0] == "RunCreated"
+    assert watcher.kinds.count("StepFinished") == 2
+    assert watcher.kinds[-1] == "SessionFinished"
+
+
+def test_another_thread_stops_a_run_and_the_next_one_continues_it(pack: str) -> None:
+    slow = "# 01) slow\n[ -e go ] || sleep 60\n\n# 02) next\ntrue\n"
+    Path(pack).write_text(pack_text(slow), encoding="utf-8")
+    watcher = Watcher()
+
+    with api.Stop() as stop:
+
+        def ask() -> None:
+            assert watcher.began.wait(60)
+            stop.ask(api.StopLevel.POLITE)
+
+        asker = threading.Thread(target=ask)
+        asker.start()
+        stopped = api.run(pack, display=watcher, stop=stop)
+        asker.join()
+    Path("go").touch()
+    continued = api.run(pack)
+
+    assert stopped.exit_code is api.ExitCode.INTERRUPTED
+    assert stopped.report.interrupted_steps == ("01",)
+    assert continued.report.continued
+    assert continued.report.run_id == stopped.report.run_id
+    assert continued.report.completed_steps == ("01", "02")
+
+
+def test_a_refused_run_reaches_no_display_and_writes_nothing(pack: str) -> None:
+    watcher = Watcher()
+
+    with pytest.raises(api.UsageError, match="99"):
+        api.run(pack, arguments=api.RunArguments(steps="99"), display=watcher)
+
+    assert watcher.preview is None
+    assert not Path(".oraclepack").exists()
+
+
+def test_records_are_reached_by_the_root_of_the_project(pack: str) -> None:
+    ran = api.run(pack)
+
+    assert [run.run_id for run in api.runs(".").list().runs] == [ran.report.run_id]
+    assert api.runs(".").ids() == (ran.report.run_id,)
+    assert api.cache(".").list().entries == ()
+    assert api.quarantine(".").list().files == ()
+    with pytest.raises(api.UsageError, match="yours already"):
+        api.foreign_records(Path.cwd()).find_run(ran.report.run_id)
+
+
+def test_every_name_of_the_api_is_there() -> None:
+    assert [name for name in api.__all__ if not hasattr(api, name)] == []
+
+
+ENCODED = """
+import decimal, uuid, msgspec
+from oraclepack import api
+assert api.run("pack.md").exit_code == 0
+print(msgspec.json.encode([uuid.UUID(int=1), decimal.Decimal("1.50")]).decode())
+"""
+
+
+def test_uuid_and_decimal_encode_after_a_command(pack: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENCODED], cwd=tmp_path, capture_output=True, check=True, timeout=60
+    )
+
+    assert Path(pack).exists()
+    assert done.stdout.decode() == '["00000000-0000-0000-0000-000000000001","1.50"]\n'
+
+
+@pytest.mark.parametrize(
+    ("offered", "known"),
+    [
+        pytest.param(authoring_commands.TEMPLATES, TEMPLATES, id="templates of new"),
+        pytest.param(generate_command.PROFILES, tuple(PROFILES), id="profiles of generate"),
+        pytest.param(skills_commands.NAMES.choices, tuple(AGENTS), id="agents"),
+        pytest.param(skills_commands.SKILLS.choices, tuple(SKILLS), id="skills"),
+        pytest.param(ticketify_command.MODES, tuple(TicketMode), id="modes of ticketify"),
+        pytest.param(ticketify_command.PARTS, ticketify.PARTS, id="parts of ticketify"),
+        pytest.param(ticketify_command.REPORTS, tuple(steps_support.REPORTS), id="its reports"),
+        pytest.param(ticketify_command.MOST_TICKETS, MOST_TICKETS, id="most tickets"),
+        pytest.param(tickets_commands.STAGES, tuple(AgentStage), id="stages of an agent"),
+    ],
+)
+def test_the_command_line_offers_what_the_program_knows(offered: object, known: object) -> None:
+    assert offered == known
