@@ -145,6 +145,14 @@ def test_records_are_reached_by_the_root_of_the_project(pack: str) -> None:
         api.foreign_records(Path.cwd()).find_run(ran.report.run_id)
 
 
+def test_one_pack_or_several_are_checked(pack: str) -> None:
+    api.run(pack)
+
+    assert api.validate(pack).ok
+    assert api.validate([pack, pack]).checked[0].path == pack
+    assert api.verify(pack).totals.steps == 2
+
+
 def test_every_name_of_the_api_is_there() -> None:
     assert [name for name in api.__all__ if not hasattr(api, name)] == []
 

@@ -66,7 +66,7 @@ from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.digests import canonical_file, canonical_line
-from oraclepack.system.environment import environment
+from oraclepack.system.environment import GITHUB_SUMMARY_VARIABLE, environment
 from oraclepack.system.files import exhausted
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
@@ -235,7 +235,6 @@ __all__ = [
     "value_kinds",
     "verify",
     "why",
-    "with_github_summary",
     "write_new_pack",
 ]
 
@@ -270,12 +269,13 @@ def load_settings(
 
 
 def validate(
-    packs: Sequence[str], settings: Settings | None = None, *, fix: bool = False
+    packs: str | Sequence[str], settings: Settings | None = None, *, fix: bool = False
 ) -> ValidateResult:
     """Check packs, or all packs of directories, against every rule; with `fix` correct them."""
     from oraclepack.lint.validate import validate_packs
 
-    return validate_packs(packs, settings or load_settings(packs[0]), fix=fix)
+    paths = (packs,) if isinstance(packs, str) else packs
+    return validate_packs(paths, settings or load_settings(paths[0]), fix=fix)
 
 
 def explain_rules(word: str | None = None) -> RuleExplanation:
@@ -415,11 +415,8 @@ def run(
     settings = settings or load_settings(pack)
     request = run_request.read_request(pack, settings, arguments, display, ask)
     outcome = run_report.run_outcome(request, run_pack.run_pack(request, stop=stop))
-    return with_github_summary(outcome) if github else outcome
-
-
-def with_github_summary(outcome: RunOutcome) -> RunOutcome:
-    """Append a table to GitHub's summary page, where there is one; trouble is a warning."""
+    if not github or not environment().get(GITHUB_SUMMARY_VARIABLE):
+        return outcome
     from oraclepack.pipeline.pipeline_exports import append_run_summary
 
     warnings = append_run_summary(outcome.report, outcome.pack)
@@ -435,12 +432,13 @@ def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[
 
 
 def verify(
-    packs: Sequence[str] = (), settings: Settings | None = None, run_dir: str | None = None
+    packs: str | Sequence[str] = (), settings: Settings | None = None, run_dir: str | None = None
 ) -> VerifyReport | VerifyPacksReport:
     """Check outputs against their contracts. Starts no process."""
     from oraclepack.run.verify_outputs import verify_outputs
 
-    return verify_outputs(packs, settings or load_settings(packs[0] if packs else None), run_dir)
+    paths = (packs,) if isinstance(packs, str) else packs
+    return verify_outputs(paths, settings or load_settings(paths[0] if paths else None), run_dir)
 
 
 def accept(

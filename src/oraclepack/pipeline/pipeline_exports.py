@@ -25,7 +25,11 @@ from oraclepack.report.github import annotations, summary
 from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.shell.log_files import last_lines
 from oraclepack.system import disk, files
-from oraclepack.system.environment import environment, refuse_to_write_out
+from oraclepack.system.environment import (
+    GITHUB_SUMMARY_VARIABLE,
+    environment,
+    refuse_to_write_out,
+)
 from oraclepack.system.printable import visible
 from oraclepack.system.secrets import Redactor
 
@@ -182,20 +186,17 @@ def append(path: Path, text: str) -> str | None:
     return None
 
 
-VARIABLE = "GITHUB_STEP_SUMMARY"
-
-
 def append_run_summary(told: RunReport, pack: Pack) -> tuple[str, ...]:
     """Append a table to the page, where there is one; trouble with it is only a warning."""
     variables = environment()
-    place = variables.get(VARIABLE)
+    place = variables.get(GITHUB_SUMMARY_VARIABLE)
     if not place:
         return ()
     redactor = Redactor.of(variables)
     titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
     text = summary(redactor.clean_record(told), pack.path, titles)
     trouble = append(Path(place), text)
-    return () if trouble is None else (f"{VARIABLE}: {trouble}",)
+    return () if trouble is None else (f"{GITHUB_SUMMARY_VARIABLE}: {trouble}",)
 
 
 _LINES = 20
@@ -227,13 +228,13 @@ def write_junit(path: Path, told: PipelineReport, pack: Pack | None, root: Path)
 def append_pipeline_summary(told: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
     """Append to GitHub's summary page, where there is one: the stages, then the steps."""
     variables = environment()
-    place = variables.get(VARIABLE)
+    place = variables.get(GITHUB_SUMMARY_VARIABLE)
     if not place:
         return ()
     text = pipeline_summary(Redactor.of(variables).clean_record(told))
     trouble = append(Path(place), text)
     if trouble is not None:
-        return (f"{VARIABLE}: {trouble}",)
+        return (f"{GITHUB_SUMMARY_VARIABLE}: {trouble}",)
     return append_run_summary(told.run, pack) if told.run is not None and pack is not None else ()
 
 

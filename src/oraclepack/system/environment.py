@@ -170,6 +170,8 @@ def _remove(path: Path) -> None:
             remove_tree(path)
 
 
+GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+"""Names the file that GitHub shows as the summary page of a job."""
 MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
 """The environment variable that marks every process of an attempt with the attempt's token."""
 
