@@ -5,6 +5,11 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# On a busy machine drawing values takes long; that says nothing about the program.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 collect_ignore = ["data"]
 """Repositories that tests build hold tests of their own, which are not ours to run."""

@@ -2,7 +2,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.errors import Refusal
@@ -163,7 +163,6 @@ class Trace:
         )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(plans(), st.sampled_from(OnFailure), st.integers(1, 4), SEEDS)
 def test_every_plan_drains_and_keeps_its_edges(
     plan: Plan, policy: OnFailure, limit: int, seed: int
