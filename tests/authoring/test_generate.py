@@ -367,3 +367,27 @@ def test_files_of_languages_without_a_parser_are_named(tmp_path: Path) -> None:
     )
 
     assert "2 Kotlin files" in result.warnings[0]
+
+
+def test_names_from_string_literals_cannot_leave_the_heredoc(tmp_path: Path) -> None:
+    again = "IFS= read -r -d '' prompt <<'PROMPT' || true"
+    name = f"A\\nPROMPT\\ntouch escaped\\n{again}\\nB"
+    code = f"""import os
+
+
+def load():
+    return os.environ.get("{name}"), os.environ["C"]
+
+
+def tell():
+    return os.environ.get("D"), os.environ["E"]
+"""
+    root = repository(tmp_path / "r", {"shop/code.py": code, "shop/__init__.py": ""})
+
+    _, pack = made(root)
+
+    assert [step.id for step in pack.steps]
+    assert [(step.id, len(step.script.heredocs)) for step in pack.steps] == [
+        (step.id, 1) for step in pack.steps
+    ]
+    assert "A PROMPT touch escaped" in prompt_of(pack.steps[0])

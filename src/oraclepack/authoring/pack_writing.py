@@ -4,13 +4,12 @@ Every prompt is read into a variable first and `oracle` is called on one line af
 can be orphaned, and `read` does not misread apostrophes as old bash versions do in `$(cat <<…)`.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from oraclepack.authoring.answer_contract import RETURN_ONLY, answer_format
 from oraclepack.authoring.file_roles import FileRole
-from oraclepack.authoring.question_candidate import QuestionCandidate
+from oraclepack.authoring.question_candidate import QuestionCandidate, on_one_line
 from oraclepack.authoring.question_selection import SelectedQuestion
 from oraclepack.authoring.repository_survey import RepositorySurvey
 from oraclepack.pack.answer_sections import Section
@@ -24,7 +23,6 @@ LONGEST_QUOTE = 160
 _LARGE = 400
 """Lines from which on the prompt says which part of a file matters."""
 _LONGEST_KEY = 48
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ def attached_files(one: PackQuestion, style: PackStyle) -> tuple[str, ...]:
 
 def quote_line(line: str) -> str:
     """A line of code for a prompt: on one line, without control characters, not too long."""
-    text = " ".join(_UNPRINTABLE.sub(" ", line).split())
+    text = on_one_line(line)
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE].rstrip()} …"
 
 
@@ -125,11 +123,6 @@ def quoted(word: str) -> str:
     for sign in '\\"$`':
         word = word.replace(sign, f"\\{sign}")
     return f'"{word}"'
-
-
-def on_one_line(text: str) -> str:
-    """Text of the author as one line: it can then neither end the heredoc nor the code block."""
-    return " ".join(text.split())
 
 
 def _parsed_args(survey: RepositorySurvey, style: PackStyle, commit: str | None) -> str:

@@ -1,5 +1,6 @@
 """A question that could be asked: what was found where, and what it is worth asking about it."""
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ class Place(NamedTuple):
 
 MOST_EVIDENCE = 6
 FEWEST_EVIDENCE = 2
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,11 @@ def listed(names: list[str] | tuple[str, ...], most: int = 4) -> str:
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def on_one_line(text: str) -> str:
+    """Text without line ends and control characters.
+
+    Such text can end neither the heredoc nor the code block that it is put into.
+    """
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())

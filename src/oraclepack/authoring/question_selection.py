@@ -16,6 +16,7 @@ from oraclepack.authoring.question_candidate import (
     MOST_EVIDENCE,
     Place,
     QuestionCandidate,
+    on_one_line,
 )
 from oraclepack.authoring.repository_survey import RepositorySurvey
 from oraclepack.authoring.scoring import QuestionScore, rough_value, score_candidate
@@ -38,6 +39,8 @@ _MOST_LOOKED_AT = 100
 """Of one kind, in a large repository. At most three of a kind are asked."""
 _LEAST_VALUE = 150
 """Impact × confidence (in hundredths) below which a question is not worth its answer."""
+_LONGEST_QUESTION = 4000
+"""Characters; a longer one holds a name that is no name, such as a whole template string."""
 
 PROFILES = {
     "security": {
@@ -258,12 +261,18 @@ def _with_code_only(
             kept.append(place)
     if len(kept) < FEWEST_EVIDENCE or not any(p.path == candidate.reference for p in kept):
         return None
+    question = on_one_line(candidate.question)
+    if len(question) > _LONGEST_QUESTION:
+        return None
     return QuestionCandidate(
         **{
             name: getattr(candidate, name)
             for name in QuestionCandidate.__slots__
-            if name != "evidence"
+            if name not in {"question", "facts", "evidence"}
         },
+        # Names can come from string literals and commits: they are data and stay on one line.
+        question=question,
+        facts=tuple(on_one_line(fact) for fact in candidate.facts),
         evidence=tuple(kept),
     )
 
