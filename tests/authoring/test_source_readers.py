@@ -243,6 +243,19 @@ def test_what_other_languages_show(
     assert [(m.line, m.detail) for m in parsed(name, text).of(kind)] == expected
 
 
+@pytest.mark.parametrize(
+    ("call", "runs"),
+    [
+        pytest.param("setTimeout(ping, delay)", "ping", id="a function by its name"),
+        pytest.param("setTimeout(() => ping(), delay)", "setTimeout", id="a delay is not run"),
+    ],
+)
+def test_what_a_timer_runs(call: str, runs: str) -> None:
+    source = parsed("a.js", f"function f(delay) {{\n  {call}\n}}\n")
+
+    assert [m.name for m in source.of(MarkKind.TASK)] == [runs]
+
+
 def test_a_language_without_a_grammar_is_not_read() -> None:
     assert not can_read("Kotlin")
     assert parse_source("a.kt", "fun main() {}\n") is None

@@ -68,8 +68,9 @@ VALUES = frozenset(
 MUTABLE_VALUES = frozenset(
     {"object", "array", "composite_literal", "new_expression", "hash", "array_creation_expression"}
 )
-TASK_CALLS = frozenset(
-    {"setInterval", "setTimeout", "thread::spawn", "std::thread::spawn"}
+TIMERS = frozenset({"setInterval", "setTimeout"})
+TASK_CALLS = TIMERS | frozenset(
+    {"thread::spawn", "std::thread::spawn"}
     | {"tokio::spawn", "spawn", "Thread.new", "pthread_create", "Thread", "Worker", "std::thread"}
 )
 MUTATORS = frozenset(

@@ -397,7 +397,9 @@ class _TreeReader:
             default = node_text(given[1]) if len(given) > 1 else ""
             self._mark(MarkKind.ENV, line, texts[0], default, self._place())
         if name in tables.TASK_CALLS:
-            target = next((node_text(a) for a in given if a.type in _IDENTIFIERS), name)
+            # The second argument of a timer is its delay.
+            run = given[:1] if name in tables.TIMERS else given
+            target = next((node_text(a) for a in run if a.type in _IDENTIFIERS), name)
             self._mark(MarkKind.TASK, line, target, name, self._place())
         if name in {"require", "require_relative", "import"} and texts:
             self._required(node, name, line, texts[0])
