@@ -513,6 +513,24 @@ def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[i
             id="a call that cannot fail",
         ),
         pytest.param(
+            "partial-update",
+            "class A:\n    def f(self, n):\n        if n:\n            self.a = n\n"
+            "            return 0\n        self.send(n)\n        self.b = n\n",
+            id="the first field is set on a path that ends",
+        ),
+        pytest.param(
+            "partial-update",
+            "class A:\n    def f(self, n):\n        self.a = n\n        if n:\n"
+            "            return self.send(n)\n        self.b = n\n",
+            id="the result of the call is returned",
+        ),
+        pytest.param(
+            "partial-update",
+            "class A:\n    def f(self, n):\n        if n:\n            self.a = n\n"
+            "            self.send(n)\n        else:\n            self.b = n\n",
+            id="the fields are set in different branches",
+        ),
+        pytest.param(
             "resource-lifetime",
             "def f(p, g):\n    s = open(p)\n    try:\n        g(s)\n    finally:\n"
             "        s.close()\n",

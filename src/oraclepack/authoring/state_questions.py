@@ -32,6 +32,9 @@ _TRIVIAL_CALLS = frozenset(
     | {"min", "max", "sorted", "range", "enumerate", "zip", "getattr", "hasattr", "id", "float"}
     | {"append", "add", "pop", "get", "items", "keys", "values", "clear", "copy", "update"}
 )
+_OTHER_BRANCH = re.compile(
+    r"\s*(?:\}\s*)?(?:else|elif|elsif|case|default|when|except|catch|rescue)\b"
+)
 _COMPLEX = 7
 """Branches from which on the order of decisions is worth a question."""
 _FEW = 2
@@ -62,6 +65,7 @@ def _partial_update(
     }:
         return
     fields = [m for m in marks if m.kind is MarkKind.FIELD and "handler" not in m.flags]
+    ends = [m.line for m in marks if m.kind in {MarkKind.RETURN, MarkKind.RAISE}]
     for first, second in pairwise(fields):
         if first.name == second.name:
             continue
@@ -72,6 +76,8 @@ def _partial_update(
             and first.line < m.line <= second.line
             and calls.method(m.name) not in _TRIVIAL_CALLS
             and _may_fail(survey, file, function, m)
+            and _leads_to(file.lines, ends, first.line, m.line)
+            and _leads_to(file.lines, ends, m.line, second.line)
         ]
         if between:
             yield QuestionCandidate(
@@ -91,6 +97,26 @@ def _partial_update(
                 65,
             )
             return
+
+
+def _leads_to(lines: list[str], ends: list[int], first: int, last: int) -> bool:
+    """Whether one line is followed by another on some path, judged by the indentation.
+
+    It is not if its block ends by a return in between, or if the other is in another branch.
+    """
+    depth = _depth(lines[first - 1])
+    for end in ends:
+        is_guard = lines[end - 1].lstrip().startswith("if")
+        if first <= end < last and _depth(lines[end - 1]) <= depth and not is_guard:
+            return False
+    return not any(
+        _OTHER_BRANCH.match(line) and _depth(line) < min(depth, _depth(lines[last - 1]))
+        for line in lines[first : last - 1]
+    )
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _may_fail(
