@@ -1,5 +1,6 @@
 """Which code gives which question, and the near misses that give none."""
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -563,6 +564,22 @@ def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[i
 )
 def test_near_misses_give_none(key: str, text: str) -> None:
     assert found({"shop/code.py": text}, key) == []
+
+
+@pytest.mark.parametrize("key", ["decision-order", "option-combinations"])
+def test_the_parameters_that_decide_stand_in_the_quoted_lines(key: str) -> None:
+    tests = "".join(
+        f"    if {word}:\n        return 1\n" for word in ("z", "z > 1", "y", "x", "w", "a", "b")
+    )
+    files = {"shop/code.py": f"def f(a, b, w, x, y, z, v):\n{tests}    return v\n"}
+    survey = surveyed(files)
+
+    (question,) = found(files, key)
+
+    quoted = " ".join(survey.line(*place) for place in question.evidence[1:])
+    names = question.question.partition(" by ")[2].partition(".")[0].partition(" in the")[0]
+    assert len(re.split(", | and ", names)) >= 3
+    assert all(re.search(rf"\b{name}\b", quoted) for name in re.split(", | and ", names))
 
 
 def test_files_outside_the_product_give_no_question() -> None:

@@ -295,7 +295,7 @@ def _options(
 ) -> Iterator[QuestionCandidate]:
     if len(function.parameters) < _MANY_PARAMETERS or not function.is_public:
         return
-    tests = [m for m in marks if m.kind is MarkKind.BRANCH and m.detail]
+    tests = _adding_words([m for m in marks if m.kind is MarkKind.BRANCH and m.detail])[:4]
     tested = sorted({word for m in tests for word in m.detail.split()})
     if len(tested) < _SEVERAL or len(tests) < _FEW:
         return
@@ -311,10 +311,22 @@ def _options(
         "a table of the contradictory combinations with today's behaviour, and the signature or"
         " check that removes them",
         "an option that is accepted and ignored costs its user hours",
-        places(file.path, function.line, *(m.line for m in tests[:4])),
+        places(file.path, function.line, *(m.line for m in tests)),
         2 + bool(function.switches),
         70,
     )
+
+
+def _adding_words(tests: list[Mark]) -> list[Mark]:
+    """The conditions that read a parameter which none before them reads."""
+    known: set[str] = set()
+    found = []
+    for test in tests:
+        words = {*test.detail.split()}
+        if words - known:
+            found.append(test)
+        known |= words
+    return found
 
 
 def _two_results(

@@ -140,14 +140,13 @@ def _decision_order(
     ends = [m for m in marks if m.kind in {MarkKind.RAISE, MarkKind.RETURN}]
     if len(conditions) < _SEVERAL or not ends:
         return
-    used = sorted({word for c in conditions for word in c.detail.split()})
+    used = sorted({word for c in conditions[:4] for word in c.detail.split()})
     yield QuestionCandidate(
         "decision-order",
         _INVARIANTS,
         name,
         file.path,
-        f"{name}() decides{f' by {listed(used)}' if used else ''} in the order quoted"
-        " below. Which inputs satisfy more"
+        f"{name}() decides by {listed(used)} in the order quoted below. Which inputs satisfy more"
         " than one of these conditions, so that only the order decides, and for which of them is"
         " the outcome not the one a caller would expect?",
         "a table of the overlapping inputs with today's outcome and the expected one, and the"
