@@ -559,6 +559,11 @@ def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[i
             "def f(p):\n    p.with_role(1)\n    p.with_role(2)\n",
             id="a role of something else",
         ),
+        pytest.param(
+            "access-check",
+            "def f(p):\n    p.is_token(1)\n    p.isToken(2)\n",
+            id="the token of a grammar",
+        ),
         pytest.param("open-note", "# TODO\nx = 1\n", id="a note without words"),
     ],
 )

@@ -10,12 +10,11 @@ from oraclepack.authoring.source_facts import Definition, MarkKind, ParsedSource
 
 _ACCESS = re.compile(
     r"(?:login|auth|permissions?|roles?|admin|scopes?|jwt|token)_required$|^authenticated$"
-    r"|^(?:requires?|check|ensure|verify|authori[sz]e|has|is)_?(?:\w*_)?"
+    r"|^(?!is_?token$)(?:requires?|check|ensure|verify|authori[sz]e|has|is)_?(?:\w*_)?"
     r"(?:auth|authenticated|permissions?|roles?|admin|token|login|access|owner)$",
     re.IGNORECASE,
 )
-
-
+"""`isToken` belongs to a parser."""
 _SECRET_PARAMETER = re.compile(
     r"(?:\w+_)?(?:secret|password|passwd|credentials?|api_?key|private_?key)"
     r"|(?:access|auth|api|refresh|bearer|session|id)_?token",
