@@ -457,6 +457,21 @@ def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
             [2, 3],
             id="an open note",
         ),
+        pytest.param(
+            "secret-path",
+            """
+            def connect(
+                host,
+                key_password=None,
+            ):
+                return host.open(key_password)
+
+
+            def renew(host, api_key): return host.renew(api_key)
+            """,
+            [1, 3, 8],
+            id="secrets as parameters, with the lines that name them",
+        ),
     ],
 )
 def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[int]) -> None:
@@ -547,6 +562,12 @@ def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[i
             "secret-path",
             "def a(token):\n    return token\n\n\ndef b(token):\n    return token\n",
             id="tokens of a tokenizer",
+        ),
+        pytest.param(
+            "secret-path",
+            "from typing import overload\n\n\n@overload\ndef a(\n    password: str,\n): ...\n"
+            "def a(\n    password,\n):\n    return password\n",
+            id="the overloads of one function",
         ),
         pytest.param(
             "two-defaults",

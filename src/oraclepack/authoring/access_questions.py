@@ -115,22 +115,32 @@ def _secrets(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandi
     reads = [m for m in source.of(MarkKind.ENV) if SECRET.search(m.name)]
     owners = [o for m in reads if (o := source.owner_of(m)) is not None]
     given = [
-        d
+        (d, secret, line)
         for d in source.definitions
-        if d.is_callable and any(_SECRET_PARAMETER.fullmatch(p) for p in d.parameters)
+        if d.is_callable
+        and not any(calls.method(name) == "overload" for name, _ in d.decorators)
+        and (secret := next(filter(_SECRET_PARAMETER.fullmatch, d.parameters), None))
+        and (line := _line_of(file, source, d, secret))
     ]
-    lines = [m.line for m in reads[:3]] + [d.line for d in (*owners, *given)[:2]]
+    if not reads and len(given) < _FEW:
+        return
+    if reads:
+        lines = [m.line for m in reads[:3]] + [o.line for o in owners[:2]]
+    else:
+        given = given[:2]
+        lines = [number for d, _, line in given for number in (d.line, line)]
     evidence = places(file.path, *lines)
     if len(evidence) < _FEW:
         return
-    what = (
-        calls.listed_names(reads) if reads else listed([f"{source.qualified(d)}()" for d in given])
-    )
-    verb = f"reads {what} from the environment" if reads else f"passes a secret through {what}"
+    if reads:
+        verb = f"reads {calls.listed_names(reads)} from the environment"
+    else:
+        takers = listed([f"{source.qualified(d)}()" for d, _, _ in given])
+        verb = f"takes a secret ({listed([secret for _, secret, _ in given])}) in {takers}"
     yield QuestionCandidate(
         "secret-path",
         "permissions",
-        (reads[0].name if reads else given[0].name).lower(),
+        (reads[0].name if reads else given[0][0].name).lower(),
         file.path,
         f"{file.path} {verb}. Through which variables, objects and calls does the value travel,"
         " and on which of them could it reach a log, an error message, a file, a child process"
@@ -142,6 +152,17 @@ def _secrets(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandi
         3,
         70 if reads else 60,
     )
+
+
+def _line_of(
+    file: SurveyedFile, source: ParsedSource, function: Definition, parameter: str
+) -> int | None:
+    """The first line of code in a function that names a parameter."""
+    word = re.compile(rf"\b{re.escape(parameter)}\b")
+    for number in range(function.line, min(function.end_line, len(file.lines)) + 1):
+        if number not in source.prose and word.search(file.lines[number - 1]):
+            return number
+    return None
 
 
 _ROUTE = re.compile(r"(?:^|\.)(?:route|get|post|put|patch|delete|api_route|websocket|action)$")
