@@ -17,6 +17,8 @@ from oraclepack.authoring.file_roles import (
     [
         pytest.param("src/shop/api.py", FileRole.PRODUCT, id="code"),
         pytest.param("tests/test_api.py", FileRole.TEST, id="a test by its folder"),
+        pytest.param("dummyserver/app.py", FileRole.TEST, id="the server that tests talk to"),
+        pytest.param("mock/mock.py", FileRole.PRODUCT, id="a package that helps others to test"),
         pytest.param("api/api_test.go", FileRole.TEST, id="a Go test"),
         pytest.param("ui/Seat.test.tsx", FileRole.TEST, id="a TypeScript test"),
         pytest.param("src/OrderTest.java", FileRole.TEST, id="a Java test"),

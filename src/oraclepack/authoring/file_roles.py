@@ -92,7 +92,8 @@ _GENERATED_MARK = re.compile(
     r"(?:@generated\b|(?i:code generated .{0,60}do not edit|auto-?generated (?:file|by|from)))"
 )
 _TEST = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|testdata|testing|fixtures|e2e|integration|__mocks__|mocks)/"
+    r"^(?:dummy|fake|mock|stub|test)[_-]?servers?/"
+    r"|(?:^|/)(?:tests?|specs?|__tests__|testdata|testing|fixtures|e2e|integration|__mocks__|mocks)/"
     r"|(?:^|/)(?:test_[^/]*|tests|conftest)\.py$|_test\.(?:go|py|rb|exs?|dart|c|cc|cpp)$|_spec\.rb$"
     r"|\.(?:test|spec|stories|test-d)\.[cm]?[jt]sx?$|(?:Test|Tests|Spec)\.(?:java|kt|scala|cs|php)$"
 )
