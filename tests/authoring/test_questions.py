@@ -585,6 +585,14 @@ def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[i
             "def f(p):\n    p.is_token(1)\n    p.isToken(2)\n",
             id="the token of a grammar",
         ),
+        pytest.param(
+            "override-contract",
+            "".join(
+                f"class {name}:\n    @property\n    def data(self):\n        return 1\n\n\n"
+                for name in ("A", "B(A)", "C(A)")
+            ),
+            id="a property is not called",
+        ),
         pytest.param("open-note", "# TODO\nx = 1\n", id="a note without words"),
     ],
 )

@@ -12,6 +12,7 @@ from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, Parsed
 _CONTRACTS = "contracts/interfaces"
 _MANY_PARAMETERS = 6
 _FEW = 2
+_PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "setter"})
 _SEVERAL = 3
 _SUBSTANTIAL = 6
 _SHAPES = frozenset({"BaseModel", "Struct", "TypedDict", "NamedTuple", "Schema", "Model"})
@@ -170,6 +171,8 @@ def _overridden(
     for method in source.definitions:
         if method.owner != index or not method.is_callable or method.name.startswith("__"):
             continue
+        if any(calls.method(name) in _PROPERTIES for name, _ in method.decorators):
+            continue  # an attribute to its callers: no call, no order, no super
         own = [
             (heir_file, heir.definitions[at].name, d.line)
             for heir_file, heir, at in heirs
