@@ -616,6 +616,19 @@ def test_the_parameters_that_decide_stand_in_the_quoted_lines(key: str) -> None:
     assert all(re.search(rf"\b{name}\b", quoted) for name in re.split(", | and ", names))
 
 
+def test_two_definitions_of_one_name_are_told_apart_by_their_lines() -> None:
+    body = "".join(f"        value = self.step_number_{n}(value)\n" for n in range(12))
+    text = "".join(
+        f"    def send(self, value):\n        if value:\n            self.number = {version}.000\n"
+        f"{body}        return value\n"
+        for version in (1, 2)
+    )
+
+    (question,) = found({"shop/code.py": f"class A:\n{text}"}, "two-copies")
+
+    assert question.question.startswith("The two definitions of A.send(), at lines 2 and 18, share")
+
+
 def test_files_outside_the_product_give_no_question() -> None:
     text = "import requests\n\n\ndef f(u):\n    return requests.get(u)\n"
     outside = ("tests/test_a.py", "examples/a.py", "docs/conf.py", ".github/a.py", "scripts/a.py")

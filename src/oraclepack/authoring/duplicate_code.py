@@ -68,13 +68,16 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
     if not here or not there:
         return None
     where = "" if one.path == other.path else f" in {other.path}"
+    names = f"{one.name}() and {other.name}(){where}"
+    if one.path == other.path and one.name == other.name:
+        names = f"The two definitions of {one.name}(), at lines {first.line} and {second.line},"
     return QuestionCandidate(
         "two-copies",
         "invariants",
         one.name,
         one.path,
-        f"{one.name}() and {other.name}(){where} share most of their lines and differ in the ones"
-        " quoted below. Is each difference intended, which of the two lacks a correction that the"
+        f"{names} share most of their lines and differ in the ones quoted below."
+        " Is each difference intended, which of the two lacks a correction that the"
         " other has, and what would one shared function look like?",
         "each difference judged as intended or forgotten, the input on which they disagree, and"
         " the signature of the shared function",
