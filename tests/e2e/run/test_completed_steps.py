@@ -1,5 +1,6 @@
 """`completed_steps` means the same in all commands that can roll back."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def with_a_ticket(project: Project) -> list[str]:
     return []
 
 
+def with_code(project: Project) -> list[str]:
+    library = Path(__file__).parents[2] / "data/repositories/library"
+    shutil.copytree(library / "ledger", project.root / "src/ledger")
+    project.commit()
+    return []
+
+
 COMMANDS = [
     pytest.param("run pack.md", as_it_is, "", ["01", "02"], "03", "run-report", id="run"),
     pytest.param(
@@ -37,20 +45,25 @@ COMMANDS = [
     ),
     pytest.param(
         *("actionize", answered, "change-plan.md", ["normalized.jsonl", "backlog.md"]),
-        *("change-plan.md", "actionized"),
+        *("change-plan.md", "actionize-report"),
         id="actionize",
     ),
     pytest.param(
         *("ticketify", with_a_ticket, "_actions.md", ["_tickets_index.json", "_actions.json"]),
-        *("_actions.md", "ticketified"),
+        *("_actions.md", "ticketify-report"),
         id="ticketify",
     ),
     pytest.param(
-        "generate", as_it_is, "oracle-pack", [], "write", "generate-report", id="generate"
+        "generate", with_code, "oracle-pack", [], "write", "generate-report", id="generate"
     ),
     pytest.param(
-        *("skills install codex claude", as_it_is, ".claude/", ["codex"]),
-        *("claude", "skills-install-report"),
+        *(
+            "skills install codex claude",
+            as_it_is,
+            ".claude/",
+            ["codex/oracle-pack", "codex/oracle-run"],
+        ),
+        *("claude/oracle-pack", "skills-install-report"),
         id="skills install",
     ),
 ]

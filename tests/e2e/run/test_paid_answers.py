@@ -293,8 +293,8 @@ def test_an_accepted_answer_is_ok_and_shown_as_accepted(tmp_path: Path, zygote: 
     assert (verified.code, data(verified)["totals"]["accepted"]) == (0, 1)
     command(project, "actionize", "--run-dir", str(project.run_dir))
     records = (project.run_dir / "actionizer/normalized.jsonl").read_text().splitlines()
-    notes = [json.loads(line)["notes"][0] for line in records]
-    assert set(notes) == {
+    remarks = [json.loads(line)["remarks"][0] for line in records]
+    assert set(remarks) == {
         "The answer was accepted by hand although it lacks risks-unknowns: no risks at all"
     }
 
