@@ -605,7 +605,8 @@ def test_the_parameters_that_decide_stand_in_the_quoted_lines(key: str) -> None:
     tests = "".join(
         f"    if {word}:\n        return 1\n" for word in ("z", "z > 1", "y", "x", "w", "a", "b")
     )
-    files = {"shop/code.py": f"def f(a, b, w, x, y, z, v):\n{tests}    return v\n"}
+    first = "    if (\n        v\n    ):\n        return 2\n"
+    files = {"shop/code.py": f"def f(a, b, w, x, y, z, v):\n{first}{tests}    return v\n"}
     survey = surveyed(files)
 
     (question,) = found(files, key)

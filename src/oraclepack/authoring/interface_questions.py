@@ -6,7 +6,12 @@ from oraclepack.authoring import call_names as calls
 from oraclepack.authoring.file_roles import is_entry
 from oraclepack.authoring.import_graph import Use
 from oraclepack.authoring.question_candidate import Place, QuestionCandidate, listed, places
-from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile, functions_of
+from oraclepack.authoring.repository_survey import (
+    RepositorySurvey,
+    SurveyedFile,
+    functions_of,
+    shows_condition,
+)
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
 _CONTRACTS = "contracts/interfaces"
@@ -298,7 +303,7 @@ def _options(
 ) -> Iterator[QuestionCandidate]:
     if len(function.parameters) < _MANY_PARAMETERS or not function.is_public:
         return
-    tests = _adding_words([m for m in marks if m.kind is MarkKind.BRANCH and m.detail])[:4]
+    tests = _adding_words([m for m in marks if shows_condition(file, m)])[:4]
     tested = sorted({word for m in tests for word in m.detail.split()})
     if len(tested) < _SEVERAL or len(tests) < _FEW:
         return

@@ -298,6 +298,13 @@ def is_fix(subject: str) -> bool:
     return _FIX.search(subject) is not None and _NO_FIX.search(subject) is None
 
 
+def shows_condition(file: SurveyedFile, mark: Mark) -> bool:
+    """Whether the line of a branch names every parameter that its condition reads."""
+    if mark.kind is not MarkKind.BRANCH or not mark.detail:
+        return False
+    return {*mark.detail.split()} <= {*re.findall(r"[\w$]+", file.lines[mark.line - 1])}
+
+
 def survey_repository(
     repository: GitRepository,
     *,

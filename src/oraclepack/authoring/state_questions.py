@@ -11,6 +11,7 @@ from oraclepack.authoring.repository_survey import (
     SurveyedFile,
     functions_of,
     marks_by_owner,
+    shows_condition,
 )
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
@@ -136,7 +137,7 @@ def _decision_order(
 ) -> Iterator[QuestionCandidate]:
     if function.branches < _COMPLEX:
         return
-    conditions = [m for m in marks if m.kind is MarkKind.BRANCH and m.detail]
+    conditions = [m for m in marks if shows_condition(file, m)]
     ends = [m for m in marks if m.kind in {MarkKind.RAISE, MarkKind.RETURN}]
     if len(conditions) < _SEVERAL or not ends:
         return
