@@ -201,6 +201,13 @@ def test_every_language_shows_its_functions_and_calls_and_no_comments(name: str)
             id="JavaScript: an empty catch",
         ),
         pytest.param(
+            "a.js",
+            "function f() {\n  try {\n    g();\n  } catch (e) {\n    c.emit('error', e);\n  }\n}\n",
+            MarkKind.HANDLER,
+            [(4, "uses")],
+            id="JavaScript: an error that is emitted",
+        ),
+        pytest.param(
             "a.go",
             "package p\nfunc f() {\n\t_ = save()\n\tgo run()\n}\n",
             MarkKind.HANDLER,

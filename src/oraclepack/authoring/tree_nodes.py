@@ -138,7 +138,10 @@ def body_kind(statements: list["Node"]) -> str:
         return "raises"
     if any(re.search(rf"\b{re.escape(root)}\b[.(!]", text) for root in tables.LOG_ROOTS):
         return "logs"
-    if re.search(r"(?i)\b\w*(?:callback|cb|done|next|fn)\(\s*e(?:rr(?:or)?)?\b", text):
+    if re.search(
+        r"(?i)\b\w*(?:callback|cb|done|next|fn)\(\s*e(?:rr(?:or)?)?\b|\bemit\(\s*[\"'`]error\b",
+        text,
+    ):
         return "uses"
     if len(statements) == 1 and statements[0].type in {
         *tables.RETURNS,
