@@ -147,8 +147,8 @@ def test_definitions_have_lines_parameters_and_owners() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["def f(:\n", "\0", "x = " + "(" * 300 + ")" * 300 + "\n"],
-    ids=["broken", "NUL", "deep"],
+    ["def f(:\n", "\0", "x = " + "(" * 300 + ")" * 300 + "\n", "def f():\r    return 1\r"],
+    ids=["broken", "NUL", "deep", "line ends of old Macs"],
 )
 def test_what_python_cannot_read_gives_nothing(text: str) -> None:
     assert parse_source("a.py", text) is None

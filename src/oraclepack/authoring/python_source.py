@@ -52,6 +52,8 @@ _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 def read_python(text: str) -> ParsedSource | None:
     """The facts of a module; None when Python itself cannot read it."""
+    if "\r" in text:
+        return None  # Python counts it as a line end, git and oracle do not: no line could be named
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
