@@ -51,6 +51,7 @@ from oraclepack.settings.registry import (
     BY_NAME,
     COLOR,
     CWD,
+    GITHUB_API_URL,
     LINT_IGNORE,
     LINT_SELECT,
     OUTPUT,
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from oraclepack.tools.prices import PriceReport as PriceReport
     from oraclepack.work.actionize import ActionizeOutcome as ActionizeOutcome
     from oraclepack.work.backlog import ActionizeReport as ActionizeReport
+    from oraclepack.work.publish_issues import PublishResult as PublishResult
 
 __all__ = [
     "BY_NAME",
@@ -143,6 +145,7 @@ __all__ = [
     "COMPLETION_VARIABLE",
     "CWD",
     "EMPTY",
+    "GITHUB_API_URL",
     "LINT_IGNORE",
     "LINT_SELECT",
     "NO_COST",
@@ -169,6 +172,7 @@ __all__ = [
     "LockedError",
     "MachineError",
     "OraclePackError",
+    "PublishOptions",
     "RollbackStatus",
     "RunAbortedError",
     "RunArguments",
@@ -216,6 +220,7 @@ __all__ = [
     "pipeline",
     "plan",
     "prices",
+    "publish",
     "quarantine",
     "redacted",
     "redacted_record",
@@ -545,6 +550,36 @@ def actionize(settings: Settings, **options: Unpack[ActionizeOptions]) -> Action
     from oraclepack.work.actionize import actionize_and_weigh
 
     return actionize_and_weigh(settings, **options)
+
+
+class PublishOptions(TypedDict, total=False):
+    """Which run is published, and how; each has a default."""
+
+    run_dir: str
+    """The newest run of the project where it is left out."""
+    per: str | None
+    """`question` or `task`: what an issue stands for."""
+    dry_run: bool
+    allow_rehearsal: bool
+
+
+def publish(
+    repository: str, settings: Settings | None = None, **options: Unpack[PublishOptions]
+) -> PublishResult:
+    """Create or update issues on GitHub for the work of a run; the token is in the environment."""
+    from oraclepack.work import publish_issues as publishing
+    from oraclepack.work.backlog import IssuesPer
+
+    settings = settings or load_settings()
+    request = publishing.PublishRequest(
+        repository,
+        options.get("run_dir", ""),
+        IssuesPer(options.get("per") or IssuesPer.QUESTION),
+        settings[GITHUB_API_URL],
+        options.get("dry_run", False),
+        options.get("allow_rehearsal", False),
+    )
+    return publishing.publish_run(request, Path(settings.root))
 
 
 class TicketifyOptions(TypedDict, total=False):

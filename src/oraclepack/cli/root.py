@@ -34,6 +34,9 @@ COMMANDS = {
         f"{_PLACE}.actionize_command:actionize",
         "Turn the answers of a pack into a backlog, a change plan and tracker files.",
     ),
+    "publish": LazyCommand(
+        f"{_PLACE}.publish_commands:publish", "Publish the work of a run to a tracker."
+    ),
     "pipeline": LazyCommand(
         f"{_PLACE}.pipeline_command:pipeline",
         "Validate, run, verify and actionize a pack in one go.",

@@ -33,7 +33,7 @@ from oraclepack.settings.project_rules import (
     Verdict,
 )
 from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.settings.value_kinds import Bool, Choice, Names, Path
+from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text
 from oraclepack.system.environment import MARKER_VARIABLE, TRUST_KEY_VARIABLE
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
@@ -112,6 +112,15 @@ TRUST_KEY_FILE = Setting(
     "",
     "A file with a key that several machines share, in place of the one in the state directory.",
     sources=frozenset({ValueSource.DEFAULT, ValueSource.USER}),
+    project=USER_ONLY,
+)
+
+GITHUB_API_URL = Setting(
+    "github_api_url",
+    Text(),
+    "https://api.github.com",
+    "Where `publish github` sends its requests and your token; for an own server, its /api/v3.",
+    sources=OWN,
     project=USER_ONLY,
 )
 

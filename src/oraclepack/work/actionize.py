@@ -241,13 +241,13 @@ def told(
 
 
 @contextmanager
-def locked(run_dir: Path) -> Iterator[None]:
+def locked(run_dir: Path, command: str = "actionize") -> Iterator[None]:
     """Hold a run's lock, so that nobody runs its steps meanwhile."""
     holder = locks.Holder(
         pid=environment.process_id(),
         host=environment.host(),
         started_at=rfc3339(SystemClock().now()),
-        command="actionize",
+        command=command,
     )
     held = locks.acquire(run_dir, holder)
     if isinstance(held, locks.Holder):

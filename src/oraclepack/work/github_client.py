@@ -1,0 +1,324 @@
+"""GitHub's REST API: the few requests that publishing needs, within its rate limits."""
+
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from email.message import Message
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from oraclepack import __version__
+from oraclepack.errors import MachineError, UsageError
+from oraclepack.system.clock import SystemClock
+from oraclepack.work.publish_plan import RemoteIssue
+
+PUBLIC_API = "https://api.github.com"
+_VERSION = "2022-11-28"
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
+_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
+_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
+_LARGEST = 64_000_000
+_TIMEOUT = 60.0
+_MOST_PAGES = 5_000
+_TRIES = 5
+_SECONDARY_PAUSE = 60.0
+"""GitHub asks for at least a minute where a secondary limit names no time."""
+_LONGEST_PAUSE = 900.0
+"""A longer pause is for the user to decide: the command ends and says when to continue."""
+_TOO_MANY = 429
+_LIMITED = frozenset({403, _TOO_MANY})
+_SERVER = 500
+_MOST_WORDS = 300
+
+Wait = Callable[[float], None]
+
+
+class GithubError(MachineError):
+    """GitHub refused a request or could not be reached."""
+
+    code = "GITHUB"
+
+
+class UnknownOutcomeError(GithubError):
+    """A request was sent and its outcome is not known: it may have been carried out."""
+
+
+class GithubReply(msgspec.Struct, frozen=True):
+    """An answer of the server."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+    def header(self, name: str) -> str:
+        return self.headers.get(name.lower(), "")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The token is for one host; a redirect may name another."""
+
+    def redirect_request(
+        self,
+        _req: urllib.request.Request,
+        _fp: IO[bytes],
+        _code: int,
+        _msg: str,
+        _headers: HTTPMessage,
+        _newurl: str,
+    ) -> None:
+        return None
+
+
+class GithubClient:
+    """Requests about the issues of one repository."""
+
+    def __init__(
+        self, repository: str, token: str, base: str = PUBLIC_API, wait: Wait = time.sleep
+    ) -> None:
+        if not _REPOSITORY.fullmatch(repository) or repository.endswith(("/.", "/..")):
+            raise UsageError(f"--repo {repository}: must be OWNER/NAME")
+        self._base = checked_base(base)
+        self._issues = f"{self._base}/repos/{repository}/issues"
+        self._token = token
+        self._wait = wait
+        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._pause_first = 0.0
+
+    def issues(self) -> Iterator[RemoteIssue]:
+        """Every issue of the repository, open and closed, oldest first."""
+        url = f"{self._issues}?state=all&sort=created&direction=asc&per_page=100"
+        for _ in range(_MOST_PAGES):
+            reply = self._request("GET", url)
+            for entry in _list_of(reply):
+                if "pull_request" not in entry:
+                    yield _issue(entry)
+            following = _NEXT.search(reply.header("Link"))
+            if following is None:
+                return
+            if not following[1].startswith(f"{self._base}/"):
+                raise GithubError("the next page of the list lies on another host")
+            url = following[1]
+        raise GithubError(f"the list of issues has more than {_MOST_PAGES} pages")
+
+    def login(self) -> str:
+        """Whose token it is; empty where GitHub does not say, as for the token of a workflow."""
+        try:
+            entry = _object_of(self._request("GET", f"{self._base}/user"))
+        except GithubError:
+            return ""
+        return str(entry.get("login", ""))
+
+    def create(self, fields: Mapping[str, Any]) -> RemoteIssue:
+        """File an issue. Raises UnknownOutcomeError where it may exist although nobody said so."""
+        return _issue(_object_of(self._request("POST", self._issues, fields)))
+
+    def update(self, number: int, fields: Mapping[str, Any]) -> RemoteIssue:
+        return _issue(_object_of(self._request("PATCH", f"{self._issues}/{number}", fields)))
+
+    def _request(
+        self, method: str, url: str, fields: Mapping[str, Any] | None = None
+    ) -> GithubReply:
+        trouble = GithubError(f"{method} {_shown(url)}: no answer")
+        for attempt in range(1, _TRIES + 1):
+            self._wait_first()
+            try:
+                reply = self._send(method, url, fields)
+            except (OSError, HTTPException) as error:
+                reason = getattr(error, "reason", None) or error
+                trouble = _unreachable(method, f"{_shown(url)}: {reason}")
+            else:
+                self._note_limits(reply)
+                if reply.status in range(200, 300):
+                    return reply
+                limited = _is_limited(reply)
+                trouble = _refused(method, url, reply)
+                if not limited and reply.status < _SERVER:
+                    raise trouble
+                if limited:
+                    self._pause_first = max(self._pause_first, _pause_of(reply, attempt))
+                    if self._pause_first > _LONGEST_PAUSE:
+                        raise _later(self._pause_first)
+                    continue
+            # A request that creates something is not repeated blindly: it may have succeeded.
+            if method == "POST":
+                raise trouble
+            self._pause_first = max(self._pause_first, float(2**attempt - 1))
+        raise trouble
+
+    def _wait_first(self) -> None:
+        pause, self._pause_first = self._pause_first, 0.0
+        if pause > _LONGEST_PAUSE:
+            raise _later(pause)
+        if pause > 0:
+            self._wait(pause)
+
+    def _note_limits(self, reply: GithubReply) -> None:
+        """Wait before the next request where this one was the last that the hour allows."""
+        if reply.header("X-RateLimit-Remaining") == "0":
+            self._pause_first = _until_reset(reply)
+
+    def _send(self, method: str, url: str, fields: Mapping[str, Any] | None) -> GithubReply:
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": _VERSION,
+            "User-Agent": f"oraclepack/{__version__}",
+        }
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        data = None
+        if fields is not None:
+            data = msgspec.json.encode(fields)
+            headers["Content-Type"] = "application/json"
+        # checked_base lets only https and loopback through.
+        request = urllib.request.Request(url, data, headers, method=method)  # noqa: S310 - see above
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT) as reply:
+                return _reply(reply.status, reply.headers, reply.read(_LARGEST))
+        except urllib.error.HTTPError as error:
+            with error:
+                return _reply(error.code, error.headers, error.read(_LARGEST))
+
+
+def token_of(environment: Mapping[str, str]) -> str:
+    """The token for GitHub, empty where there is none; the order is that of `gh`."""
+    found = next((value for name in _TOKENS if (value := environment.get(name, "").strip())), "")
+    if found and not (found.isascii() and found.isprintable() and " " not in found):
+        raise UsageError(f"the token in {' or '.join(_TOKENS)} is not one line of plain text")
+    return found
+
+
+def checked_base(base: str) -> str:
+    """The address of the API without a slash at its end, if a token may be sent there."""
+    parts = urlsplit(base)
+    plain = not (parts.query or parts.fragment or parts.username or parts.password)
+    secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not (plain and secure and parts.hostname and base.isprintable() and " " not in base):
+        raise UsageError(
+            f"github_api_url: {base} cannot be used",
+            hint="it must be an https address such as https://github.example.com/api/v3",
+        )
+    return base.rstrip("/")
+
+
+def web_address(base: str, repository: str) -> str:
+    """The page of a repository, given the address of the API."""
+    if checked_base(base) == PUBLIC_API:
+        return f"https://github.com/{repository}"
+    return f"{checked_base(base).removesuffix('/api/v3')}/{repository}"
+
+
+def _reply(status: int, headers: Message, data: bytes) -> GithubReply:
+    return GithubReply(status, {name.lower(): value for name, value in headers.items()}, data)
+
+
+def _decoded(reply: GithubReply) -> Any:  # noqa: ANN401 - whatever the server sent
+    try:
+        return msgspec.json.decode(reply.data)
+    except msgspec.MsgspecError:
+        raise UnknownOutcomeError("GitHub's answer is not JSON") from None
+
+
+def _list_of(reply: GithubReply) -> list[dict[str, Any]]:
+    found = _decoded(reply)
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise GithubError("GitHub's list of issues is not a list of objects")
+    return found
+
+
+def _object_of(reply: GithubReply) -> dict[str, Any]:
+    found = _decoded(reply)
+    if not isinstance(found, dict):
+        raise UnknownOutcomeError("GitHub's answer is not an object")
+    return found
+
+
+def _issue(entry: Mapping[str, Any]) -> RemoteIssue:
+    number = entry.get("number")
+    if not isinstance(number, int):
+        raise UnknownOutcomeError("GitHub's answer names no issue")
+    user = entry.get("user")
+    author = user if isinstance(user, dict) else {}
+    member = entry.get("author_association") in {"OWNER", "MEMBER", "COLLABORATOR"}
+    return RemoteIssue(
+        number=number,
+        title=str(entry.get("title") or ""),
+        body=str(entry.get("body") or ""),
+        is_open=entry.get("state") != "closed",
+        url=str(entry.get("html_url") or ""),
+        author=str(author.get("login") or ""),
+        author_is_trusted=member or author.get("type") == "Bot",
+    )
+
+
+def _is_limited(reply: GithubReply) -> bool:
+    """A rate limit, and not a refusal for good."""
+    if reply.status not in _LIMITED:
+        return False
+    if reply.status == _TOO_MANY or reply.header("Retry-After"):
+        return True
+    return reply.header("X-RateLimit-Remaining") == "0" or b"rate limit" in reply.data.lower()
+
+
+def _pause_of(reply: GithubReply, attempt: int) -> float:
+    told = reply.header("Retry-After").strip()
+    if told.isdigit():
+        return float(told)
+    if reply.header("X-RateLimit-Remaining") == "0":
+        return _until_reset(reply)
+    return _SECONDARY_PAUSE * (1 << (attempt - 1))
+
+
+def _until_reset(reply: GithubReply) -> float:
+    reset = reply.header("X-RateLimit-Reset").strip()
+    if not reset.isdigit():
+        return _SECONDARY_PAUSE
+    return max(0.0, float(reset) - SystemClock().now().timestamp()) + 1.0
+
+
+def _later(seconds: float) -> GithubError:
+    return GithubError(
+        f"GitHub's rate limit is used up for {seconds:.0f} seconds",
+        hint="give the same command again then; what was published is recorded",
+        retryable=True,
+        retry_after=seconds,
+    )
+
+
+def _unreachable(method: str, said: str) -> GithubError:
+    kind = UnknownOutcomeError if method == "POST" else GithubError
+    return kind(f"{method} {said}", hint="give the same command again later", retryable=True)
+
+
+def _refused(method: str, url: str, reply: GithubReply) -> GithubError:
+    said = _message(reply)
+    what = f"{method} {_shown(url)}: GitHub answered {reply.status}{f': {said}' if said else ''}"
+    if reply.status >= _SERVER:
+        return _unreachable(method, f"{_shown(url)}: GitHub answered {reply.status}")
+    hints = {
+        401: "check the token in GH_TOKEN or GITHUB_TOKEN",
+        403: "the token needs the permission to write issues",
+        404: "check --repo, and whether the token may see the repository",
+        410: "the repository has its issues switched off",
+    }
+    if reply.status in range(300, 400):
+        return GithubError(what, hint="the repository has moved: name it as it is called now")
+    return GithubError(what, hint=hints.get(reply.status, ""))
+
+
+def _message(reply: GithubReply) -> str:
+    try:
+        found = msgspec.json.decode(reply.data)
+    except msgspec.MsgspecError:
+        return ""
+    said = found.get("message", "") if isinstance(found, dict) else ""
+    return " ".join(str(said).split())[:_MOST_WORDS]
+
+
+def _shown(url: str) -> str:
+    return urlsplit(url).path
