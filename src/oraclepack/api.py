@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.pipeline_report import PipelineReport as PipelineReport
     from oraclepack.pipeline.pipeline_report import PolicyReport as PolicyReport
     from oraclepack.pipeline.pipeline_report import StageReport as StageReport
+    from oraclepack.pipeline.run_followup import FollowupResult as FollowupResult
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
     from oraclepack.run.accept import AcceptReport as AcceptReport
     from oraclepack.run.explain_steps import ListedStep as ListedStep
@@ -205,6 +206,7 @@ __all__ = [
     "exhausted",
     "explain_rules",
     "fold",
+    "followup",
     "forecast",
     "forecast_comment",
     "foreign_records",
@@ -550,6 +552,16 @@ def actionize(settings: Settings, **options: Unpack[ActionizeOptions]) -> Action
     from oraclepack.work.actionize import actionize_and_weigh
 
     return actionize_and_weigh(settings, **options)
+
+
+def followup(
+    run_dir: str, settings: Settings | None = None, *, out: str = "", force: bool = False
+) -> FollowupResult:
+    """Write a pack that asks the cut-off, blocked and conflicting questions of a run again."""
+    from oraclepack.pipeline.run_followup import followup_run
+
+    settings = settings or load_settings()
+    return followup_run(run_dir, Path(settings.root), out, force=force)
 
 
 class PublishOptions(TypedDict, total=False):

@@ -34,6 +34,10 @@ COMMANDS = {
         f"{_PLACE}.actionize_command:actionize",
         "Turn the answers of a pack into a backlog, a change plan and tracker files.",
     ),
+    "followup": LazyCommand(
+        f"{_PLACE}.followup_command:followup",
+        "Write a pack that asks the open questions of a run again.",
+    ),
     "publish": LazyCommand(
         f"{_PLACE}.publish_commands:publish", "Publish the work of a run to a tracker."
     ),

@@ -29,6 +29,7 @@ SCHEMAS = {
     "skills-install-report": ("oraclepack.authoring.skills:SkillsInstallReport", 2),
     "skills-check": ("oraclepack.authoring.skills:SkillsCheck", 2),
     "actionize-report": ("oraclepack.work.backlog:ActionizeReport", 2),
+    "followup-report": ("oraclepack.pipeline.run_followup:FollowupReport", 1),
     "publish-report": ("oraclepack.work.publish_issues:PublishReport", 1),
     "record": ("oraclepack.work.backlog:Record", 2),
     "ticketify-report": ("oraclepack.report.schemas:_ticketify", 2),
