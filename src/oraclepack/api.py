@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.pipeline_report import PipelineReport as PipelineReport
     from oraclepack.pipeline.pipeline_report import PolicyReport as PolicyReport
     from oraclepack.pipeline.pipeline_report import StageReport as StageReport
-    from oraclepack.pipeline.run_followup import FollowupResult as FollowupResult
+    from oraclepack.pipeline.project_work import ProjectWork as ProjectWork
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
     from oraclepack.run.accept import AcceptReport as AcceptReport
     from oraclepack.run.explain_steps import ListedStep as ListedStep
@@ -138,7 +138,6 @@ if TYPE_CHECKING:
     from oraclepack.tools.prices import PriceReport as PriceReport
     from oraclepack.work.actionize import ActionizeOutcome as ActionizeOutcome
     from oraclepack.work.backlog import ActionizeReport as ActionizeReport
-    from oraclepack.work.publish_issues import PublishResult as PublishResult
 
 __all__ = [
     "BY_NAME",
@@ -173,7 +172,6 @@ __all__ = [
     "LockedError",
     "MachineError",
     "OraclePackError",
-    "PublishOptions",
     "RollbackStatus",
     "RunAbortedError",
     "RunArguments",
@@ -206,7 +204,6 @@ __all__ = [
     "exhausted",
     "explain_rules",
     "fold",
-    "followup",
     "forecast",
     "forecast_comment",
     "foreign_records",
@@ -222,7 +219,6 @@ __all__ = [
     "pipeline",
     "plan",
     "prices",
-    "publish",
     "quarantine",
     "redacted",
     "redacted_record",
@@ -554,44 +550,12 @@ def actionize(settings: Settings, **options: Unpack[ActionizeOptions]) -> Action
     return actionize_and_weigh(settings, **options)
 
 
-def followup(
-    run_dir: str, settings: Settings | None = None, *, out: str = "", force: bool = False
-) -> FollowupResult:
-    """Write a pack that asks the cut-off, blocked and conflicting questions of a run again."""
-    from oraclepack.pipeline.run_followup import followup_run
+def work(settings: Settings | None = None) -> ProjectWork:
+    """What follows a run: `followup` writes the next pack, `publish` files issues on GitHub."""
+    from oraclepack.pipeline.project_work import ProjectWork
 
     settings = settings or load_settings()
-    return followup_run(run_dir, Path(settings.root), out, force=force)
-
-
-class PublishOptions(TypedDict, total=False):
-    """Which run is published, and how; each has a default."""
-
-    run_dir: str
-    """The newest run of the project where it is left out."""
-    per: str | None
-    """`question` or `task`: what an issue stands for."""
-    dry_run: bool
-    allow_rehearsal: bool
-
-
-def publish(
-    repository: str, settings: Settings | None = None, **options: Unpack[PublishOptions]
-) -> PublishResult:
-    """Create or update issues on GitHub for the work of a run; the token is in the environment."""
-    from oraclepack.work import publish_issues as publishing
-    from oraclepack.work.backlog import IssuesPer
-
-    settings = settings or load_settings()
-    request = publishing.PublishRequest(
-        repository,
-        options.get("run_dir", ""),
-        IssuesPer(options.get("per") or IssuesPer.QUESTION),
-        settings[GITHUB_API_URL],
-        options.get("dry_run", False),
-        options.get("allow_rehearsal", False),
-    )
-    return publishing.publish_run(request, Path(settings.root))
+    return ProjectWork(Path(settings.root), settings[GITHUB_API_URL])
 
 
 class TicketifyOptions(TypedDict, total=False):

@@ -31,7 +31,7 @@ def followup(run_dir: str, out: str, *, force: bool, settings: api.Settings) -> 
     another. Each gets the files that its missing evidence names in the repository, a summary of
     what is known, and an output of its own. Files that look like secrets are never attached.
     """
-    done = api.followup(run_dir, settings, out=out, force=force)
+    done = api.work(settings).followup(run_dir, out, force=force)
     report = single_lines(done.report)
     if not report.pack:
         return Reply(done.report, "nothing is open: no pack was written\n", warnings=done.warnings)

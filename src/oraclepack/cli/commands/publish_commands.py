@@ -57,9 +57,8 @@ def publish_github(
     a duplicate. Closed issues are not touched. Ticks, titles and text that people wrote around
     the marked part stay. What was published is recorded in published.jsonl of the run.
     """
-    done = api.publish(
+    done = api.work(settings).publish(
         repo,
-        settings,
         run_dir=run_dir,
         per=per,
         dry_run=dry_run,
