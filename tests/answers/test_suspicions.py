@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.answers.suspicions import suspicions
+from oraclepack.authoring.answer_contract import RETURN_ONLY, answer_format
+from oraclepack.pack.answer_sections import Section
 
 PROMPT = (
     "Can the last item be sold twice?\n\nAnswer format:\n1) Direct answer\n2) Risks/unknowns\n"
@@ -164,3 +166,54 @@ def test_every_text_can_be_read(text: str) -> None:
     last = max(1, text.rstrip().count("\n") + 1)
 
     assert all(1 <= line <= last for line, _ in signs(text, PROMPT))
+
+
+WORK = "WORK: Add a lock | files: src/a.py | done when: a test fails without it | effort: S"
+ASKING = f"Can the last item be sold twice?\n\nAnswer format:\n{answer_format()}"
+WHOLE = f"{ANSWER}\nIf evidence is insufficient, attach next\nNothing is missing here.\n\n"
+WORK_LINES = [
+    pytest.param(f"{WHOLE}{WORK}\n", [], id="a line in its form"),
+    pytest.param(f"{WHOLE}WORK: none\n", [], id="nothing to do, and said so"),
+    pytest.param(WHOLE, ["the prompt asks for WORK lines, and there is none"], id="no line"),
+    pytest.param(
+        f"{WHOLE}{WORK}XL\n",
+        ["a WORK line is not in its form: effort is S, M or L, not 'SXL'"],
+        id="an effort that is none",
+    ),
+    pytest.param(
+        f"{WHOLE}{WORK} | when: soon\n",
+        ["a WORK line is not in its form: no known field: 'when: soon'"],
+        id="a field that nobody knows",
+    ),
+    pytest.param(
+        f"{WHOLE}{WORK}\nWORK: none\n",
+        ["`WORK: none` stands beside other WORK lines"],
+        id="work and none",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "messages"), WORK_LINES)
+def test_work_lines_are_checked_where_the_prompt_asks_for_them(
+    text: str, messages: list[str]
+) -> None:
+    assert [sign.message for sign in suspicions(text, ASKING)] == messages
+    assert suspicions(text, PROMPT) == ()
+
+
+def test_other_parts_of_a_chunked_answer_need_no_work_lines() -> None:
+    prompt = f"{answer_format(is_chunked=True)}\n{RETURN_ONLY[Section.RISKS_UNKNOWNS]}"
+
+    assert signs("The isolation level is not visible in these files.\n", prompt) == []
+
+
+CUT_WORK = [
+    pytest.param(f"{WORK} | evidence: src/a.py:3", [], id="whole"),
+    pytest.param(WORK.removesuffix(" | effort: S") + " | eff", ["cut_off"], id="inside of a field"),
+    pytest.param("WORK: Add a lock to the", ["cut_off"], id="inside of the title"),
+]
+
+
+@pytest.mark.parametrize(("line", "codes"), CUT_WORK)
+def test_an_answer_may_end_with_a_work_line(line: str, codes: list[str]) -> None:
+    assert [sign.code for sign in suspicions(f"{WHOLE}{line}", ASKING)] == codes

@@ -88,7 +88,10 @@ def read_answer_text(
     ]
     present = frozenset(part.section for part in opened if part.line or part.body)
     lacking = [one for one in Section if one in set(expected) - present]
-    cut = find_cut(lines, _last_opened(opened), found, lacking, prompt)
+    # WORK lines stand at the end, and need no full stop.
+    last = parse_work_line(lines[-1], len(lines))
+    is_ended = last is not None and last.is_whole and not lacking
+    cut = None if is_ended else find_cut(lines, _last_opened(opened), found, lacking, prompt)
     if cut is None or not cut.breaks_unit or not found:
         return ReadAnswer(tuple(found), present, work, cut)
     *units, broken = found

@@ -8,7 +8,9 @@ import msgspec
 
 from oraclepack.answers.answer_reader import read_answer_text
 from oraclepack.answers.outline import OutlinePart, parts_of
-from oraclepack.pack.answer_sections import normalise, numbered
+from oraclepack.answers.work_lines import asks_for_work, parse_work_line
+from oraclepack.pack.answer_sections import Section, is_rehearsed, normalise, numbered
+from oraclepack.pack.contract import requested_format
 from oraclepack.system.text_limits import ANSWER
 
 
@@ -16,7 +18,8 @@ class Suspicion(msgspec.Struct, frozen=True):
     """What a careful reader would doubt, and at which line of the answer."""
 
     code: str
-    """`unclosed_fence`, `cut_off`, `placeholder`, `empty_section`, `refusal`, `echo`, `script`."""
+    """`unclosed_fence`, `cut_off`, `placeholder`, `empty_section`, `refusal`, `echo`, `script`,
+    `work_lines`."""
     message: str
     line: int
 
@@ -149,6 +152,27 @@ def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
         yield Suspicion("refusal", "it begins by refusing to answer", first[0][0])
 
 
+def work_line_faults(text: str, prompt: str) -> Iterator[Suspicion]:
+    """The prompt asks for WORK lines, and there is none, or one that is not in their form."""
+    if not asks_for_work(prompt) or is_rehearsed(text):
+        return
+    # A prompt for one part of an answer quotes the form; only the first part has the lines.
+    if requested_format(prompt).only not in {None, Section.DIRECT_ANSWER}:
+        return
+    parsed = (parse_work_line(line, at) for at, line in enumerate(text.split("\n"), start=1))
+    work = [line for line in parsed if line is not None]
+    if not work:
+        last = text.rstrip().count("\n") + 1
+        yield Suspicion("work_lines", "the prompt asks for WORK lines, and there is none", last)
+        return
+    for line in work:
+        for fault in line.faults:
+            yield Suspicion("work_lines", f"a WORK line is not in its form: {fault}", line.line)
+        if line.is_none and len(work) > 1:
+            message = "`WORK: none` stands beside other WORK lines"
+            yield Suspicion("work_lines", message, line.line)
+
+
 INCOMPLETE = frozenset({"cut_off", "unclosed_fence", "placeholder"})
 """Signs of an answer that is not whole: it is asked for again, like an empty one."""
 _PROSE = (".md", ".markdown", ".txt")
@@ -179,6 +203,8 @@ def suspicions(
         cut = read_answer_text(text, prompt=prompt or "").cut
         found += [Suspicion("cut_off", cut.reason, cut.line)] if cut is not None else []
     if prompt is not None:
+        # An end that is cut off explains why the lines at the end are missing.
+        found.extend([] if found else work_line_faults(text, prompt))
         found.extend(other_script(parts, prompt))
     return tuple(sorted(found, key=lambda sign: (sign.line, sign.code)))
 

@@ -15,6 +15,7 @@ _FIELD = re.compile(
 )
 _LONGEST_MARKS = 40
 """Characters before the title: marks of a list, of bold, of code."""
+_ASKED = re.compile(r"^[\s>*-]*WORK:\s*<", re.MULTILINE)
 _COMMA = re.compile(r"\s*[,;]\s*")
 
 
@@ -43,6 +44,16 @@ class WorkLine(msgspec.Struct, frozen=True):
     @property
     def is_none(self) -> bool:
         return self.title.strip(" .").lower() == "none"
+
+    @property
+    def is_whole(self) -> bool:
+        """It is in its form up to one of the last two fields, so nothing is cut off."""
+        return not self.faults and (self.is_none or bool(self.effort or self.evidence))
+
+
+def asks_for_work(prompt: str) -> bool:
+    """Whether a prompt shows the form of these lines."""
+    return _ASKED.search(prompt) is not None
 
 
 def parse_work_line(line: str, number: int) -> WorkLine | None:
