@@ -214,7 +214,7 @@ def test_what_it_changed_can_be_taken_back(tmp_path: Path, home: Path, zygote: Z
         assert (project.root / "src/b.py").read_text() == "price = 2\n"
 
 
-def test_its_backlog_and_its_tickets_stay_as_they_are(
+def test_its_backlog_is_made_anew_and_its_tickets_stay_as_they_are(
     tmp_path: Path, home: Path, zygote: Zygote
 ) -> None:
     for version in VERSIONS:
@@ -223,14 +223,18 @@ def test_its_backlog_and_its_tickets_stay_as_they_are(
         take_over(finished)
         run_dir = finished.run_dir.relative_to(finished.root).as_posix()
         work = finished.run_dir / "actionizer"
-        before = {path.name: path.read_bytes() for path in work.iterdir()}
+        before = {path.name for path in work.iterdir()}
 
         words = ("actionize", "--run-dir", run_dir, "--export", "github,taskmaster", "--json")
         made = finished.start(*words).wait()
         checked = tickets.start("ticketify", "--top-n", "5", "--check", "--json").wait()
 
         assert (made.code, checked.code) == (0, 0), made.err + checked.out
-        assert {path.name: path.read_bytes() for path in work.iterdir()} == before
+        first = {path.name: path.read_bytes() for path in work.iterdir()}
+        assert first.keys() == before
+        assert all(b'"schema_version":2' in line for line in first["normalized.jsonl"].splitlines())
+        assert finished.start(*words).wait().code == 0
+        assert {path.name: path.read_bytes() for path in work.iterdir()} == first
 
 
 def test_a_run_that_no_longer_loads_is_noticed(tmp_path: Path, home: Path, zygote: Zygote) -> None:
