@@ -101,7 +101,7 @@ class Office:
         self.clock = SteppingClock(datetime(2026, 3, day, 10, tzinfo=UTC))
         self.redactor = Redactor(["sentinel-secret"])
         self.journal = JournalFile(self.run_dir / "journal.jsonl", self.clock, self.redactor)
-        self.world = CallContext(
+        self.context = CallContext(
             root=self.root,
             run_dir=self.run_dir,
             run_id="r",
@@ -120,7 +120,7 @@ class Office:
             redactor=self.redactor,
         )
         self.cache = project_cache(self.root)
-        self.calls = CallHandler(self.world)
+        self.calls = CallHandler(self.context)
         self.number = 0
         self.attempt = 1
 

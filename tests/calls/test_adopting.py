@@ -184,7 +184,7 @@ def test_what_nobody_can_tell(
     crash(tmp_path, None)
     office, shim = later(tmp_path, **options), ScriptedShim(answering())
     if answer is not None:
-        told = msgspec.structs.replace(office.world, ask=lambda *_: bool(answer))
+        told = msgspec.structs.replace(office.context, ask=lambda *_: bool(answer))
         office.calls = type(office.calls)(told)
     session(office, "running")
 

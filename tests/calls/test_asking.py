@@ -187,7 +187,7 @@ def test_the_contract(
 
     assert (office.last.error.code if office.last.error else None) == code
     assert len(shim.orders) == asked
-    assert bool(list(office.world.store.cache.entries())) is (code is None)
+    assert bool(list(office.context.store.cache.entries())) is (code is None)
     assert office.out() is not None  # it was paid for
 
 

@@ -200,7 +200,7 @@ def test_a_rehearsal_answers_in_the_requested_sections(tmp_path: Path) -> None:
     assert "would call gpt-5.2 with ~" in shim.shown
     assert (office.last.provider, office.last.cache) == ("rehearsal", Cache.OFF)
     assert office.last.key is not None
-    assert list(office.world.store.cache.entries()) == []
+    assert list(office.context.store.cache.entries()) == []
 
 
 @pytest.mark.parametrize(

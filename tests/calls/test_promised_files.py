@@ -78,7 +78,7 @@ def test_a_promised_file_with_all_its_sections_is_the_answer(
     assert (office.last.adopted, office.last.ok, office.last.session) == (True, True, None)
     assert all(not made.is_open for made in office.invocations)
     # It is not shared with other runs: nobody but the file says that a model wrote it.
-    assert list(office.world.store.cache.entries()) == []
+    assert list(office.context.store.cache.entries()) == []
     shim = ScriptedShim(answering(OTHER))
     assert office.call(shim, *ASK) == 0
     assert shim.orders == []

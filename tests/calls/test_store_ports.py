@@ -16,7 +16,7 @@ from tests.calls.office import ANSWER, OUT, Office, ScriptedShim, answering
 
 def an_office(folder: Path, claims: MemoryClaims) -> Office:
     office = Office(folder)
-    office.calls = CallHandler(replace(office.world, store=memory_store(claims)))
+    office.calls = CallHandler(replace(office.context, store=memory_store(claims)))
     return office
 
 

@@ -249,7 +249,7 @@ def test_without_a_key_nothing_is_cached(
 
     assert office.last.key is None
     assert office.last.cache is Cache.OFF
-    assert list(office.world.store.cache.entries()) == []
+    assert list(office.context.store.cache.entries()) == []
 
 
 def test_a_prompt_from_stdin(tmp_path: Path) -> None:

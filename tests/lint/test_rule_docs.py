@@ -35,7 +35,7 @@ def _pack(doc: RuleDoc, example: str) -> Pack:
     return parse_pack(text if is_file else pack_text(text), "pack.md", complete)
 
 
-def _world(pack: Pack) -> Facts:
+def _context(pack: Pack) -> Facts:
     """What bash and shellcheck say; and each attachment is there, unless its name says not."""
     attached = [
         attachment.value
@@ -62,7 +62,7 @@ def _fact(path: str) -> PathFact:
 
 def _rules_that_speak(doc: RuleDoc, example: str) -> set[str]:
     pack = _pack(doc, example)
-    subject = Subject(pack, _world(pack))
+    subject = Subject(pack, _context(pack))
     return {finding.rule for finding in lint(subject, RULES, strict=doc.only_strict)}
 
 

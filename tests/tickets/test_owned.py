@@ -56,13 +56,13 @@ def test_strangers_stay(
             (root / path).write_bytes(data)
         before = _strangers(root)
         kept = {path: data for path, data in tree.items() if path in {OPTIONS.prd_path, TASKS}}
-        wish = TicketifyRequest(
+        request = TicketifyRequest(
             root, force=force, regenerate=regenerate, rollback_on_failure=rollback
         )
 
         try:
             with failing(fail_at or 10_000):
-                ticketify(wish)
+                ticketify(request)
         except OraclePackError:
             pass
 

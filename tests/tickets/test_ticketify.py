@@ -95,7 +95,7 @@ def test_an_unreadable_file_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "options",
     [
         pytest.param({"out_dir": "../out"}, id="an out dir outside"),
         pytest.param({"out_dir": "."}, id="no out dir of its own"),
@@ -105,11 +105,11 @@ def test_an_unreadable_file_writes_nothing(
         pytest.param({"glob": ""}, id="an empty pattern"),
     ],
 )
-def test_a_bad_option_writes_nothing(tmp_path: Path, wish: dict[str, str]) -> None:
+def test_a_bad_option_writes_nothing(tmp_path: Path, options: dict[str, str]) -> None:
     put(tmp_path, TWO)
 
     with pytest.raises(UsageError):
-        ticketify(TicketifyRequest(tmp_path, **wish))  # type: ignore[arg-type]
+        ticketify(TicketifyRequest(tmp_path, **options))  # type: ignore[arg-type]
 
     assert everything_but_tickets(tmp_path) == {}
 
@@ -161,10 +161,10 @@ def test_tickets_may_lie_in_tickets_without_a_dot(tmp_path: Path) -> None:
 
 def test_its_own_files_are_no_tickets(tmp_path: Path) -> None:
     put(tmp_path, TWO)
-    wish = TicketifyRequest(tmp_path, out_dir=".tickets/out", prd_path=".tickets/prd.md")
-    ticketify(wish)
+    request = TicketifyRequest(tmp_path, out_dir=".tickets/out", prd_path=".tickets/prd.md")
+    ticketify(request)
 
-    again = ticketify(wish)
+    again = ticketify(request)
 
     assert (again.data.selected, again.data.written) == (2, ())
 
@@ -256,7 +256,7 @@ def test_an_edited_ticket_is_stale_but_not_against_determinism(
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("options", "told"),
     [
         pytest.param({"prd_path": "../docs/x"}, "--prd-path ../docs/x: it leads out", id="a PRD"),
         pytest.param({"prd_path": "a,b/x"}, "--prd-path a,b/x: the path must not", id="a comma"),
@@ -265,12 +265,12 @@ def test_an_edited_ticket_is_stale_but_not_against_determinism(
     ],
 )
 def test_a_bad_path_is_told_as_it_was_given(
-    tmp_path: Path, wish: dict[str, str], told: str
+    tmp_path: Path, options: dict[str, str], told: str
 ) -> None:
     put(tmp_path, TWO)
 
     with pytest.raises(UsageError) as error:
-        ticketify(TicketifyRequest(tmp_path, **wish))  # type: ignore[arg-type]
+        ticketify(TicketifyRequest(tmp_path, **options))  # type: ignore[arg-type]
 
     assert str(error.value).startswith(told)
 

@@ -50,7 +50,7 @@ def cache_an_unverified_answer() -> None:
 
     def trusting(self: Any, tried: Any, *args: Any, **more: Any) -> int | None:
         if tried.answer is not None:
-            keep(self._world, self._prepared, self._shim, tried.answer, tried.record)
+            keep(self._context, self._prepared, self._shim, tried.answer, tried.record)
         return judge(self, tried, *args, **more)
 
     ask.OracleAsk._after = trusting  # type: ignore[method-assign]

@@ -47,7 +47,7 @@ from oraclepack.tools.tool_names import ORACLE
 
 
 def session_of(
-    world: CallContext, prepared: PreparedCall, sessions: OracleSessions, made: Invocation
+    context: CallContext, prepared: PreparedCall, sessions: OracleSessions, made: Invocation
 ) -> SessionRecord | None:
     """The session of an earlier call of the same question.
 
@@ -59,41 +59,41 @@ def session_of(
     intent = made.intent
     if intent is None:
         return None
-    path = str(world.root.resolve() / intent.output_path) if intent.output_path else None
-    others = _of_others(world, prepared)
+    path = str(context.root.resolve() / intent.output_path) if intent.output_path else None
+    others = _of_others(context, prepared)
     records = (record for record in sessions.records() if record.id not in others)
-    until = min(_later(world, intent), default="")
+    until = min(_later(context, intent), default="")
     return matching(records, prepared.question.prompt, path, intent.at, until)
 
 
 def harvest(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     sessions: OracleSessions,
     made: Invocation,
     record: SessionRecord | None,
 ) -> bytes | None:
     """The answer of an earlier call, if it can be found and is sure to be that."""
-    found = _answers(world, sessions, made, record)
-    return next((data for data in found if is_true(world, prepared, data, record)), None)
+    found = _answers(context, sessions, made, record)
+    return next((data for data in found if is_true(context, prepared, data, record)), None)
 
 
 def harvest_unmet(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     sessions: OracleSessions,
     made: Invocation,
     record: SessionRecord,
 ) -> PaidAnswer | None:
     """The whole answer of an earlier call that misses its contract: it was paid for as well."""
-    for data in _answers(world, sessions, made, record):
+    for data in _answers(context, sessions, made, record):
         if data.strip() and not looks_cut(prepared, data):
-            return PaidAnswer(data, missing=missing_in(world, prepared, data))
+            return PaidAnswer(data, missing=missing_in(context, prepared, data))
     return None
 
 
 def _answers(
-    world: CallContext, sessions: OracleSessions, made: Invocation, record: SessionRecord | None
+    context: CallContext, sessions: OracleSessions, made: Invocation, record: SessionRecord | None
 ) -> tuple[bytes, ...]:
     """What is sure to come from an earlier call, the best first."""
     sha256 = made.outcome.sha256 if made.outcome and made.outcome.ok else None
@@ -102,18 +102,18 @@ def _answers(
     log = answer_in_log(sessions.log(record.id)) if record else None
     told = None if log is None else log.encode()
     if sha256 is not None:
-        found = [data for data in _written(world, made) if sha256_bytes(data) == sha256]
+        found = [data for data in _written(context, made) if sha256_bytes(data) == sha256]
     elif told is not None:
-        found = [data for data in _written(world, made) if data.strip() == told.strip()]
+        found = [data for data in _written(context, made) if data.strip() == told.strip()]
     elif record is not None:
-        found = list(_written(world, made, fresh=True))
+        found = list(_written(context, made, fresh=True))
     else:
         return ()
     return (*found, *(() if told is None else (told,)))
 
 
 def promised_file(
-    world: CallContext, prepared: PreparedCall, made: Invocation
+    context: CallContext, prepared: PreparedCall, made: Invocation
 ) -> PaidAnswer | None:
     """The answer of a call that left no session record: the file that it promised.
 
@@ -127,75 +127,77 @@ def promised_file(
     intent = made.intent
     if intent is None or intent.key is None or intent.process is None or intent.output_path is None:
         return None
-    if not world.options.verify or not prepared.contracts[0].sections:
+    if not context.options.verify or not prepared.contracts[0].sections:
         return None
-    if any(_later(world, intent)) or _writers(world, intent.output_path) - {intent.step}:
+    if any(_later(context, intent)) or _writers(context, intent.output_path) - {intent.step}:
         return None
-    older = set(_moved_away(world, intent))
-    found = (data for data in _written(world, made, fresh=True) if sha256_bytes(data) not in older)
+    older = set(_moved_away(context, intent))
+    found = (
+        data for data in _written(context, made, fresh=True) if sha256_bytes(data) not in older
+    )
     whole = [data for data in found if is_an_answer(prepared, data)]
     for data in whole:
-        if is_true(world, prepared, data, None):
+        if is_true(context, prepared, data, None):
             return PaidAnswer(data)
     for data in whole:
-        if missing := missing_in(world, prepared, data):
+        if missing := missing_in(context, prepared, data):
             return PaidAnswer(data, missing=missing)
     return None
 
 
-def _writers(world: CallContext, path: str) -> set[str]:
+def _writers(context: CallContext, path: str) -> set[str]:
     """The steps that declare an output, or were seen to write it."""
     declared = {
         str(step.id)
-        for step in world.pack.steps
+        for step in context.pack.steps
         for output in step.outputs
         if output.path.value is not None
         and posixpath.normpath(output.path.value) == posixpath.normpath(path)
     }
     called = {
         name
-        for name, step in world.journal.state.steps.items()
+        for name, step in context.journal.state.steps.items()
         for made in step.invocations
         if made.intent is not None and made.intent.output_path == path
     }
     return declared | called
 
 
-def _moved_away(world: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
+def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
     """Hashes of what stood at the path before the call, or was left there by a try that failed."""
     name = f"{intent.step}.{intent.attempt}"
-    kept = world.run_dir / BACKUPS / name / (intent.output_path or "")
-    aside = answer_files.aside_folder(world, intent.step, intent.attempt)
+    kept = context.run_dir / BACKUPS / name / (intent.output_path or "")
+    aside = answer_files.aside_folder(context, intent.step, intent.attempt)
     for path in (kept, *(aside.iterdir() if aside.is_dir() else ())):
         data = read_content(path).data if path.is_file() else None
         if data is not None:
             yield sha256_bytes(data)
 
 
-def _of_others(world: CallContext, prepared: PreparedCall) -> set[str]:
+def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
     """Sessions that are known to have answered something else, or somebody else."""
-    ended = {made.outcome.session for made in _all(world) if made.outcome}
-    retries = (made.intent.retry for made in _all(world) if made.intent and made.intent.retry)
+    ended = {made.outcome.session for made in _all(context) if made.outcome}
+    retries = (made.intent.retry for made in _all(context) if made.intent and made.intent.retry)
     ended |= {session for retry in retries for session in retry.sessions}
-    ours = (one.entry for one in world.store.cache.entries() if one.foreign is None)
+    ours = (one.entry for one in context.store.cache.entries() if one.foreign is None)
     kept = {entry.session for entry in ours if entry.key != prepared.key_value}
     return {session for session in ended | kept if session is not None}
 
 
-def _later(world: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
+def _later(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
     """When later calls for the same file began."""
-    for made in _all(world):
+    for made in _all(context):
         other = made.intent
         if other and other.output_path == intent.output_path and other.at > intent.at:
             yield other.at
 
 
-def _all(world: CallContext) -> Iterator[Invocation]:
-    for step in world.journal.state.steps.values():
+def _all(context: CallContext) -> Iterator[Invocation]:
+    for step in context.journal.state.steps.values():
         yield from step.invocations
 
 
-def _written(world: CallContext, made: Invocation, *, fresh: bool = False) -> Iterator[bytes]:
+def _written(context: CallContext, made: Invocation, *, fresh: bool = False) -> Iterator[bytes]:
     """What is at the path of an answer, was moved from there to quarantine, or copied to the run.
 
     With `fresh` only what was written since the call began: an older file may be back in its place.
@@ -203,27 +205,27 @@ def _written(world: CallContext, made: Invocation, *, fresh: bool = False) -> It
     """
     call = made.intent or made.outcome
     assert call is not None
-    for path in _places(world, call):
+    for path in _places(context, call):
         try:
-            data = files.read(path) if path.is_file() and stays_inside(world.root, path) else None
+            data = files.read(path) if path.is_file() and stays_inside(context.root, path) else None
             if data is not None and not (fresh and _is_another(path, data, call.at)):
                 yield data
         except (OraclePackError, OSError):
             continue
 
 
-def _places(world: CallContext, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[Path]:
-    step = world.journal.state.step(call.step)
+def _places(context: CallContext, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[Path]:
+    step = context.journal.state.step(call.step)
     if call.output_path is None:
         return
-    yield world.root / call.output_path
+    yield context.root / call.output_path
     moved = [move for event in step.quarantined for move in event.moves]
     for move in reversed(moved):
         if move.source == call.output_path:
-            yield world.root / move.target
+            yield context.root / move.target
     for output in step.outputs:
         if output.declared_path == call.output_path:
-            yield world.run_dir / output.path
+            yield context.run_dir / output.path
 
 
 def _is_another(path: Path, data: bytes, began: str) -> bool:
@@ -256,68 +258,70 @@ class AdoptionResult(msgspec.Struct, frozen=True):
 
 
 def adopt(
-    world: CallContext, prepared: PreparedCall, shim: Shim, left: j.InvocationIntent | None = None
+    context: CallContext, prepared: PreparedCall, shim: Shim, left: j.InvocationIntent | None = None
 ) -> AdoptionResult:
     """See to the calls of the same question that an earlier command did not live to finish.
 
     `left` is the last of them that anybody wrote down, perhaps in another run.
     """
     force = False
-    for earlier in _earlier(world, prepared, left):
-        found = _settle(world, prepared, shim, earlier)
+    for earlier in _earlier(context, prepared, left):
+        found = _settle(context, prepared, shim, earlier)
         if found.undecided or found.stopped:
             return found
         if found.answer is not None or found.unmet is not None:
             return replace(found, call=earlier)
-        _close(world, earlier, found)
+        _close(context, earlier, found)
         force = force or found.force
-    return _answered(world, prepared) or AdoptionResult(force=force)
+    return _answered(context, prepared) or AdoptionResult(force=force)
 
 
-def take_over(world: CallContext, prepared: PreparedCall, shim: Shim, found: AdoptionResult) -> int:
+def take_over(
+    context: CallContext, prepared: PreparedCall, shim: Shim, found: AdoptionResult
+) -> int:
     """Make the answer of an earlier call the answer of this one."""
     assert found.answer is not None
     answer_files.publish(prepared.outputs[0], found.answer)
-    keep(world, prepared, shim, found.answer, found.record, shared=not found.by_file)
+    keep(context, prepared, shim, found.answer, found.record, shared=not found.by_file)
     ledger.conclude(
-        world,
+        context,
         prepared,
-        ledger.Tally(world),
+        ledger.Tally(context),
         cache=Cache.OFF,
         session=found.record.id if found.record else None,
         answer=found.answer,
         usage=found.record.usage if found.record else None,
         adopted=True,
     )
-    close_earlier(world, found)
+    close_earlier(context, found)
     return 0
 
 
-def close_earlier(world: CallContext, found: AdoptionResult) -> None:
+def close_earlier(context: CallContext, found: AdoptionResult) -> None:
     """Last: whoever dies before this finds the call open, and its answer, once more."""
     if found.call is not None:
-        _close(world, found.call, found)
+        _close(context, found.call, found)
 
 
-def _close(world: CallContext, earlier: Invocation, found: AdoptionResult) -> None:
+def _close(context: CallContext, earlier: Invocation, found: AdoptionResult) -> None:
     """Write down how a call of this run has ended; what another run has written is its own."""
-    if earlier.intent is not None and _is_ours(world, earlier.intent):
+    if earlier.intent is not None and _is_ours(context, earlier.intent):
         adopted = found.answer is not None or found.unmet is not None
-        ledger.close(world, earlier.intent, adopted=adopted)
+        ledger.close(context, earlier.intent, adopted=adopted)
 
 
-def _is_ours(world: CallContext, intent: j.InvocationIntent | None) -> bool:
+def _is_ours(context: CallContext, intent: j.InvocationIntent | None) -> bool:
     if intent is None:
         return False
-    own = world.journal.state.step(intent.step).invocations
+    own = context.journal.state.step(intent.step).invocations
     return any(made.intent == intent for made in own)
 
 
 def _earlier(
-    world: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
+    context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
 ) -> list[Invocation]:
     """Calls of the same question without a known end, the last one first."""
-    found = list(_left_open(world, prepared))
+    found = list(_left_open(context, prepared))
     if left is not None and not any(_is_same(made.intent, left) for made in found):
         found.append(Invocation(left.attempt, left.call, left))
     return sorted(found, key=lambda made: made.intent.at if made.intent else "", reverse=True)
@@ -327,16 +331,16 @@ def _is_same(one: j.InvocationIntent | None, other: j.InvocationIntent) -> bool:
     return one is not None and (one.seq, one.at) == (other.seq, other.at)
 
 
-def _left_open(world: CallContext, prepared: PreparedCall) -> Iterator[Invocation]:
+def _left_open(context: CallContext, prepared: PreparedCall) -> Iterator[Invocation]:
     """Those of this run; only one file can be told apart from others."""
     if len(prepared.outputs) != 1:
         return
-    for step in world.journal.state.steps.values():
+    for step in context.journal.state.steps.values():
         for made in step.invocations:
             intent = made.intent
             if intent is None or not made.is_open or intent.tool != ORACLE:
                 continue
-            if (intent.step, intent.attempt, intent.call) in world.shared.live:
+            if (intent.step, intent.attempt, intent.call) in context.shared.live:
                 continue
             if intent.key == prepared.key_value and (
                 intent.key is not None or intent.output_path == prepared.output_path
@@ -344,38 +348,38 @@ def _left_open(world: CallContext, prepared: PreparedCall) -> Iterator[Invocatio
                 yield made
 
 
-def _answered(world: CallContext, prepared: PreparedCall) -> AdoptionResult | None:
+def _answered(context: CallContext, prepared: PreparedCall) -> AdoptionResult | None:
     """The answer to the same question that this run has had, though nothing could be kept of it.
 
     The disk was full, say, or the cache was removed; its file or the tool's session has it still.
     """
     key = prepared.key_value
-    if key is None or not may_reuse(world, key) or len(prepared.outputs) != 1:
+    if key is None or not may_reuse(context, key) or len(prepared.outputs) != 1:
         return None
     sessions = OracleSessions(oracle_home(prepared.call.env))
-    for step in world.journal.state.steps.values():
+    for step in context.journal.state.steps.values():
         for made in reversed(step.invocations):
             if made.outcome is None or not made.outcome.ok or made.outcome.key != key:
                 continue
-            record = session_of(world, prepared, sessions, made)
-            answer = harvest(world, prepared, sessions, made, record)
+            record = session_of(context, prepared, sessions, made)
+            answer = harvest(context, prepared, sessions, made, record)
             if answer is not None:
                 return AdoptionResult(answer, record)
     return None
 
 
 def _settle(
-    world: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
+    context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
 ) -> AdoptionResult:
-    found = _by_session(world, prepared, shim, earlier)
-    if found != AdoptionResult() or not _is_ours(world, earlier.intent):
+    found = _by_session(context, prepared, shim, earlier)
+    if found != AdoptionResult() or not _is_ours(context, earlier.intent):
         return found
     process = earlier.intent.process if earlier.intent else None
     sessions = OracleSessions(oracle_home(prepared.call.env))
     is_over = process is not None and is_alive(process) is False
-    if not is_over or session_of(world, prepared, sessions, earlier) is not None:
+    if not is_over or session_of(context, prepared, sessions, earlier) is not None:
         return found
-    promised = promised_file(world, prepared, earlier)
+    promised = promised_file(context, prepared, earlier)
     if promised is None:
         return found
     if promised.missing:
@@ -384,31 +388,31 @@ def _settle(
 
 
 def _by_session(
-    world: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
+    context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
 ) -> AdoptionResult:
     """What the session record of an earlier call, and its process, come to."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
-    patience = WaitDeadline(world)
+    patience = WaitDeadline(context)
     process = earlier.intent.process if earlier.intent else None
     while True:
-        record = session_of(world, prepared, sessions, earlier)
+        record = session_of(context, prepared, sessions, earlier)
         match adoption(record, _lives(record, process), waits=not patience.is_at_its_end):
             case Adoption.HARVEST if record is not None:
-                return _harvested(world, prepared, sessions, earlier, record)
+                return _harvested(context, prepared, sessions, earlier, record)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
                 wait = still_running(prepared.call, process.pid if process else None)
-                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
+                pause = telling_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if not _wait(pause, patience, process):
                     return AdoptionResult(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
                 wait = still_running(prepared.call, record.worker_pid)
-                pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
+                pause = telling_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if stay_with(prepared, pause, patience, record) is None:
                     return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
-                return _undecided(world, shim, record)
+                return _undecided(context, shim, record)
             case Adoption.FORCE:
                 return AdoptionResult(force=True)
             case _:
@@ -416,17 +420,17 @@ def _by_session(
 
 
 def _harvested(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     sessions: OracleSessions,
     earlier: Invocation,
     record: SessionRecord,
 ) -> AdoptionResult:
     """The answer of a session that was completed, whether it meets its contract or not."""
-    answer = harvest(world, prepared, sessions, earlier, record)
+    answer = harvest(context, prepared, sessions, earlier, record)
     if answer is not None:
         return AdoptionResult(answer, record)
-    unmet = harvest_unmet(world, prepared, sessions, earlier, record)
+    unmet = harvest_unmet(context, prepared, sessions, earlier, record)
     return AdoptionResult() if unmet is None else AdoptionResult(record=record, unmet=unmet)
 
 
@@ -449,14 +453,14 @@ def _wait(
     return True
 
 
-def _undecided(world: CallContext, shim: Shim, record: SessionRecord | None) -> AdoptionResult:
+def _undecided(context: CallContext, shim: Shim, record: SessionRecord | None) -> AdoptionResult:
     name = record.id if record else "?"
     doubt = f"nobody can tell whether session {name} of this question still comes to an answer"
-    match world.options.on_unknown:
+    match context.options.on_unknown:
         case OnUnknown.RETRY:
             return AdoptionResult(force=True)
-        case OnUnknown.ASK if world.ask is not None:
-            if world.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
+        case OnUnknown.ASK if context.ask is not None:
+            if context.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
                 return AdoptionResult(force=True)
     shim.tell(f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n")
     return AdoptionResult(record=record, undecided=True)

@@ -46,26 +46,26 @@ def keep_copy(
     )
 
 
-def keep_older(world: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
+def keep_older(context: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
     """Copy what stands at paths that only the running shell could name.
 
     The paths that the text names were seen to when the step began.
     """
-    step = world.pack.step(call.step)
+    step = context.pack.step(call.step)
     declared = {output.path.value for output in step.outputs} if step else set()
-    named = {_place(world, path) for path in declared if path}
-    known = {path_of(event) for event in world.journal.state.session_files}
+    named = {_place(context, path) for path in declared if path}
+    known = {path_of(event) for event in context.journal.state.session_files}
     for output in outputs:
         path = output.relative
-        if path in named or path in known or not world.shared.is_first_to_write(path):
+        if path in named or path in known or not context.shared.is_first_to_write(path):
             continue
-        kept = keep_copy(world.run_dir, call.step, call.attempt, path, output.path)
+        kept = keep_copy(context.run_dir, call.step, call.attempt, path, output.path)
         if kept is not None:
-            world.tell(kept)
+            context.tell(kept)
 
 
-def _place(world: CallContext, path: str) -> str:
-    verdict = jail(world.root, path)
+def _place(context: CallContext, path: str) -> str:
+    verdict = jail(context.root, path)
     return verdict.relative if isinstance(verdict, AllowedPath) else path
 
 
@@ -80,19 +80,21 @@ class DisplacedFile(msgspec.Struct, frozen=True):
 
 
 def set_aside(
-    world: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
+    context: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
 ) -> tuple[DisplacedFile, ...]:
     """Move what stands at the promised paths away, so that whatever is there later is fresh."""
     made = []
     for output in outputs:
         if os.path.lexists(output.path):
-            made.append(DisplacedFile(output.path, _displaced_path(world, call, output.path.name)))
+            made.append(
+                DisplacedFile(output.path, _displaced_path(context, call, output.path.name))
+            )
             _move(made[-1].path, made[-1].kept)
     return tuple(made)
 
 
 def put_back(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     outputs: Sequence[AllowedPath],
     aside: Sequence[DisplacedFile],
@@ -103,7 +105,7 @@ def put_back(
     """
     for output in outputs:
         if os.path.lexists(output.path) and _leads_there(output.path):
-            _move(output.path, _displaced_path(world, call, f"failed-{output.path.name}"))
+            _move(output.path, _displaced_path(context, call, f"failed-{output.path.name}"))
     for older in aside:
         if _leads_there(older.path):
             files.make_directories(older.path.parent)
@@ -115,14 +117,14 @@ def _leads_there(path: Path) -> bool:
     return os.path.realpath(path.parent) == str(path.parent)
 
 
-def aside_folder(world: CallContext, step: str, attempt: int) -> Path:
+def aside_folder(context: CallContext, step: str, attempt: int) -> Path:
     """Where the calls of an attempt put what stood at their paths."""
-    return world.run_dir / ASIDE / f"{step}.{attempt}"
+    return context.run_dir / ASIDE / f"{step}.{attempt}"
 
 
-def _displaced_path(world: CallContext, call: LiveCall, name: str) -> Path:
+def _displaced_path(context: CallContext, call: LiveCall, name: str) -> Path:
     # One folder for all calls of an attempt: making one waits for the disk.
-    folder = aside_folder(world, call.step, call.attempt)
+    folder = aside_folder(context, call.step, call.attempt)
     files.make_private(folder)
     number = 1
     while os.path.lexists(place := folder / f"{call.number}.{number}-{name}"):

@@ -55,7 +55,7 @@ class TryResult(msgspec.Struct, frozen=True):
 
 
 def try_once(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     shim: Shim,
     tally: ledger.Tally,
@@ -65,46 +65,46 @@ def try_once(
 ) -> TryResult | None:
     """Wait for a slot and call the tool; None when the call is given up before that."""
     start, call = tally.now(), prepared.call
-    slot = wait_for_slot(world, call, shim, prepared.limit)
+    slot = wait_for_slot(context, call, shim, prepared.limit)
     tally.waited_since(start)
     if slot is None:
         return None
     with slot:
         tally.attempts += 1
-        aside = answer_files.set_aside(world, call, prepared.outputs)
+        aside = answer_files.set_aside(context, call, prepared.outputs)
         argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
-        limit = world.options.call_timeout
+        limit = context.options.call_timeout
         order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
         # Sessions tell their times in whole milliseconds, by the same clock.
-        since = rfc3339(world.clock.now() - timedelta(seconds=1))
+        since = rfc3339(context.clock.now() - timedelta(seconds=1))
         end = shim.run(
             order,
             lambda process: ledger.intend(
-                world, prepared, argv, process, claim=claim, retry=tally.retry
+                context, prepared, argv, process, claim=claim, retry=tally.retry
             ),
         )
         if end.trouble:
             failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
             return TryResult(end, None, (), failure, aside)
         record = find_record(prepared, end.out, since)
-        tried = replace(look(world, prepared, end, record), aside=aside)
+        tried = replace(look(context, prepared, end, record), aside=aside)
         if tried.failure is not None and tried.failure.code == DETACHED:
             # The worker goes on asking, so the slot stays taken.
-            return _attach(world, prepared, shim, tried)
+            return _attach(context, prepared, shim, tried)
         return tried
 
 
 def look(
-    world: CallContext, prepared: PreparedCall, end: ToolEnd, record: SessionRecord | None
+    context: CallContext, prepared: PreparedCall, end: ToolEnd, record: SessionRecord | None
 ) -> TryResult:
     """What there is to see at the promised paths, judged."""
     answers = answer_files.read_answers(prepared.outputs)
     sizes = [len(data.strip()) for data in answers if data is not None]
     missing = answer_files.lacking(
-        prepared.contracts, answers, require_headings=world.options.require_headings
+        prepared.contracts, answers, require_headings=context.options.require_headings
     )
     # Before messages are cut from it: what is left of a secret would not be known for one.
-    clean = world.redactor
+    clean = context.redactor
     proof = CallEvidence(
         exit_code=end.exit_code,
         out=clean.clean(end.out),
@@ -112,7 +112,7 @@ def look(
         record=record and clean.clean_record(record),
         promised=bool(prepared.outputs),
         answer_bytes=min(sizes) if sizes and len(sizes) == len(answers) else None,
-        missing_sections=missing if world.options.verify else (),
+        missing_sections=missing if context.options.verify else (),
         timed_out=end.timed_out,
     )
     return TryResult(end, record, tuple(answers), judge(proof))
@@ -129,18 +129,20 @@ def find_record(prepared: PreparedCall, said: str, since: str) -> SessionRecord 
     return matching(sessions.records(), prepared.question.prompt, path, since)
 
 
-def _attach(world: CallContext, prepared: PreparedCall, shim: Shim, tried: TryResult) -> TryResult:
+def _attach(
+    context: CallContext, prepared: PreparedCall, shim: Shim, tried: TryResult
+) -> TryResult:
     """Stay with a worker that the tool left behind, until it ends or our patience does."""
     record = tried.record
     if record is None or record.worker_pid is None:
         return tried
     note = "the tool left its question to a worker; waiting for its answer"
     wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
-    pause = telling_pause(world, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
-    ended = stay_with(prepared, pause, WaitDeadline(world), record)
+    pause = telling_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
+    ended = stay_with(prepared, pause, WaitDeadline(context), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
-    return replace(look(world, prepared, tried.end, ended), aside=tried.aside)
+    return replace(look(context, prepared, tried.end, ended), aside=tried.aside)
 
 
 def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> CallWait:
@@ -176,26 +178,26 @@ class OracleAsk:
 
     def __init__(
         self,
-        world: CallContext,
+        context: CallContext,
         prepared: PreparedCall,
         shim: Shim,
         claim: Claim | None = None,
         retry: OutputRetry | None = None,
     ) -> None:
-        self._world = world
+        self._context = context
         self._prepared = prepared
         self._shim = shim
         self._claim = claim
-        self._tally = ledger.Tally(world)
+        self._tally = ledger.Tally(context)
         self._tally.retry = retry
-        self._cache = Cache.MISS if prepared.key_value and world.options.use_cache else Cache.OFF
+        self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
         self.goes_on = False
         """Somebody else still works on the question when we have ended."""
 
     def intend(self) -> None:
         """Record that the tool is about to be called, and as which retry."""
         prepared, retry = self._prepared, self._tally.retry
-        ledger.intend(self._world, prepared, prepared.argv, claim=self._claim, retry=retry)
+        ledger.intend(self._context, prepared, prepared.argv, claim=self._claim, retry=retry)
 
     def ask(self, *, force: bool = False) -> int:
         """Call the tool, again if that may help; the exit code for the step.
@@ -204,7 +206,7 @@ class OracleAsk:
         """
         while True:
             tried = try_once(
-                self._world, self._prepared, self._shim, self._tally, self._claim, force=force
+                self._context, self._prepared, self._shim, self._tally, self._claim, force=force
             )
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
@@ -232,7 +234,7 @@ class OracleAsk:
         if tried.failure is None or tried.end.exit_code == 0:
             return tried
         for data in (tried.answer, self._elsewhere(tried)):
-            if data is not None and is_true(self._world, self._prepared, data, record):
+            if data is not None and is_true(self._context, self._prepared, data, record):
                 answer_files.publish(outputs[0], data)
                 return replace(
                     tried, end=replace(tried.end, exit_code=0), answers=(data,), failure=None
@@ -250,13 +252,13 @@ class OracleAsk:
             return self._unmet(tried, failure)
         self._save(tried, failure)
         self._put_back(tried)
-        chance = self._world.chance()
-        decided = self._world.shared.next_try(
-            failure, self._tally.attempts, self._world.options, chance
+        chance = self._context.chance()
+        decided = self._context.shared.next_try(
+            failure, self._tally.attempts, self._context.options, chance
         )
         if not isinstance(decided, RetryAfter):
             return self._failed(tried, failure, decided.reason)
-        policy = self._world.options.retry
+        policy = self._context.options.retry
         note = waiting_note(failure, decided, self._tally.attempts, policy)
         start = self._tally.now()
         call = self._prepared.call
@@ -266,7 +268,7 @@ class OracleAsk:
             seconds=round(decided.seconds, 3),
             tries=self._tally.attempts,
         )
-        pause = telling_pause(self._world, call, self._shim, Wait.RETRY, note, wait)
+        pause = telling_pause(self._context, call, self._shim, Wait.RETRY, note, wait)
         goes_on = pause(decided.seconds)
         self._tally.waited_since(start)
         return None if goes_on else self._stopped(STOPPED_EXIT)
@@ -274,12 +276,12 @@ class OracleAsk:
     def _unmet(self, tried: TryResult, failure: Failure) -> int | None:
         """A whole answer that lacks something was paid for: it stays where the pack wants it."""
         retry = next_retry(self._tally.retry, tried.answer, tried.record)
-        if retry.number > self._world.options.output_retries:
+        if retry.number > self._context.options.output_retries:
             return self._failed(tried, failure, "")
         self._say(f"{failure.message}; asking again")
         # Before the answer is moved aside: a killed command is continued with this retry.
         self._tally.retry = retry
-        ledger.note_unmet(self._world, self._prepared)
+        ledger.note_unmet(self._context, self._prepared)
         self.intend()
         return None
 
@@ -304,7 +306,7 @@ class OracleAsk:
 
     def _stopped(self, exit_code: int) -> int:
         ledger.conclude(
-            self._world,
+            self._context,
             self._prepared,
             self._tally,
             error=STOPPED,
@@ -316,7 +318,7 @@ class OracleAsk:
 
     def _conclude(self, tried: TryResult, error: StepError | None = None) -> None:
         ledger.conclude(
-            self._world,
+            self._context,
             self._prepared,
             self._tally,
             error=error,
@@ -329,19 +331,21 @@ class OracleAsk:
         )
 
     def _put_back(self, tried: TryResult) -> None:
-        answer_files.put_back(self._world, self._prepared.call, self._prepared.outputs, tried.aside)
+        answer_files.put_back(
+            self._context, self._prepared.call, self._prepared.outputs, tried.aside
+        )
 
     def _save(self, tried: TryResult, failure: Failure) -> None:
         """An answer that was given but not written to its path is kept for the next run."""
         if failure.code not in {"REDIRECTED_WRITE", "WRITE_FAILED", "NO_OUTPUT"}:
             return
         data = self._elsewhere(tried)
-        if data is not None and is_true(self._world, self._prepared, data, tried.record):
+        if data is not None and is_true(self._context, self._prepared, data, tried.record):
             self._keep(tried, data)
             self._say("the answer itself is whole and kept; the next run will find it")
 
     def _keep(self, tried: TryResult, data: bytes) -> None:
-        keep(self._world, self._prepared, self._shim, data, tried.record, tried.end.out)
+        keep(self._context, self._prepared, self._shim, data, tried.record, tried.end.out)
 
     def _elsewhere(self, tried: TryResult) -> bytes | None:
         told = redirected_to(tried.end.out)
@@ -366,4 +370,4 @@ class OracleAsk:
             return None
 
     def _say(self, text: str) -> None:
-        self._shim.tell(self._world.redactor.clean(f"oraclepack: {text}\n"))
+        self._shim.tell(self._context.redactor.clean(f"oraclepack: {text}\n"))

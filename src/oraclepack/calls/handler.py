@@ -72,32 +72,32 @@ _OUTPUT_PATH = "OUTPUT_PATH"
 class CallHandler:
     """Answers the calls of a run; give `answer` to the gateway. Safe in several threads."""
 
-    def __init__(self, world: CallContext) -> None:
-        self._world = world
+    def __init__(self, context: CallContext) -> None:
+        self._context = context
 
     def attached(self, step: str, attempt: int) -> dict[str, str]:
         """What the calls of an attempt attached: paths from the project root, and SHA-256."""
-        return dict(self._world.shared.attached.get((step, attempt), {}))
+        return dict(self._context.shared.attached.get((step, attempt), {}))
 
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """See to one call; the exit code with which it ends for the step."""
-        with self._world.shared.answering((call.step, call.attempt, call.number)):
-            found = read_call(self._world.knowing(call.env), call, shim)
+        with self._context.shared.answering((call.step, call.attempt, call.number)):
+            found = read_call(self._context.knowing(call.env), call, shim)
             if isinstance(found, int):
                 return found
-            world, prepared = found
-            with asking_alone(world, prepared, shim) as claim:
+            context, prepared = found
+            with asking_alone(context, prepared, shim) as claim:
                 if claim is None:
-                    return _end(world, prepared, STOPPED, STOPPED_EXIT)
-                exit_code = cached(world, prepared, shim, claim)
+                    return _end(context, prepared, STOPPED, STOPPED_EXIT)
+                exit_code = cached(context, prepared, shim, claim)
                 if exit_code is not None:
                     return exit_code
-                unanswered = adopted(world, prepared, shim, claim)
+                unanswered = adopted(context, prepared, shim, claim)
                 if isinstance(unanswered, int):
                     return unanswered
-                asking = begin_asking(world, prepared, shim, claim, unanswered)
+                asking = begin_asking(context, prepared, shim, claim, unanswered)
                 if asking is None:
-                    return _end(world, prepared, _HELD_BACK, 1)
+                    return _end(context, prepared, _HELD_BACK, 1)
                 exit_code = asking.ask(force=unanswered.found.force)
                 if not asking.goes_on:
                     claim.settle()
@@ -105,51 +105,51 @@ class CallHandler:
 
 
 def read_call(
-    world: CallContext, call: LiveCall, shim: Shim
+    context: CallContext, call: LiveCall, shim: Shim
 ) -> tuple[CallContext, PreparedCall] | int:
     """The question of a call; where it asks none or may not be made, the exit code it ended with.
 
     The context also knows the secrets that the tool itself would load.
     """
     if call.tool != ORACLE:
-        return call_other_tool(world, call, shim)
-    if steered := _steered(world, call):
-        return _stop(world, call, shim, _DOTENV, steered)
+        return call_other_tool(context, call, shim)
+    if steered := _steered(context, call):
+        return _stop(context, call, shim, _DOTENV, steered)
     table = table_of(call.tool)
     first = parse_argv(table, call.argv)
-    if not asks_a_model(first, call.argv) or (first.subcommand and world.options.rehearsal):
-        return call_without_question(world, call, shim, first)
+    if not asks_a_model(first, call.argv) or (first.subcommand and context.options.rehearsal):
+        return call_without_question(context, call, shim, first)
     if first.subcommand is not None:
-        return call_other_tool(world, call, shim)
-    argv = effective_argv(table, call.argv, world.options.overrides.for_step(call.step))
-    read = _read_question(world, call, shim, argv)
+        return call_other_tool(context, call, shim)
+    argv = effective_argv(table, call.argv, context.options.overrides.for_step(call.step))
+    read = _read_question(context, call, shim, argv)
     if isinstance(read, Refusal):
-        return _stop(world, call, shim, _OUTPUT_PATH, str(read))
+        return _stop(context, call, shim, _OUTPUT_PATH, str(read))
     question, outputs = read
-    return _with_key(world, call, shim, argv, question, outputs)
+    return _with_key(context, call, shim, argv, question, outputs)
 
 
 def _read_question(
-    world: CallContext, call: LiveCall, shim: Shim, argv: tuple[str, ...]
+    context: CallContext, call: LiveCall, shim: Shim, argv: tuple[str, ...]
 ) -> tuple[OracleQuestion, Sequence[AllowedPath]] | Refusal:
     """What is asked and the files that promise its answer; what stands in those is kept."""
     parsed = parse_argv(table_of(call.tool), argv)
-    paths = check_paths(world, call, parsed)
+    paths = check_paths(context, call, parsed)
     if isinstance(paths, Refusal):
         return paths
     said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
     question = read_question(parsed, argv, said.decode("utf-8", "replace"))
-    outputs = promised(world, call, question)
+    outputs = promised(context, call, question)
     if isinstance(outputs, Refusal):
         return outputs
-    if (refused := refused_replacing(world, (*paths, *outputs))) is not None:
+    if (refused := refused_replacing(context, (*paths, *outputs))) is not None:
         return refused
-    keep_older(world, call, (*paths, *outputs))
+    keep_older(context, call, (*paths, *outputs))
     return question, outputs
 
 
 def _with_key(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     shim: Shim,
     argv: tuple[str, ...],
@@ -158,54 +158,54 @@ def _with_key(
 ) -> tuple[CallContext, PreparedCall] | int:
     found = surroundings_of(call)
     around = OracleContext() if isinstance(found, Refusal) else found
-    world = world.knowing(around.dotenv)
-    if world.options.rehearsal:
-        return rehearse(world, call, shim, argv, question, outputs, around)
-    if linked := _linked(world, call, question):
-        return _stop(world, call, shim, _LINKED, linked)
+    context = context.knowing(around.dotenv)
+    if context.options.rehearsal:
+        return rehearse(context, call, shim, argv, question, outputs, around)
+    if linked := _linked(context, call, question):
+        return _stop(context, call, shim, _LINKED, linked)
     unread = found if isinstance(found, Refusal) else None
-    key = unread or find_key(world, call, shim, argv, question, around)
-    return world, prepare(world, call, argv, question, outputs, key, around)
+    key = unread or find_key(context, call, shim, argv, question, around)
+    return context, prepare(context, call, argv, question, outputs, key, around)
 
 
-def call_other_tool(world: CallContext, call: LiveCall, shim: Shim) -> int:
+def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     """Another tool: its paths are checked, its number limited, its end written down."""
     parsed = parse_argv(table_of(call.tool), call.argv)
     provider = OF_TOOL.get(call.tool)
-    paths = check_paths(world, call, parsed)
-    refused = paths if isinstance(paths, Refusal) else refused_replacing(world, paths)
+    paths = check_paths(context, call, parsed)
+    refused = paths if isinstance(paths, Refusal) else refused_replacing(context, paths)
     if isinstance(paths, Refusal) or refused is not None:
         assert refused is not None
-        return _stop(world, call, shim, _OUTPUT_PATH, str(refused), provider)
-    keep_older(world, call, paths)
-    if world.options.rehearsal:
-        return rehearse_other(world, call, shim, parsed, paths)
-    ledger.intend_other(world, call, provider, parsed)
-    slot = wait_for_slot(world, call, shim, provider or call.tool)
+        return _stop(context, call, shim, _OUTPUT_PATH, str(refused), provider)
+    keep_older(context, call, paths)
+    if context.options.rehearsal:
+        return rehearse_other(context, call, shim, parsed, paths)
+    ledger.intend_other(context, call, provider, parsed)
+    slot = wait_for_slot(context, call, shim, provider or call.tool)
     if slot is None:
-        ledger.conclude_other(world, call, provider, STOPPED, STOPPED_EXIT)
+        ledger.conclude_other(context, call, provider, STOPPED, STOPPED_EXIT)
         return STOPPED_EXIT
-    order = ToolRun(call.tool, call.argv, call.cwd, call.env, world.options.call_timeout)
+    order = ToolRun(call.tool, call.argv, call.cwd, call.env, context.options.call_timeout)
     with slot:
         end = shim.run(
-            order, lambda process: ledger.intend_other(world, call, provider, parsed, process)
+            order, lambda process: ledger.intend_other(context, call, provider, parsed, process)
         )
     if end.trouble:
         shim.tell(f"oraclepack: {end.trouble}\n")
     made = paths[0].relative if paths else None
-    error = _plain_error(end, world.redactor)
-    ledger.conclude_other(world, call, provider, error, end.exit_code, made)
+    error = _plain_error(end, context.redactor)
+    ledger.conclude_other(context, call, provider, error, end.exit_code, made)
     return end.exit_code
 
 
 def call_without_question(
-    world: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv
+    context: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv
 ) -> int:
     """No model is asked: the tool does it, and only its paths concern us."""
-    paths = check_paths(world, call, parsed)
+    paths = check_paths(context, call, parsed)
     if isinstance(paths, Refusal):
-        return _stop(world, call, shim, _OUTPUT_PATH, str(paths))
-    if world.options.rehearsal:
+        return _stop(context, call, shim, _OUTPUT_PATH, str(paths))
+    if context.options.rehearsal:
         shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
         return 0
     end = shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), lambda _: None)
@@ -214,19 +214,19 @@ def call_without_question(
     return end.exit_code
 
 
-def cached(world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
+def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
     """Answer with what was accepted, is stored or was paid for; None when there is none of it."""
-    accepted = accepted_answer(world, prepared)
+    accepted = accepted_answer(context, prepared)
     if accepted is not None:
-        return _take_as_it_is(world, prepared, shim, accepted)
-    stored = find_stored(world, prepared, shim)
+        return _take_as_it_is(context, prepared, shim, accepted)
+    stored = find_stored(context, prepared, shim)
     if stored is not None:
         answer_files.publish(prepared.outputs[0], stored.data)
         shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
         ledger.conclude(
-            world,
+            context,
             prepared,
-            ledger.Tally(world),
+            ledger.Tally(context),
             cache=Cache.HIT,
             answer=stored.data,
             saved=stored.usage,
@@ -234,8 +234,8 @@ def cached(world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim)
         claim.settle()
         return 0
     # A call that a kill cut off may have a better answer: it is adopted first.
-    paid = paid_answer(world, prepared) if claim.left is None else None
-    return None if paid is None else _take_as_it_is(world, prepared, shim, paid)
+    paid = paid_answer(context, prepared) if claim.left is None else None
+    return None if paid is None else _take_as_it_is(context, prepared, shim, paid)
 
 
 class Unanswered(msgspec.Struct, frozen=True):
@@ -248,30 +248,30 @@ class Unanswered(msgspec.Struct, frozen=True):
 
 
 def adopted(
-    world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
+    context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
 ) -> int | Unanswered:
     """Answer with what a call of a killed command came to, if it came to something."""
-    retry = interrupted_retry(world, prepared, claim.left)
-    found = adopt(world, prepared, shim, claim.left)
+    retry = interrupted_retry(context, prepared, claim.left)
+    found = adopt(context, prepared, shim, claim.left)
     if found.stopped:
-        return _end(world, prepared, STOPPED, STOPPED_EXIT)
+        return _end(context, prepared, STOPPED, STOPPED_EXIT)
     if found.undecided:
         message = "nobody can tell whether an earlier call of this question was paid for"
-        return _end(world, prepared, StepError(code="UNDECIDED", message=message), 1)
+        return _end(context, prepared, StepError(code="UNDECIDED", message=message), 1)
     short = found.unmet
     if short is not None:
         retry = _after_short(retry, found)
     elif found.answer is None:
-        short = unmet_answer(world, prepared, retry) if retry else None
-        short = short or paid_elsewhere(world, prepared)
+        short = unmet_answer(context, prepared, retry) if retry else None
+        short = short or paid_elsewhere(context, prepared)
         retry = retry or (short.retry if short else None)
-    is_over = retry is None or retry.number > world.options.output_retries
+    is_over = retry is None or retry.number > context.options.output_retries
     if short is not None and (is_over or not short.missing):
-        exit_code = _take_as_it_is(world, prepared, shim, short, found.record)
-        close_earlier(world, found)
+        exit_code = _take_as_it_is(context, prepared, shim, short, found.record)
+        close_earlier(context, found)
     elif found.answer is not None:
         shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
-        exit_code = take_over(world, prepared, shim, found)
+        exit_code = take_over(context, prepared, shim, found)
     else:
         return Unanswered(found, short, retry)
     claim.settle()
@@ -279,45 +279,45 @@ def adopted(
 
 
 def begin_asking(
-    world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim, unanswered: Unanswered
+    context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim, unanswered: Unanswered
 ) -> OracleAsk | None:
     """Record that the question is about to be asked; None when that may pay for it twice."""
-    if not _may_pay_again(world, prepared, shim, claim):
+    if not _may_pay_again(context, prepared, shim, claim):
         return None
     short = unanswered.short
     if short is not None:
-        _put_in_place(world, prepared, short.data)
+        _put_in_place(context, prepared, short.data)
         lacks = ", ".join(short.missing)
         shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
-    asking = OracleAsk(world, prepared, shim, claim, unanswered.retry)
+    asking = OracleAsk(context, prepared, shim, claim, unanswered.retry)
     asking.intend()
-    close_earlier(world, unanswered.found)
+    close_earlier(context, unanswered.found)
     return asking
 
 
 def _take_as_it_is(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     shim: Shim,
     paid: PaidAnswer,
     record: SessionRecord | None = None,
 ) -> int:
     """An answer that missed its contract: corrected or accepted since, or still short of it."""
-    _put_in_place(world, prepared, paid.data)
-    tally, path = ledger.Tally(world), prepared.output_path
+    _put_in_place(context, prepared, paid.data)
+    tally, path = ledger.Tally(context), prepared.output_path
     if not paid.missing:
         how = "was accepted" if paid.accepted else "meets its contract now"
         where = f" (answer of run {paid.run_id})" if paid.run_id else ""
         shim.tell(f"oraclepack: {path} {how}{where}; nothing was asked\n")
-        record_acceptance(world, prepared, paid)
+        record_acceptance(context, prepared, paid)
         ledger.conclude(
-            world, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
+            context, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
         )
         return 0
     lacks = f"the answer lacks {', '.join(paid.missing)}"
     shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
     ledger.conclude(
-        world,
+        context,
         prepared,
         tally,
         error=StepError(code="CONTRACT", message=lacks),
@@ -329,36 +329,36 @@ def _take_as_it_is(
     return 1
 
 
-def _put_in_place(world: CallContext, prepared: PreparedCall, data: bytes) -> None:
+def _put_in_place(context: CallContext, prepared: PreparedCall, data: bytes) -> None:
     """A paid answer stands where the pack wants it; what stood there is kept aside."""
     if answer_files.read_answers(prepared.outputs) != [data]:
-        answer_files.set_aside(world, prepared.call, prepared.outputs)
+        answer_files.set_aside(context, prepared.call, prepared.outputs)
         answer_files.publish(prepared.outputs[0], data)
 
 
-def _may_pay_again(world: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:
+def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:
     """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
-    if not claim.is_unsigned and not is_held_back(world, prepared):
+    if not claim.is_unsigned and not is_held_back(context, prepared):
         return True
-    match world.options.on_unknown:
+    match context.options.on_unknown:
         case OnUnknown.RETRY:
             return True
-        case OnUnknown.ASK if world.ask is not None:
+        case OnUnknown.ASK if context.ask is not None:
             question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
-            if world.ask(question, shim.pause):
+            if context.ask(question, shim.pause):
                 return True
     shim.tell(f"oraclepack: {_HELD_BACK.message}\n")
     return False
 
 
-def _end(world: CallContext, prepared: PreparedCall, error: StepError, exit_code: int) -> int:
-    ledger.conclude(world, prepared, ledger.Tally(world), error=error, exit_code=exit_code)
+def _end(context: CallContext, prepared: PreparedCall, error: StepError, exit_code: int) -> int:
+    ledger.conclude(context, prepared, ledger.Tally(context), error=error, exit_code=exit_code)
     return exit_code
 
 
-def _steered(world: CallContext, call: LiveCall) -> str:
+def _steered(context: CallContext, call: LiveCall) -> str:
     """Why oracle is not called here: it would load a `.env` that sends it elsewhere."""
-    options = world.options
+    options = context.options
     if options.rehearsal or options.trust_project or not call.cwd:
         return ""
     try:
@@ -374,13 +374,13 @@ def _steered(world: CallContext, call: LiveCall) -> str:
     )
 
 
-def _linked(world: CallContext, call: LiveCall, question: OracleQuestion) -> str:
+def _linked(context: CallContext, call: LiveCall, question: OracleQuestion) -> str:
     """Why a file is not sent: the project has a link in its place, perhaps to a key."""
-    if world.options.trust_project or not call.cwd:
+    if context.options.trust_project or not call.cwd:
         return ""
     for value in question.files:
         place = Path(call.cwd, literal_part(value))
-        if not value.startswith("!") and leads_out(world.root, place):
+        if not value.startswith("!") and leads_out(context.root, place):
             return (
                 f"{value} leads out of the project by a symbolic link, and what lies there "
                 "would be sent; attach the file itself by its own path, or put a copy there"
@@ -389,7 +389,7 @@ def _linked(world: CallContext, call: LiveCall, question: OracleQuestion) -> str
 
 
 def _stop(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     shim: Shim,
     code: str,
@@ -398,9 +398,9 @@ def _stop(
 ) -> int:
     """The call is not made."""
     message = readable(reason)
-    shim.tell(world.redactor.clean(f"oraclepack: {code}: {message}\n"))
+    shim.tell(context.redactor.clean(f"oraclepack: {code}: {message}\n"))
     error = StepError(code=code, message=message)
-    ledger.conclude_other(world, call, provider, error, _REFUSED_EXIT)
+    ledger.conclude_other(context, call, provider, error, _REFUSED_EXIT)
     return _REFUSED_EXIT
 
 

@@ -28,8 +28,8 @@ _NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
 class Tally:
     """How often a call was tried, and how long it waited."""
 
-    def __init__(self, world: CallContext) -> None:
-        self._world = world
+    def __init__(self, context: CallContext) -> None:
+        self._context = context
         self.attempts = 0
         self.waited_ns = 0
         self.retry: OutputRetry | None = None
@@ -43,7 +43,7 @@ class Tally:
 
     def usage(self, prepared: PreparedCall) -> Usage | None:
         """What all tries used, each at its price; None where no session tells."""
-        each = (with_cost(self._world, prepared, used) for used in self._used.values())
+        each = (with_cost(self._context, prepared, used) for used in self._used.values())
         known = [used for used in each if used is not None]
         return reduce(Usage.plus, known) if known else None
 
@@ -52,7 +52,7 @@ class Tally:
         return self.waited_ns // 1_000_000
 
     def now(self) -> int:
-        return self._world.clock.monotonic_ns()
+        return self._context.clock.monotonic_ns()
 
     def waited_since(self, start: int) -> None:
         self.waited_ns += self.now() - start
@@ -70,13 +70,13 @@ def _which(call: LiveCall) -> _Which:
     return _Which(step=call.step, attempt=call.attempt, call=call.number, tool=call.tool)
 
 
-def _shown(world: CallContext, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _shown(context: CallContext, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
     # Cleaned before it is cut: what is left of a secret would not be known for one.
-    return shown_argv(parsed, tuple(map(world.redactor.clean, argv)))
+    return shown_argv(parsed, tuple(map(context.redactor.clean, argv)))
 
 
 def intend(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     argv: tuple[str, ...],
     process: ProcessIdentity | None = None,
@@ -90,7 +90,7 @@ def intend(
     With the size of its question it is a rehearsed call, which costs nothing.
     """
     call, key = prepared.call, prepared.key
-    kept = world.tell(
+    kept = context.tell(
         j.InvocationIntent(
             **_which(call),
             key=prepared.key_value,
@@ -98,7 +98,7 @@ def intend(
             provider=prepared.provider if question is None else REHEARSAL,
             model=prepared.model,
             output_path=prepared.output_path,
-            argv=_shown(world, parse_argv(table_of(call.tool), argv), argv),
+            argv=_shown(context, parse_argv(table_of(call.tool), argv), argv),
             process=process,
             retry=retry,
             question=question,
@@ -109,7 +109,7 @@ def intend(
 
 
 def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     tally: Tally,
     *,
@@ -128,8 +128,8 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     """What became of the call; `answer` is what was verified, `unmet` misses its contract."""
     call = prepared.call
     if unmet is not None or source_run is not None:
-        note_unmet(world, prepared)
-    world.tell(
+        note_unmet(context, prepared)
+    context.tell(
         j.InvocationOutcome(
             **_which(call),
             ok=error is None,
@@ -143,31 +143,31 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             exit_code=exit_code,
             session=session,
             sha256=None if answer is None else sha256_bytes(answer),
-            usage=with_cost(world, prepared, usage),
+            usage=with_cost(context, prepared, usage),
             adopted=adopted,
             error=error,
             unmet_sha256=None if unmet is None else sha256_bytes(unmet),
             source_run=source_run,
-            saved=with_cost(world, prepared, saved),
+            saved=with_cost(context, prepared, saved),
         )
     )
 
 
-def with_cost(world: CallContext, prepared: PreparedCall, usage: Usage | None) -> Usage | None:
+def with_cost(context: CallContext, prepared: PreparedCall, usage: Usage | None) -> Usage | None:
     """What the tool reports, with its cost at our prices; the browser has no price per token."""
     if usage is None or prepared.provider == BROWSER:
         return priced(usage, None)
-    return priced(usage, price_of(prepared.model, world.options.prices))
+    return priced(usage, price_of(prepared.model, context.options.prices))
 
 
-def note_unmet(world: CallContext, prepared: PreparedCall) -> None:
+def note_unmet(context: CallContext, prepared: PreparedCall) -> None:
     """Let other runs find the answer that this one has. Before the journal: it may die between."""
     if prepared.key_value is not None:
-        world.store.cache.note_unmet(prepared.key_value, world.run_id)
+        context.store.cache.note_unmet(prepared.key_value, context.run_id)
 
 
 def conclude_other(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     provider: str | None,
     error: StepError | None,
@@ -175,7 +175,7 @@ def conclude_other(
     output_path: str | None = None,
 ) -> None:
     """What became of a call that asks nothing of a key: another tool, or one that was refused."""
-    world.tell(
+    context.tell(
         j.InvocationOutcome(
             **_which(call),
             ok=error is None,
@@ -189,27 +189,27 @@ def conclude_other(
 
 
 def intend_other(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     provider: str | None,
     parsed: ParsedArgv,
     process: ProcessIdentity | None = None,
 ) -> None:
     """Another tool is about to be called."""
-    world.tell(
+    context.tell(
         j.InvocationIntent(
             **_which(call),
             provider=provider,
-            argv=_shown(world, parsed, call.argv),
+            argv=_shown(context, parsed, call.argv),
             process=process,
         )
     )
 
 
-def close(world: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:
+def close(context: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:
     """The end of a call that we did not live to see, now that it is known."""
     message = "the call was cut off; it was asked again"
-    world.tell(
+    context.tell(
         j.InvocationOutcome(
             step=intent.step,
             attempt=intent.attempt,

@@ -45,41 +45,41 @@ class _Held(msgspec.Struct, frozen=True):
     """A person corrected or accepted it."""
 
 
-def paid_elsewhere(world: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
+def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What a run has for this question: accepted, corrected, or short of its contract.
 
     None where the user asks for a new answer (`--refresh`, `--cache=false`), or no run of ours has
     a whole one.
     """
-    key, options = prepared.key_value, world.options
+    key, options = prepared.key_value, context.options
     if key is None or len(prepared.outputs) != 1 or options.refresh or not options.use_cache:
         return None
     found = [
         one
-        for run_id in world.store.cache.unmet_runs(key)
-        if (one := _held_in(RunDir(world.root, run_id), key)) is not None
+        for run_id in context.store.cache.unmet_runs(key)
+        if (one := _held_in(RunDir(context.root, run_id), key)) is not None
     ]
     for one in sorted(found, key=lambda one: (one.at, one.run.run_id), reverse=True):
-        paid = _paid(world, prepared, one)
+        paid = _paid(context, prepared, one)
         if paid is not None:
             return paid
     return None
 
 
-def record_acceptance(world: CallContext, prepared: PreparedCall, paid: PaidAnswer) -> None:
+def record_acceptance(context: CallContext, prepared: PreparedCall, paid: PaidAnswer) -> None:
     """An answer that was accepted in another run is accepted in this one, for the same reason.
 
     The run's copy first: killed after it, the next command finds the answer as this one did.
     """
-    step = world.pack.step(prepared.call.step)
+    step = context.pack.step(prepared.call.step)
     if paid.acceptance is None or step is None:
         return
-    path = _as_declared(world, prepared)
-    outputs = world.journal.state.step(step.id).outputs
+    path = _as_declared(context, prepared)
+    outputs = context.journal.state.step(step.id).outputs
     known = {output.declared_path: output.path for output in outputs if output.declared_path}
     name = output_names(step.id, title_of(step), [path], known)[path]
-    files.write_atomic(world.run_dir / name, paid.data, mode=files.PRIVATE_FILE)
-    world.tell(
+    files.write_atomic(context.run_dir / name, paid.data, mode=files.PRIVATE_FILE)
+    context.tell(
         replace(
             paid.acceptance,
             seq=0,
@@ -97,46 +97,46 @@ def record_acceptance(world: CallContext, prepared: PreparedCall, paid: PaidAnsw
     )
 
 
-def _as_declared(world: CallContext, prepared: PreparedCall) -> str:
+def _as_declared(context: CallContext, prepared: PreparedCall) -> str:
     """The output's path as the pack writes it: verification knows it by that."""
-    step = world.pack.step(prepared.call.step)
+    step = context.pack.step(prepared.call.step)
     for output in step.outputs if step else ():
         path = output.path.value
-        place = jail(world.root, path) if path else None
+        place = jail(context.root, path) if path else None
         if path and isinstance(place, AllowedPath) and place.relative == prepared.output_path:
             return path
     return prepared.output_path or ""
 
 
-def _paid(world: CallContext, prepared: PreparedCall, held: _Held) -> PaidAnswer | None:
+def _paid(context: CallContext, prepared: PreparedCall, held: _Held) -> PaidAnswer | None:
     revised = held.revised
-    run_id = None if held.run.run_id == world.run_id else held.run.run_id
+    run_id = None if held.run.run_id == context.run_id else held.run.run_id
     if revised is not None:
-        data = _content(world, held, revised.sha256)
+        data = _content(context, held, revised.sha256)
         if data is not None and revised.accepted:
             return PaidAnswer(data, accepted=True, run_id=run_id, acceptance=revised)
     else:
-        data = _edited(world, prepared, held) or _content(world, held, held.sha256)
+        data = _edited(context, prepared, held) or _content(context, held, held.sha256)
     if data is None or looks_cut(prepared, data):
         return None
-    missing = missing_in(world, prepared, data)
+    missing = missing_in(context, prepared, data)
     return PaidAnswer(data, missing=missing, run_id=run_id, retry=held.retry)
 
 
-def _edited(world: CallContext, prepared: PreparedCall, held: _Held) -> bytes | None:
+def _edited(context: CallContext, prepared: PreparedCall, held: _Held) -> bytes | None:
     """The file at the answer's path as a person left it, if nobody else has written there since."""
     if held.path != prepared.output_path:
         return None
     now = read_content(prepared.outputs[0].path).data
     if now is None or sha256_bytes(now) == held.sha256 or not is_an_answer(prepared, now):
         return None
-    return None if any(_later_writers(world, held)) else now
+    return None if any(_later_writers(context, held)) else now
 
 
-def _later_writers(world: CallContext, held: _Held) -> Iterator[str]:
+def _later_writers(context: CallContext, held: _Held) -> Iterator[str]:
     """The runs that have written to the path of an answer after it was given."""
-    for run_id in run_dir.run_ids(world.root):
-        for event in _events(RunDir(world.root, run_id)):
+    for run_id in run_dir.run_ids(context.root):
+        for event in _events(RunDir(context.root, run_id)):
             written = None
             if isinstance(event, j.InvocationOutcome) and (event.sha256 or event.unmet_sha256):
                 written = event.output_path
@@ -215,15 +215,15 @@ def _events(run: RunDir) -> tuple[AnyEvent, ...]:
     return events
 
 
-def _content(world: CallContext, held: _Held, sha256: str) -> bytes | None:
+def _content(context: CallContext, held: _Held, sha256: str) -> bytes | None:
     """The answer with this hash, wherever its run or the project still has it."""
-    found = (read_content(place).data for place in _places(world, held))
+    found = (read_content(place).data for place in _places(context, held))
     return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
 
 
-def _places(world: CallContext, held: _Held) -> Iterable[Path]:
+def _places(context: CallContext, held: _Held) -> Iterable[Path]:
     run = held.run
-    yield world.root / held.path
+    yield context.root / held.path
     yield from sorted(run.outputs.glob("*"))
     yield from sorted((run.path / ASIDE).glob("*/*"))
     yield from sorted(run.backups.glob("*.answer/*"))
@@ -234,6 +234,6 @@ def _places(world: CallContext, held: _Held) -> Iterable[Path]:
         elif isinstance(event, j.FileUndone) and event.quarantined_as is not None:
             moved = (event.quarantined_as,)
         for target in moved:
-            place = world.root / target
-            if stays_inside(world.root, place):
+            place = context.root / target
+            if stays_inside(context.root, place):
                 yield place

@@ -55,12 +55,12 @@ class PreparedCall(msgspec.Struct, frozen=True):
 
 
 def check_paths(
-    world: CallContext, call: LiveCall, parsed: ParsedArgv
+    context: CallContext, call: LiveCall, parsed: ParsedArgv
 ) -> tuple[AllowedPath, ...] | Refusal:
     """The paths a call of whatever tool writes to, or the first that it may not write to."""
     allowed = []
     for flag, path in written_paths(parsed):
-        verdict = _jailed(world, call, path)
+        verdict = _jailed(context, call, path)
         if isinstance(verdict, Refusal):
             return Refusal(verdict.reason, subject=f"{flag} {path}")
         allowed.append(verdict)
@@ -68,22 +68,22 @@ def check_paths(
 
 
 def promised(
-    world: CallContext, call: LiveCall, question: OracleQuestion
+    context: CallContext, call: LiveCall, question: OracleQuestion
 ) -> list[AllowedPath] | Refusal:
     """The files a call promises its answer in."""
-    verdicts = [_jailed(world, call, path) for path in question.outputs]
+    verdicts = [_jailed(context, call, path) for path in question.outputs]
     refused = next((verdict for verdict in verdicts if isinstance(verdict, Refusal)), None)
     return refused or [verdict for verdict in verdicts if isinstance(verdict, AllowedPath)]
 
 
-def _jailed(world: CallContext, call: LiveCall, path: str) -> AllowedPath | Refusal:
+def _jailed(context: CallContext, call: LiveCall, path: str) -> AllowedPath | Refusal:
     if not call.cwd:
         return Refusal("the step's current directory is gone", subject=path)
-    return jail(world.root, path, Path(call.cwd))
+    return jail(context.root, path, Path(call.cwd))
 
 
 def prepare(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     argv: tuple[str, ...],
     question: OracleQuestion,
@@ -92,7 +92,7 @@ def prepare(
     around: OracleContext,
 ) -> PreparedCall:
     provider = provider_of(question, around)
-    options, step = world.options, world.pack.step(call.step)
+    options, step = context.options, context.pack.step(call.step)
     contracts = [
         contract_of_call(
             step, out.relative, question.prompt, chunks=options.chunks, mode=options.contracts
@@ -120,7 +120,7 @@ def surroundings_of(call: LiveCall) -> OracleContext | Refusal:
 
 
 def find_key(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     shim: Shim,
     argv: tuple[str, ...],
@@ -131,18 +131,18 @@ def find_key(
     attached = _attached(call, shim, argv, question)
     if isinstance(attached, Refusal):
         return unkeyed(question) or attached
-    remember(world, call, attached)
+    remember(context, call, attached)
     return key_of(question, [(file.path, file.sha256) for file in attached], around)
 
 
-def remember(world: CallContext, call: LiveCall, attached: Sequence[AttachedFile]) -> None:
+def remember(context: CallContext, call: LiveCall, attached: Sequence[AttachedFile]) -> None:
     """Keep what a step's calls attach, with paths relative to the project root."""
     found = {}
     for file in attached:
-        place = jail(world.root, file.path, Path(call.cwd))
+        place = jail(context.root, file.path, Path(call.cwd))
         if isinstance(place, AllowedPath):
             found[place.relative] = file.sha256
-    world.shared.attach(call.step, call.attempt, found)
+    context.shared.attach(call.step, call.attempt, found)
 
 
 def _attached(

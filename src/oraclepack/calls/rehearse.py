@@ -209,7 +209,7 @@ _READ_STDIN = frozenset({"codex", "gemini"})
 
 
 def rehearse(
-    world: CallContext,
+    context: CallContext,
     call: LiveCall,
     shim: Shim,
     argv: tuple[str, ...],
@@ -223,19 +223,19 @@ def rehearse(
     attached = refused_argv(table, parse_argv(table, argv), argv, question)
     attached = _attached(call, shim, question) if attached is None else attached
     if isinstance(attached, ToolRefusal):
-        prepared = prepare(world, call, argv, question, outputs, Refusal("refused"), around)
-        return _refused(world, prepared, shim, attached)
-    remember(world, call, attached)
+        prepared = prepare(context, call, argv, question, outputs, Refusal("refused"), around)
+        return _refused(context, prepared, shim, attached)
+    remember(context, call, attached)
     key = key_of(question, [(file.path, file.sha256) for file in attached], around)
-    prepared = prepare(world, call, argv, question, outputs, key, around)
-    ledger.intend(world, prepared, argv, question=question_size(prepared, attached))
-    _answer(world, prepared, shim, attached)
-    ledger.conclude(world, prepared, _one_try(world), provider=REHEARSAL)
+    prepared = prepare(context, call, argv, question, outputs, key, around)
+    ledger.intend(context, prepared, argv, question=question_size(prepared, attached))
+    _answer(context, prepared, shim, attached)
+    ledger.conclude(context, prepared, _one_try(context), provider=REHEARSAL)
     return 0
 
 
 def _answer(
-    world: CallContext, prepared: PreparedCall, shim: Shim, attached: Sequence[AttachedFile]
+    context: CallContext, prepared: PreparedCall, shim: Shim, attached: Sequence[AttachedFile]
 ) -> None:
     texts = [AttachedText(file.path, file.data.decode("utf-8", "replace")) for file in attached]
     question = prepared.question
@@ -244,16 +244,16 @@ def _answer(
     shim.show(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
     for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
         answer = rehearsed_answer(question, texts, contract.sections)
-        answer_files.publish(output, world.redactor.clean(answer).encode("utf-8", "replace"))
+        answer_files.publish(output, context.redactor.clean(answer).encode("utf-8", "replace"))
         shim.show(f"Saved assistant output to {output.path}\n")
     if not prepared.outputs:
-        answer = rehearsed_answer(question, texts, _printed_sections(world, prepared.call))
-        shim.show(f"\nAnswer:\n{world.redactor.clean(answer)}")
+        answer = rehearsed_answer(question, texts, _printed_sections(context, prepared.call))
+        shim.show(f"\nAnswer:\n{context.redactor.clean(answer)}")
 
 
-def refused_replacing(world: CallContext, paths: Sequence[AllowedPath]) -> Refusal | None:
+def refused_replacing(context: CallContext, paths: Sequence[AllowedPath]) -> Refusal | None:
     """The first path where a rehearsal in the project itself would replace a real file."""
-    for path in paths if world.options.rehearsal and world.options.in_place else ():
+    for path in paths if context.options.rehearsal and context.options.in_place else ():
         data = files.read(path.path) if path.path.is_file() else None
         if data is not None and not is_rehearsed(data.decode("utf-8", "replace")):
             return Refusal("it is there and is not a rehearsed answer", subject=path.relative)
@@ -261,16 +261,20 @@ def refused_replacing(world: CallContext, paths: Sequence[AllowedPath]) -> Refus
 
 
 def rehearse_other(
-    world: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv, paths: Sequence[AllowedPath]
+    context: CallContext,
+    call: LiveCall,
+    shim: Shim,
+    parsed: ParsedArgv,
+    paths: Sequence[AllowedPath],
 ) -> int:
     """Answer a call of another tool ourselves: the files it declares, and words on stdout.
 
     `paths` are those of the flags that name files, already allowed, in the order of the flags.
     """
-    ledger.intend_other(world, call, REHEARSAL, parsed)
+    ledger.intend_other(context, call, REHEARSAL, parsed)
     if any(use.spec.effect is Effect.INSPECT for use in parsed.flags):
         shim.tell(f"oraclepack: [rehearsal] {call.tool} is not called for this\n")
-        ledger.conclude_other(world, call, REHEARSAL, None, 0)
+        ledger.conclude_other(context, call, REHEARSAL, None, 0)
         return 0
     if call.tool in _READ_STDIN:
         shim.read_stdin()
@@ -279,14 +283,14 @@ def rehearse_other(
     uses = zip(named, paths, strict=True)
     made = [path for use, path in uses if use.spec.role is Role.OUTPUT]
     for path in made:
-        answer = rehearsed_answer(question, (), _file_sections(world, call, path.relative))
-        text = world.redactor.clean(rehearsed_file(path.relative, answer))
+        answer = rehearsed_answer(question, (), _file_sections(context, call, path.relative))
+        text = context.redactor.clean(rehearsed_file(path.relative, answer))
         answer_files.publish(path, text.encode("utf-8", "replace"))
-    answer = rehearsed_answer(question, (), _printed_sections(world, call))
-    shim.show(world.redactor.clean(rehearsed_words(parsed, answer)))
+    answer = rehearsed_answer(question, (), _printed_sections(context, call))
+    shim.show(context.redactor.clean(rehearsed_words(parsed, answer)))
     shim.tell(f"oraclepack: [rehearsal] {call.tool} was not started\n")
     written = made[0].relative if made else None
-    ledger.conclude_other(world, call, REHEARSAL, None, 0, written)
+    ledger.conclude_other(context, call, REHEARSAL, None, 0, written)
     return 0
 
 
@@ -297,33 +301,35 @@ def _asked(parsed: ParsedArgv, argv: Sequence[str]) -> str:
     return words[-1] if words else ""
 
 
-def _file_sections(world: CallContext, call: LiveCall, path: str) -> tuple[Section, ...]:
+def _file_sections(context: CallContext, call: LiveCall, path: str) -> tuple[Section, ...]:
     """The sections that the step wants in a file."""
-    return _sections(world, call).get(path, ())
+    return _sections(context, call).get(path, ())
 
 
-def _printed_sections(world: CallContext, call: LiveCall) -> tuple[Section, ...]:
+def _printed_sections(context: CallContext, call: LiveCall) -> tuple[Section, ...]:
     """The sections of everything the step promises: what is printed may become any of it."""
-    wanted = {one for sections in _sections(world, call).values() for one in sections}
+    wanted = {one for sections in _sections(context, call).values() for one in sections}
     return tuple(section for section in Section if section in wanted)
 
 
-def _sections(world: CallContext, call: LiveCall) -> dict[str, tuple[Section, ...]]:
-    step, options = world.pack.step(call.step), world.options
+def _sections(context: CallContext, call: LiveCall) -> dict[str, tuple[Section, ...]]:
+    step, options = context.pack.step(call.step), context.options
     if step is None:
         return {}
     contracts = contracts_of(step, chunks=options.chunks, mode=options.contracts)
     return {contract.path: contract.sections for contract in contracts}
 
 
-def _refused(world: CallContext, prepared: PreparedCall, shim: Shim, refusal: ToolRefusal) -> int:
+def _refused(context: CallContext, prepared: PreparedCall, shim: Shim, refusal: ToolRefusal) -> int:
     if refusal.out:
         shim.show(refusal.out)
     if refusal.err:
         shim.tell(refusal.err)
     failure = classify(refusal.out, refusal.err)
     error = StepError(code=failure.code, message=failure.message)
-    ledger.conclude(world, prepared, _one_try(world), error=error, exit_code=1, provider=REHEARSAL)
+    ledger.conclude(
+        context, prepared, _one_try(context), error=error, exit_code=1, provider=REHEARSAL
+    )
     return 1
 
 
@@ -352,7 +358,7 @@ def _attached(
     return refused_files([(file.path, len(file.data)) for file in found]) or found
 
 
-def _one_try(world: CallContext) -> ledger.Tally:
-    tally = ledger.Tally(world)
+def _one_try(context: CallContext) -> ledger.Tally:
+    tally = ledger.Tally(context)
     tally.attempts = 1
     return tally

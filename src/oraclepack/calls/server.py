@@ -236,7 +236,7 @@ class Gateway:
         self._no_other_packages = every_tool
         self._answer = answer
         tools = Toolbox(self.shims.path, dict(env), programs or {})
-        self._world = ShimContext(tools, stop, grace or Grace(), spools or folder)
+        self._context = ShimContext(tools, stop, grace or Grace(), spools or folder)
         self._lock = threading.Lock()
         self._calls: set[socket.socket] = set()
         # Those of them that no thread has taken yet: only such a one can still be turned away.
@@ -323,7 +323,7 @@ class Gateway:
                     where = (expected.step, expected.attempt, self.attempts.next_number(expected))
                     call = LiveCall(tool, argv, message.cwd, message.env, *where)
                     with self.attempts.counted(expected) as asks:
-                        shim = ShimCall(caller, self._world, program, prefix, message.umask, asks)
+                        shim = ShimCall(caller, self._context, program, prefix, message.umask, asks)
                         reply = _exit(self._answer(call, shim))
             except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
                 self.faults.append(fault)
@@ -364,7 +364,7 @@ class Gateway:
             said = f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
             caller.say(caller.stderr, os.fsencode(said))
             return _exit(_NOT_STARTED)
-        found = self._world.tools.find(message.name, message.env.get("PATH", ""))
+        found = self._context.tools.find(message.name, message.env.get("PATH", ""))
         if found is None:
             caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))
             return _exit(127)

@@ -36,7 +36,7 @@ class ShimCall:
     def __init__(
         self,
         caller: Caller,
-        world: ShimContext,
+        context: ShimContext,
         program: str,
         prefix: tuple[str, ...],
         umask: int,
@@ -48,7 +48,7 @@ class ShimCall:
         `on_asking` is called before a tool is started that outlives its caller.
         """
         self._caller = caller
-        self._world = world
+        self._context = context
         self._program = program
         self._prefix = prefix
         self._umask = umask
@@ -61,7 +61,7 @@ class ShimCall:
             self._on_asking()  # before we look: who dies after that look is waited for
         if self._is_over():
             return ToolEnd(_INTERRUPTED, stopped=True)
-        tool = self._world.tools.find(self._program, order.env.get("PATH", ""))
+        tool = self._context.tools.find(self._program, order.env.get("PATH", ""))
         if tool is None:
             return ToolEnd(_NOT_FOUND, trouble=f"{self._program} is not on PATH")
         with ExitStack() as stack:
@@ -69,7 +69,7 @@ class ShimCall:
             launch = Launch(
                 argv=(tool.program, *self._prefix, *order.argv),
                 cwd=order.cwd,
-                env=self._world.tools.environment(tool, order.env),
+                env=self._context.tools.environment(tool, order.env),
                 umask=self._umask,
                 stdin=self._stdin_for(order, stack),
                 stdout=out,
@@ -79,7 +79,7 @@ class ShimCall:
             )
             try:
                 ended = run_process(
-                    launch, self._caller, self._world.stop, self._world.grace, on_started
+                    launch, self._caller, self._context.stop, self._context.grace, on_started
                 )
             except OSError as trouble:
                 return ToolEnd(_NOT_STARTED, trouble=_reason(tool.program, order.cwd, trouble))
@@ -113,7 +113,7 @@ class ShimCall:
 
     def _is_over(self) -> bool:
         self._caller.hear()
-        return self._caller.gives_up or self._world.stop.level is not StopLevel.NONE
+        return self._caller.gives_up or self._context.stop.level is not StopLevel.NONE
 
     def _await(self, descriptor: int) -> bool:
         """Wait until it can be read; False when the call is given up first."""
@@ -124,13 +124,13 @@ class ShimCall:
 
     def _poll(self, more: tuple[int, ...], seconds: float | None) -> set[int]:
         poll = select.poll()
-        for source in (*self._caller.fds, self._world.stop.polite_fd, *more):
+        for source in (*self._caller.fds, self._context.stop.polite_fd, *more):
             poll.register(source, select.POLLIN)
         found = poll.poll(None if seconds is None else int(seconds * 1000) + 1)
         return {descriptor for descriptor, _ in found}
 
     def _spools(self, order: ToolRun, stack: ExitStack) -> tuple[Spool, Spool]:
-        folder, caller = self._world.spools, self._caller
+        folder, caller = self._context.spools, self._caller
         if order.hidden:
             return make_spool(folder, None, stack), make_spool(folder, None, stack)
         out = make_spool(folder, caller.stdout, stack)
@@ -142,7 +142,7 @@ class ShimCall:
         data = self._stdin if order.stdin is None else order.stdin
         if data is None:
             return self._caller.stdin
-        return file_on_disk(self._world.spools, stack, data).fd
+        return file_on_disk(self._context.spools, stack, data).fd
 
 
 def _told(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:

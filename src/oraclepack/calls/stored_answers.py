@@ -24,10 +24,10 @@ from oraclepack.tools.usage import Usage
 _VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
-def answers_of(world: CallContext) -> tuple[AnswerCache, ...]:
+def answers_of(context: CallContext) -> tuple[AnswerCache, ...]:
     """Where verified answers go, the first choice first: without a cache the run has its own."""
-    store = world.store
-    is_usable = world.options.use_cache and store.cache.foreign is None
+    store = context.store
+    is_usable = context.options.use_cache and store.cache.foreign is None
     return (store.cache, store.own) if is_usable else (store.own,)
 
 
@@ -38,60 +38,60 @@ class StoredAnswer(msgspec.Struct, frozen=True):
     usage: Usage | None = None
 
 
-def find_stored(world: CallContext, prepared: PreparedCall, shim: Shim) -> StoredAnswer | None:
+def find_stored(context: CallContext, prepared: PreparedCall, shim: Shim) -> StoredAnswer | None:
     """The answer to the same question, if one was kept and still is what was verified."""
     key = prepared.key_value
-    if key is None or not may_reuse(world, key):
+    if key is None or not may_reuse(context, key):
         return None
-    for answers in answers_of(world):
-        stored = _good(world, answers, prepared, key, shim)
+    for answers in answers_of(context):
+        stored = _good(context, answers, prepared, key, shim)
         # What was enough when it was stored may not meet the contract that holds now.
-        if stored is not None and not missing_in(world, prepared, stored.data):
+        if stored is not None and not missing_in(context, prepared, stored.data):
             return stored
     return None
 
 
-def may_reuse(world: CallContext, key: str) -> bool:
+def may_reuse(context: CallContext, key: str) -> bool:
     """Whether an earlier answer will do: with `--refresh` only one of this command."""
-    return not world.options.refresh or key in world.shared.answered
+    return not context.options.refresh or key in context.shared.answered
 
 
-def is_held_back(world: CallContext, prepared: PreparedCall) -> bool:
+def is_held_back(context: CallContext, prepared: PreparedCall) -> bool:
     """Whether an answer is stored that nobody has signed: it may be the user's, and paid for."""
     key = prepared.key_value
-    if key is None or not may_reuse(world, key):
+    if key is None or not may_reuse(context, key):
         return False
-    found = [one.get(key) for one in answers_of(world)]
+    found = [one.get(key) for one in answers_of(context)]
     return any(one and one.foreign and one.foreign.kind is ForeignReason.UNSIGNED for one in found)
 
 
 def _good(
-    world: CallContext, answers: AnswerCache, prepared: PreparedCall, key: str, shim: Shim
+    context: CallContext, answers: AnswerCache, prepared: PreparedCall, key: str, shim: Shim
 ) -> StoredAnswer | None:
     found = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
     if found is None or found.state == GOOD:
         return StoredAnswer(found.data, found.entry.usage) if found else None
     if found.foreign is not None:
         message = f"the cached answer {key[:12]} is foreign and not used: {found.foreign.reason}"
-        world.tell(j.WarningRecorded(step=prepared.call.step, code="foreign", message=message))
+        context.tell(j.WarningRecorded(step=prepared.call.step, code="foreign", message=message))
     else:
         shim.tell(f"oraclepack: the cached answer {key[:12]} was changed by hand\n")
     return None
 
 
-def missing_in(world: CallContext, prepared: PreparedCall, data: bytes) -> tuple[str, ...]:
+def missing_in(context: CallContext, prepared: PreparedCall, data: bytes) -> tuple[str, ...]:
     """The sections a single answer lacks."""
-    if not world.options.verify:
+    if not context.options.verify:
         return ()
-    headings = world.options.require_headings
+    headings = context.options.require_headings
     return lacking(prepared.contracts[:1], [data], require_headings=headings)
 
 
 def is_true(
-    world: CallContext, prepared: PreparedCall, data: bytes, record: SessionRecord | None
+    context: CallContext, prepared: PreparedCall, data: bytes, record: SessionRecord | None
 ) -> bool:
     """Whether an answer found elsewhere than at its path is whole and meets its contract."""
-    missing = missing_in(world, prepared, data)
+    missing = missing_in(context, prepared, data)
     size = len(data.strip())
     return (
         judge(CallEvidence(0, record=record, answer_bytes=size, missing_sections=missing)) is None
@@ -99,7 +99,7 @@ def is_true(
 
 
 def keep(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     shim: Shim,
     data: bytes,
@@ -114,21 +114,23 @@ def keep(
     """
     if not isinstance(prepared.key, InvocationKey):
         return
-    entry = world.redactor.clean_record(_entry(world, prepared, prepared.key, data, record, said))
-    places = answers_of(world) if shared else answers_of(world)[-1:]
+    entry = context.redactor.clean_record(
+        _entry(context, prepared, prepared.key, data, record, said)
+    )
+    places = answers_of(context) if shared else answers_of(context)[-1:]
     for answers in places:
         try:
             answers.put(entry, data)
         except OraclePackError as trouble:
             told = f"oraclepack: the answer could not be cached: {trouble.message}\n"
-            shim.tell(world.redactor.clean(told))
+            shim.tell(context.redactor.clean(told))
         else:
-            world.shared.answered.add(prepared.key.value)
+            context.shared.answered.add(prepared.key.value)
             return
 
 
 def _entry(
-    world: CallContext,
+    context: CallContext,
     prepared: PreparedCall,
     key: InvocationKey,
     data: bytes,
@@ -141,13 +143,13 @@ def _entry(
         parts=dict(key.parts),
         sha256=sha256_bytes(data),
         bytes=len(data),
-        stored_at=rfc3339(world.clock.now()),
+        stored_at=rfc3339(context.clock.now()),
         step=prepared.call.step,
-        pack_id=world.run_id,
+        pack_id=context.run_id,
         output_path=prepared.output_path,
         provider=prepared.provider,
         model=prepared.model,
         session=record.id if record else None,
-        usage=with_cost(world, prepared, record.usage) if record else None,
+        usage=with_cost(context, prepared, record.usage) if record else None,
         tool_version=version[1] if version else None,
     )

@@ -37,38 +37,38 @@ class PaidAnswer(msgspec.Struct, frozen=True):
     """The retry that was interrupted there; None when its retries came to their end."""
 
 
-def accepted_answer(world: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
+def accepted_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What a person took as the answer to this question, if there is such a thing."""
-    step = world.journal.state.step(prepared.call.step)
-    last = _last_outcome(world, prepared, step)
-    taken = next((one for one in step.accepted if _is_at(prepared, world, one)), None)
+    step = context.journal.state.step(prepared.call.step)
+    last = _last_outcome(context, prepared, step)
+    taken = next((one for one in step.accepted if _is_at(prepared, context, one)), None)
     if last is None or taken is None:
         return None
-    found = _with_hash(world, step, taken.declared_path, taken.sha256)
+    found = _with_hash(context, step, taken.declared_path, taken.sha256)
     return None if found is None else PaidAnswer(found, accepted=True)
 
 
-def paid_answer(world: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
+def paid_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What this run has had for a call whose answer missed its contract.
 
     None where the question is another one by now, `--refresh` was given, or the answer was cut
     off or is nowhere to be found: then the question is asked. Where its file is no answer any
     more (emptied, cut short, overwritten by a rehearsal), the run's own copy counts.
     """
-    step = world.journal.state.step(prepared.call.step)
-    last = _last_outcome(world, prepared, step)
+    step = context.journal.state.step(prepared.call.step)
+    last = _last_outcome(context, prepared, step)
     path = prepared.output_path
-    if last is None or path is None or _is_cut_off(world, step, {path, last.output_path}):
+    if last is None or path is None or _is_cut_off(context, step, {path, last.output_path}):
         return None
     if last.error is None or last.error.code not in UNMET:
         return None
     # Where the answer was written elsewhere before, nothing is known of a file that is here.
     now = read_content(prepared.outputs[0].path).data if last.output_path == path else None
     if now is None or not is_an_answer(prepared, now):
-        now = _with_hash(world, step, path, last.unmet_sha256)
+        now = _with_hash(context, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):
         return None
-    return PaidAnswer(now, missing=missing_in(world, prepared, now))
+    return PaidAnswer(now, missing=missing_in(context, prepared, now))
 
 
 def next_retry(
@@ -83,7 +83,7 @@ def next_retry(
 
 
 def interrupted_retry(
-    world: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
+    context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
 ) -> OutputRetry | None:
     """The retry at which the last call of the same question was cut off or failed.
 
@@ -93,33 +93,33 @@ def interrupted_retry(
     """
     made = [
         one
-        for step in world.journal.state.steps.values()
+        for step in context.journal.state.steps.values()
         for one in step.invocations
-        if _asks_the_same(world, prepared, one)
+        if _asks_the_same(context, prepared, one)
     ]
     last = max(made, key=_moment, default=None)
     found = [left.retry] if left is not None else []
-    if last is not None and last.intent is not None and _is_unfinished(world, last):
+    if last is not None and last.intent is not None and _is_unfinished(context, last):
         found.append(last.intent.retry)
     return max((one for one in found if one), key=lambda one: one.number, default=None)
 
 
 def unmet_answer(
-    world: CallContext, prepared: PreparedCall, retry: OutputRetry
+    context: CallContext, prepared: PreparedCall, retry: OutputRetry
 ) -> PaidAnswer | None:
     """The answer that a retry was to replace, if it is whole and can be found."""
     if prepared.output_path is None or len(prepared.outputs) != 1:
         return None
-    step = world.journal.state.step(prepared.call.step)
-    data = _with_hash(world, step, prepared.output_path, retry.unmet_sha256)
+    step = context.journal.state.step(prepared.call.step)
+    data = _with_hash(context, step, prepared.output_path, retry.unmet_sha256)
     if data is None or looks_cut(prepared, data):
         return None
-    return PaidAnswer(data, missing=missing_in(world, prepared, data))
+    return PaidAnswer(data, missing=missing_in(context, prepared, data))
 
 
-def _asks_the_same(world: CallContext, prepared: PreparedCall, made: Invocation) -> bool:
+def _asks_the_same(context: CallContext, prepared: PreparedCall, made: Invocation) -> bool:
     call = made.intent or made.outcome
-    if call is None or (call.step, call.attempt, call.call) in world.shared.live:
+    if call is None or (call.step, call.attempt, call.call) in context.shared.live:
         return False
     is_named = call.key is not None or call.output_path == prepared.output_path
     return call.tool == prepared.call.tool and call.key == prepared.key_value and is_named
@@ -131,16 +131,16 @@ def _moment(made: Invocation) -> int:
     return call.seq if call else 0
 
 
-def _is_unfinished(world: CallContext, made: Invocation) -> bool:
+def _is_unfinished(context: CallContext, made: Invocation) -> bool:
     """A call did not come to an answer that was checked."""
     if made.is_open or made.outcome is None:
         return True
     error = made.outcome.error
-    return error is not None and error.code not in UNMET and not world.options.refresh
+    return error is not None and error.code not in UNMET and not context.options.refresh
 
 
 def _last_outcome(
-    world: CallContext, prepared: PreparedCall, step: StepState
+    context: CallContext, prepared: PreparedCall, step: StepState
 ) -> j.InvocationOutcome | None:
     """How the last call for this file ended, in whichever attempt, if it asked the same.
 
@@ -148,7 +148,7 @@ def _last_outcome(
     before `--out-dir`.
     """
     path = prepared.output_path
-    if path is None or len(prepared.outputs) != 1 or world.options.refresh:
+    if path is None or len(prepared.outputs) != 1 or context.options.refresh:
         return None
     made = (made.outcome for made in step.invocations if made.outcome is not None)
     ended = [outcome for outcome in made if not _is_closed(outcome)]
@@ -163,40 +163,42 @@ def _is_closed(outcome: j.InvocationOutcome) -> bool:
     return outcome.error is not None and outcome.error.code == CRASHED
 
 
-def _is_cut_off(world: CallContext, step: StepState, paths: set[str | None]) -> bool:
+def _is_cut_off(context: CallContext, step: StepState, paths: set[str | None]) -> bool:
     """A later call for these files has no known end: there may be another answer."""
     opened = [made.intent for made in step.invocations if made.is_open and made.intent]
     return any(
         intent.output_path in paths
-        and (intent.step, intent.attempt, intent.call) not in world.shared.live
+        and (intent.step, intent.attempt, intent.call) not in context.shared.live
         for intent in opened
     )
 
 
-def _is_at(prepared: PreparedCall, world: CallContext, one: j.OutputRevised) -> bool:
-    return (world.root / one.declared_path).resolve() == prepared.outputs[0].path
+def _is_at(prepared: PreparedCall, context: CallContext, one: j.OutputRevised) -> bool:
+    return (context.root / one.declared_path).resolve() == prepared.outputs[0].path
 
 
-def _with_hash(world: CallContext, step: StepState, path: str, sha256: str | None) -> bytes | None:
+def _with_hash(
+    context: CallContext, step: StepState, path: str, sha256: str | None
+) -> bytes | None:
     """The content with this hash: where it belongs, in the run directory, or in quarantine."""
     if sha256 is None:
         return None
-    found = (read_content(place).data for place in _places(world, step, path))
+    found = (read_content(place).data for place in _places(context, step, path))
     return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
 
 
-def _places(world: CallContext, step: StepState, path: str) -> Iterator[Path]:
-    yield world.root / path
+def _places(context: CallContext, step: StepState, path: str) -> Iterator[Path]:
+    yield context.root / path
     # Not only those of the last attempt: the one before may have left it.
-    kept = world.run_dir / OUTPUTS
+    kept = context.run_dir / OUTPUTS
     yield from sorted(kept.iterdir()) if kept.is_dir() else ()
-    yield from sorted((world.run_dir / ASIDE).glob("*/*"))
+    yield from sorted((context.run_dir / ASIDE).glob("*/*"))
     for event in reversed(step.quarantined):
-        yield from (world.root / move.target for move in event.moves if move.source == path)
-    rollback = world.journal.state.rollback
+        yield from (context.root / move.target for move in event.moves if move.source == path)
+    rollback = context.journal.state.rollback
     for undone in rollback.undone if rollback else ():
         if undone.path == path and undone.quarantined_as is not None:
-            yield world.root / undone.quarantined_as
+            yield context.root / undone.quarantined_as
 
 
 def is_an_answer(prepared: PreparedCall, data: bytes) -> bool:

@@ -13,7 +13,7 @@ from oraclepack.journal.statuses import CallWait, Wait
 
 
 def telling_pause(
-    world: CallContext, call: LiveCall, shim: Shim, code: Wait, message: str, wait: CallWait
+    context: CallContext, call: LiveCall, shim: Shim, code: Wait, message: str, wait: CallWait
 ) -> Callable[[float], bool]:
     """The shim's pause; the first time it is used the wait is told of."""
     told = False
@@ -22,28 +22,28 @@ def telling_pause(
         nonlocal told
         if not told:
             told = True
-            shim.tell(world.redactor.clean(f"oraclepack: {message}\n"))
-            world.tell(j.WarningRecorded(step=call.step, code=code, message=message, wait=wait))
+            shim.tell(context.redactor.clean(f"oraclepack: {message}\n"))
+            context.tell(j.WarningRecorded(step=call.step, code=code, message=message, wait=wait))
         return shim.pause(seconds)
 
     return pause
 
 
-def wait_for_slot(world: CallContext, call: LiveCall, shim: Shim, name: str) -> Slot | None:
+def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -> Slot | None:
     """The right to call a provider or a tool; None when the call is given up meanwhile."""
-    limit = limit_for(name, world.options.limits)
+    limit = limit_for(name, context.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))
-    pause = telling_pause(world, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
-    return world.store.limits.acquire(name, limit, pause)
+    pause = telling_pause(context, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
+    return context.store.limits.acquire(name, limit, pause)
 
 
 class WaitDeadline:
     """How long a call may take that somebody else makes for us: as long as one of our own."""
 
-    def __init__(self, world: CallContext) -> None:
-        self._clock = world.clock
-        limit = world.options.call_timeout
-        self._end = None if limit is None else world.clock.monotonic_ns() + int(limit * 1e9)
+    def __init__(self, context: CallContext) -> None:
+        self._clock = context.clock
+        limit = context.options.call_timeout
+        self._end = None if limit is None else context.clock.monotonic_ns() + int(limit * 1e9)
 
     @property
     def is_at_its_end(self) -> bool:
@@ -51,7 +51,9 @@ class WaitDeadline:
 
 
 @contextmanager
-def asking_alone(world: CallContext, prepared: PreparedCall, shim: Shim) -> Iterator[Claim | None]:
+def asking_alone(
+    context: CallContext, prepared: PreparedCall, shim: Shim
+) -> Iterator[Claim | None]:
     """Nobody else, in whatever process, asks this question meanwhile.
 
     None: the call was given up while it waited.
@@ -62,8 +64,8 @@ def asking_alone(world: CallContext, prepared: PreparedCall, shim: Shim) -> Iter
         return
     message = "the same question is being asked already; waiting for its answer"
     asked = CallWait(call=call.number, reason="same question asked by another call")
-    pause = telling_pause(world, call, shim, Wait.SAME_QUESTION, message, asked)
-    claim = world.store.claims.acquire(key, pause)
+    pause = telling_pause(context, call, shim, Wait.SAME_QUESTION, message, asked)
+    claim = context.store.claims.acquire(key, pause)
     try:
         yield claim
     finally:

@@ -89,8 +89,8 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
             reply = _misused(ending, request)
         case OraclePackError():
             reply = Reply(exit_code=_exit_code(ending), error=_told(ending, request))
-        case OSError() if (world := api.exhausted(ending)) is not None:
-            reply = Reply(exit_code=_exit_code(world), error=_told(world, request))
+        case OSError() if (exhaustion := api.exhausted(ending)) is not None:
+            reply = Reply(exit_code=_exit_code(exhaustion), error=_told(exhaustion, request))
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():

@@ -224,10 +224,12 @@ def opened(
             with recorder:
                 yield recorder
         except (MachineError, OSError) as trouble:
-            world = trouble if isinstance(trouble, MachineError) else exhausted(trouble)
-            if world is None:
+            exhaustion = trouble if isinstance(trouble, MachineError) else exhausted(trouble)
+            if exhaustion is None:
                 raise
-            raise RunAbortedError(world.message, hint=world.hint, detail=world.detail) from trouble
+            raise RunAbortedError(
+                exhaustion.message, hint=exhaustion.hint, detail=exhaustion.detail
+            ) from trouble
 
 
 def _written_to(run: RunDir, pack: Pack) -> set[Path]:

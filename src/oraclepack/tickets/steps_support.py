@@ -331,23 +331,23 @@ REPORTS = {"check": names.CHECK, "determinism": names.DETERMINISM}
 
 
 def check_tickets(
-    wish: TicketifyRequest, report: str | None
+    request: TicketifyRequest, report: str | None
 ) -> tuple[TicketCheck, tuple[str, ...]]:
     """Make everything again in memory, twice, and compare it with the files.
 
     The report `determinism` is about the files of steps 01 to 03 alone, and tickets that were
     edited since do not count against them: an agent may have ticked what it finished.
     """
-    read = read_tickets(wish)
-    again = read_tickets(wish, backwards=True)
+    read = read_tickets(request)
+    again = read_tickets(request, backwards=True)
     options = read.options
-    old = manifest_of(wish.root, options.out_dir)
+    old = manifest_of(request.root, options.out_dir)
     wanted = read.built.files
     if report == "determinism":
         own = (names.INDEX, names.ACTIONS, names.ACTIONS_PAGE)
         chosen = {f"{options.out_dir}/{name}" for name in own} | {options.prd_path}
         wanted = {path: data for path, data in wanted.items() if path in chosen}
-    found = {path: files.read(wish.root / path) for path in wanted}
+    found = {path: files.read(request.root / path) for path in wanted}
     checked = compared(wanted, found, old)
     accepted = {FileState.SAME, FileState.STALE} if report == "determinism" else {FileState.SAME}
     repeatable = read.built.files == again.built.files
@@ -359,7 +359,7 @@ def check_tickets(
         files=checked,
     )
     if report is not None:
-        write_report(wish.root / options.out_dir / REPORTS[report], result)
+        write_report(request.root / options.out_dir / REPORTS[report], result)
     return result, read.warnings
 
 

@@ -92,17 +92,17 @@ class TicketifyResult:
     warnings: tuple[str, ...] = ()
 
 
-def read_tickets(wish: TicketifyRequest, *, backwards: bool = False) -> LoadedTickets:
+def read_tickets(request: TicketifyRequest, *, backwards: bool = False) -> LoadedTickets:
     """Read the chosen tickets and make everything of them, in memory.
 
     `backwards` reads them in the opposite order, which must change nothing.
     """
-    options = _options(wish)
+    options = _options(request)
     own = f"{options.out_dir}/"
     here = "" if options.tickets_dir == "." else f"{options.tickets_dir}/"
     found = [
         path
-        for path in list_files(wish.root, options.tickets_dir)
+        for path in list_files(request.root, options.tickets_dir)
         if not f"{here}{path}".startswith(own) and f"{here}{path}" != options.prd_path
     ]
     paths = chosen_paths(found, options)
@@ -113,7 +113,7 @@ def read_tickets(wish: TicketifyRequest, *, backwards: bool = False) -> LoadedTi
         )
     chosen = paths[: options.top_n]
     order = reversed(chosen) if backwards else chosen
-    read = [read_ticket(wish.root, options.tickets_dir, path) for path in order]
+    read = [read_ticket(request.root, options.tickets_dir, path) for path in order]
     tickets = [parse_ticket(file.text, file.path, file.sha256) for file in read]
     known = identify(sorted(tickets, key=lambda ticket: ticket.path), options.tickets_dir)
     if isinstance(known, SameId):
@@ -145,24 +145,26 @@ def _without_actions(tickets: Sequence[KnownTicket]) -> tuple[str, ...]:
     return tuple(one.path for one in tickets if not one.ticket.items)
 
 
-def ticketify(wish: TicketifyRequest) -> TicketifyResult:
+def ticketify(request: TicketifyRequest) -> TicketifyResult:
     """Write what the tickets come to. Files that would not change are not touched."""
-    transaction = Transaction(wish.root, "ticketify", undo=wish.rollback_on_failure)
-    read = read_tickets(wish)
+    transaction = Transaction(request.root, "ticketify", undo=request.rollback_on_failure)
+    read = read_tickets(request)
     options, built = read.options, read.built
-    wanted = _wanted(read, wish.only)
-    places = {path: _place(wish.root, path) for path in wanted}
+    wanted = _wanted(read, request.only)
+    places = {path: _place(request.root, path) for path in wanted}
     for folder in sorted({place.parent for place in places.values()}):
         files.sweep(folder)
     differing = [path for path in wanted if files.read(places[path]) != built.files[path]]
-    _refuse_foreign_prd(wish, options, differing)
-    copied = _backed_up_prd(wish, options) if wish.force and options.prd_path in differing else ()
+    _refuse_foreign_prd(request, options, differing)
+    copied = (
+        _backed_up_prd(request, options) if request.force and options.prd_path in differing else ()
+    )
     pieces = [
         FileWrite(_step(path), places[path], built.files[path], stays=path == options.prd_path)
         for path in differing
     ]
-    carried = transaction.carry_out(_ordered(wish, options, pieces))
-    moved = _regenerated(wish, options) if wish.regenerate and carried.ok else ()
+    carried = transaction.carry_out(_ordered(request, options, pieces))
+    moved = _regenerated(request, options) if request.regenerate and carried.ok else ()
     done = set(carried.completed_steps) if carried.ok else set()
     actions = built.actions.actions
     data = TicketifyReport(
@@ -186,20 +188,20 @@ def manifest_of(root: Path, out_dir: str) -> TicketManifest | None:
     return read_manifest(files.read(root / out_dir / names.MANIFEST))
 
 
-def _options(wish: TicketifyRequest) -> TicketOptions:
-    tickets_dir = find_tickets_dir(wish.root, wish.tickets_dir)
-    words = (tickets_dir, wish.glob, *wish.include, *wish.exclude)
+def _options(request: TicketifyRequest) -> TicketOptions:
+    tickets_dir = find_tickets_dir(request.root, request.tickets_dir)
+    words = (tickets_dir, request.glob, *request.include, *request.exclude)
     if any(char < " " for word in words for char in word) or not all(words):
         raise UsageError("a pattern or path is empty or holds a control character")
     return TicketOptions(
         tickets_dir=tickets_dir,
-        glob=wish.glob,
-        include=wish.include,
-        exclude=wish.exclude,
-        top_n=wish.top_n,
-        out_dir=_folder(wish.root, wish.out_dir),
-        prd_path=_plain(wish.root, wish.prd_path, f"--prd-path {wish.prd_path}"),
-        mode=TicketMode(wish.mode),
+        glob=request.glob,
+        include=request.include,
+        exclude=request.exclude,
+        top_n=request.top_n,
+        out_dir=_folder(request.root, request.out_dir),
+        prd_path=_plain(request.root, request.prd_path, f"--prd-path {request.prd_path}"),
+        mode=TicketMode(request.mode),
     )
 
 
@@ -255,13 +257,13 @@ def _step(path: str) -> str:
 
 
 def _refuse_foreign_prd(
-    wish: TicketifyRequest, options: TicketOptions, differing: Sequence[str]
+    request: TicketifyRequest, options: TicketOptions, differing: Sequence[str]
 ) -> None:
     prd = options.prd_path
-    if prd not in differing or wish.force:
+    if prd not in differing or request.force:
         return
-    there = files.read(wish.root / prd)
-    if there is not None and not is_ours(prd, there, manifest_of(wish.root, options.out_dir)):
+    there = files.read(request.root / prd)
+    if there is not None and not is_ours(prd, there, manifest_of(request.root, options.out_dir)):
         raise InputError(
             f"{prd} was written or edited by somebody else",
             hint="move what is new into a ticket, then pass --force (the file is set aside), "
@@ -269,11 +271,11 @@ def _refuse_foreign_prd(
         )
 
 
-def _regenerated(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
+def _regenerated(request: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
     """Move Task Master's results out of the way of new ones; nothing is deleted."""
     out = options.out_dir
     moves = [
-        put_aside(wish.root, wish.root / out / FOLDER, "ticketify", step, 1, paths)
+        put_aside(request.root, request.root / out / FOLDER, "ticketify", step, 1, paths)
         for step, paths in (
             ("05", [names.TASKS, f"{out}/{names.TM_TASKS}"]),
             ("06", [f"{out}/{names.TM_COMPLEXITY}"]),
@@ -284,31 +286,31 @@ def _regenerated(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, .
     return tuple(move.target for group in moves for move in group)
 
 
-def _backed_up_prd(wish: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
+def _backed_up_prd(request: TicketifyRequest, options: TicketOptions) -> tuple[str, ...]:
     """A copy of the PRD that `--force` is about to replace; it never goes away before that."""
     prd = options.prd_path
-    there = files.read(wish.root / prd)
-    if there is None or is_ours(prd, there, manifest_of(wish.root, options.out_dir)):
+    there = files.read(request.root / prd)
+    if there is None or is_ours(prd, there, manifest_of(request.root, options.out_dir)):
         return ()
-    folder = wish.root / options.out_dir / FOLDER / "ticketify" / "step-03"
+    folder = request.root / options.out_dir / FOLDER / "ticketify" / "step-03"
     number = 1
     while (folder / str(number) / prd).exists():
         number += 1
     target = folder / str(number) / prd
     try:
         files.make_directories(target.parent)
-        file_moves.copy(wish.root / prd, target)
+        file_moves.copy(request.root / prd, target)
     except OSError as trouble:
         reason = trouble.strerror or type(trouble).__name__
         raise MachineError(
-            f"{prd} cannot be copied to {target.relative_to(wish.root)}: {reason}",
+            f"{prd} cannot be copied to {target.relative_to(request.root)}: {reason}",
             hint="nothing was changed; --force replaces the PRD only once it is kept",
         ) from None
-    return (target.relative_to(wish.root).as_posix(),)
+    return (target.relative_to(request.root).as_posix(),)
 
 
 def _ordered(
-    wish: TicketifyRequest, options: TicketOptions, pieces: Sequence[FileWrite]
+    request: TicketifyRequest, options: TicketOptions, pieces: Sequence[FileWrite]
 ) -> list[FileWrite]:
     """All of them: the PRD late, and the manifest, which tells what it should be, last.
 
@@ -316,7 +318,7 @@ def _ordered(
     A rollback leaves it, too: people and Task Master read it, so nothing may move it away.
     """
     late = [options.prd_path, f"{options.out_dir}/{names.MANIFEST}"]
-    places = [_place(wish.root, path) for path in late]
+    places = [_place(request.root, path) for path in late]
     return sorted(
         pieces, key=lambda piece: places.index(piece.path) + 1 if piece.path in places else 0
     )
