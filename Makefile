@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test retest check format docs bench coverage fuzz torture prices clean
+.PHONY: setup demo picture test real retest check format docs bench coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -27,7 +27,11 @@ picture: $(READY)
 
 # What the program does. What keeps the repository good is in tests/keep and part of `make check`.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/keep
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/keep -m "not heavy"
+
+# The tests with parts that are large or slow to start. Each installs or starts what it needs, or says why not.
+real: $(READY)
+	$(BIN)/python -m pytest -q --ignore tests/keep -m heavy
 
 retest: $(READY)
 	$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
