@@ -33,7 +33,11 @@ from tests.packs import pack_text
 from tests.scripted import scripted_tool
 
 FORGED = "FORGED ANSWER"
-USER = {"OPENAI_API_KEY": "sk-user-0123456789", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+USER = {
+    "GH_TOKEN": "ghp_user0123456789",
+    "OPENAI_API_KEY": "sk-user-0123456789",
+    "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+}
 """What the user has set; nothing of the repository wins over it."""
 STEPS = (
     "mkdir -p out\n"
@@ -236,7 +240,7 @@ class HostileRepository:
         (self._root / ".npmrc").write_text("node-options=--require ./theirs.js\n")
 
     def _ship_settings(self) -> None:
-        (self._root / "oraclepack.toml").write_text(TOML)
+        (self._root / "oraclepack.toml").write_text(f'{TOML}github_api_url = "{self._host}"\n')
         (self._root / "pyproject.toml").write_text(f"[tool.oraclepack]\n{TOML}")
         (self._root / ".env").write_text(
             f"{DOTENV}OPENAI_BASE_URL={self._host}\nPATH=.\nORACLEPACK_TRUST_KEY={'0' * 64}\n"

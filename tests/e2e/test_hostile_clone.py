@@ -69,7 +69,7 @@ class Recipe:
         return f"{first} {rest[0]}" if first in GROUPS else first
 
 
-GROUPS = ("cache", "config", "prices", "quarantine", "runs", "skills", "tickets")
+GROUPS = ("cache", "config", "prices", "publish", "quarantine", "runs", "skills", "tickets")
 OWN_RUN = "run pack.md --new-run --on-unknown retry"
 REHEARSAL = (".oraclepack/rehearsals/",)
 RUN = (".oraclepack/", "out/", "pack.state.json", "pack.report.json")
@@ -121,6 +121,10 @@ RECIPES = (
     Recipe("actionize --answers linked-answers --pack pack.md", 2, 2),
     Recipe("pipeline pack.md --junit junit.xml", archive=2, writes=(*RUN, "junit.xml")),
     Recipe("pipeline pack.md --new-run --on-unknown retry --export github", writes=RUN),
+    Recipe("followup --run-dir .oraclepack/runs/{run}", 2, 2),
+    Recipe("followup --run-dir answers", 2, 2),
+    Recipe("publish github --repo octo/shop --dry-run", 2, 2),
+    Recipe("publish github --repo octo/shop --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("runs list"),
     Recipe("runs show {run}"),
     Recipe("runs prune --keep 0"),
@@ -430,7 +434,7 @@ def check_harmless(victim: Victim, recipe: Recipe, ran: Ran, before: Snapshot) -
     assert {path for path in new if "ran-by-a-shell" in path} == set()
     assert {path for path, (_, data) in now.inside.items() if SECRET.encode() in data} == set()
     assert SECRET not in said
-    assert USER["OPENAI_API_KEY"] not in said
+    assert not [name for name in ("OPENAI_API_KEY", "GH_TOKEN") if USER[name] in said]
     assert _STEERING.findall(said) == []
     for call in (*victim.oracle.calls, *victim.codex.calls):
         assert not [word for word in call["argv"] if word.partition("=")[0] in STEERING_FLAGS]

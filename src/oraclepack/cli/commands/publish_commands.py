@@ -15,7 +15,8 @@ publish = Group(
     "publish",
     entries={
         "github": LazyCommand(
-            f"{__name__}:publish_github", "Create or update an issue on GitHub for each question."
+            f"{__name__}:publish_github",
+            "Create or update an issue on GitHub for each question of a run, or for each task.",
         )
     },
     help="Publish the work of a run to a tracker.",
