@@ -48,8 +48,8 @@ say "In CI a policy decides; this one wants more than a rehearsal can give."
 ends 5 oraclepack pipeline "$pack" --engine rehearsal --ci --min-yield 5
 tail -n 2 "$room/talk"
 
-say "Where to look: the answers, the first task of the backlog, how many there are."
+say "Where to look: the answers, the tasks worth most, how many there are."
 cd .oraclepack/rehearsals/*/actionizer
 try ls ../outputs | head -n 4
-try sed -n 15,25p backlog.md
+try sed -n 20,25p backlog.md
 try wc -l normalized.jsonl

@@ -48,7 +48,7 @@ def test_the_demo_runs() -> None:
     assert "changed: 1 fix written to broken.md" in told
     assert "actionize  ok " in told
     assert "is below --min-yield 5" in told
-    assert "### OP3-" in told
+    assert "1. `OP3-" in told
     assert picture(told) == picture(told)
 
 
