@@ -155,6 +155,8 @@ A setting may be given in several places. The first of these wins:
 
 `ORACLEPACK_TRUST_KEY` is no setting: it holds a key that machines share (see
 [security](security.md#runs-and-caches-that-are-not-yours)), and is read from the environment alone.
+Nor is `ORACLEPACK_MACHINE`: its value `HOST/BOOT` names this machine where several that share a
+project directory have the same host name.
 
 A bad value is an error that names its source, also where a stronger source hides it. An unknown
 key is an error; an unknown `ORACLEPACK_*` variable is a warning.

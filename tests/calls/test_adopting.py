@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.journal.events import Quarantined
 from oraclepack.journal.statuses import Move
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.system.machine import Machine, this_machine
 from tests.calls.crashed import (
     DEAD,
     DyingShim,
@@ -114,6 +116,30 @@ def test_what_never_ends_is_not_waited_for_for_ever(tmp_path: Path, *, worker: b
         assert office.call(shim) != 0
     assert shim.orders == []
     assert "--on-unknown retry" in shim.told
+
+
+@pytest.mark.parametrize("status", [None, "running"], ids=["no session", "session running"])
+def test_a_call_of_another_machine_is_not_made_again(tmp_path: Path, status: str | None) -> None:
+    """Its number means nothing here: the process may still be at work over there."""
+    crash(tmp_path, replace(DEAD, machine=Machine("another", "boot")))
+    office = later(tmp_path, on_unknown=OnUnknown.FAIL)
+    if status:
+        session(office, status)
+    shim = ScriptedShim(answering())
+
+    assert office.call(shim) != 0
+    assert shim.orders == []
+    assert office.last.error is not None
+    assert office.last.error.code == "UNDECIDED"
+
+
+def test_a_call_from_before_a_restart_of_the_machine_is_over(tmp_path: Path) -> None:
+    earlier = replace(this_machine(), boot="an earlier one", namespace="")
+    is_container = bool(this_machine().namespace)
+    crash(tmp_path, replace(DEAD, machine=earlier))
+    office, shim = later(tmp_path, on_unknown=OnUnknown.FAIL), ScriptedShim(answering())
+
+    assert (office.call(shim) == 0) is not is_container
 
 
 def test_it_died_but_is_still_marked_running(tmp_path: Path) -> None:

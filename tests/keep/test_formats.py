@@ -12,6 +12,7 @@ from oraclepack.calls.cache import CacheEntry
 from oraclepack.journal import events, statuses
 from oraclepack.run import legacy_files, manifests
 from oraclepack.shell import attempt
+from oraclepack.system import machine
 from oraclepack.tools import usage
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
@@ -25,6 +26,7 @@ PARTS = {
     "a doubt": statuses.OutputDoubt,
     "usage": usage.Usage,
     "a process": attempt.ProcessIdentity,
+    "a machine": machine.Machine,
     "a move": statuses.Move,
 }
 

@@ -439,7 +439,7 @@ def _lives(record: SessionRecord | None, process: ProcessIdentity | None) -> Liv
     return LiveProcesses(
         caller=is_alive(process) if process else None,
         is_named=process is not None,
-        worker=worker_is_alive(worker) if worker else None,
+        worker=worker_is_alive(worker, process.machine if process else None) if worker else None,
     )
 
 

@@ -23,6 +23,7 @@ from oraclepack.shell.attempt import Grace, ProcessIdentity, StartedProcess, Sto
 from oraclepack.shell.bash import exit_fd
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination, signal_group
 from oraclepack.system.environment import MARKER_VARIABLE
+from oraclepack.system.machine import this_machine
 
 _OURS = ("BASH_ENV", MARKER_VARIABLE)
 """What we changed in a step's environment; the tool gets what stood there before us."""
@@ -171,7 +172,12 @@ def run_process(
         # Before the tool begins: afterwards nothing may fail that would end it.
         exited = exit_fd(process, stack)
         on_started(
-            ProcessIdentity(pid=process.pid, pgid=process.pid, start_time=started.start_time)
+            ProcessIdentity(
+                pid=process.pid,
+                pgid=process.pid,
+                start_time=started.start_time,
+                machine=this_machine(),
+            )
         )
         if stop.level is not StopLevel.NONE:
             return ProcessEnd(int(ExitCode.INTERRUPTED), stopped=True)

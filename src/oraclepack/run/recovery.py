@@ -15,6 +15,7 @@ from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
+from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
 from oraclepack.tools.tool_names import ORACLE
 
 
@@ -61,6 +62,8 @@ def _agents(step: StepState) -> Iterator[ProcessIdentity]:
 
 def _ended(process: ProcessIdentity | None, token: str | None) -> str:
     """End what still runs of a step whose runner was killed; which processes those were."""
+    if process and whereabouts(process.machine, this_machine()) is not Whereabouts.HERE:
+        return ""  # on this machine its number belongs to another process
     # Without a process there is only the mark to go by, and only /proc shows it.
     if process is None and (token is None or not has_proc()):
         return ""

@@ -42,6 +42,7 @@ from oraclepack.shell.attempt import (
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines, skip_line
 from oraclepack.system import git
+from oraclepack.system.machine import this_machine
 from oraclepack.tools.oracle_failures import last_words
 
 _GOES_ON = "a question it asked goes on without it; the run ends after the answer"
@@ -203,6 +204,7 @@ def _watch(session: RunSession, attempt: Attempt) -> Watch:
                     pgid=process.pgid,
                     start_time=process.start_time,
                     token=process.token,
+                    machine=this_machine(),
                 ),
             )
         )

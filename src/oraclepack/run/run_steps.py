@@ -26,6 +26,7 @@ from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.prelude_snapshot import exit_trap, run_prelude
 from oraclepack.shell.stop import Stop
 from oraclepack.system import files
+from oraclepack.system.machine import this_machine
 from oraclepack.system.path_jail import read_content
 
 
@@ -53,7 +54,7 @@ def prepare(session: RunSession) -> StepError | None:
             stdout_log=stdout,
             stderr_log=stderr,
             # Its number is not known yet; the mark is enough to find what a crash leaves of it.
-            process=ProcessIdentity(pid=0, token=attempt.token),
+            process=ProcessIdentity(pid=0, token=attempt.token, machine=this_machine()),
         )
     )
     watch = Watch(on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt))

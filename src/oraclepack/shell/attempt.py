@@ -7,6 +7,8 @@ from typing import Protocol
 
 import msgspec
 
+from oraclepack.system.machine import Machine
+
 
 class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """A process in such words that it cannot be mistaken for a later one with its number."""
@@ -16,6 +18,8 @@ class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
     start_time: str | None = None
     token: str | None = None
     """The mark in its environment by which its descendants are known."""
+    machine: Machine | None = None
+    """Where its number is valid; None in records of 0.1.0."""
 
 
 class Grace(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
+from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
 from oraclepack.tools.usage import Usage
 
 
@@ -173,7 +174,12 @@ def _read(folder: Path) -> SessionRecord | None:
 
 
 def is_alive(process: ProcessIdentity) -> bool | None:
-    """Whether exactly this process still runs; None where nobody can tell."""
+    """Whether exactly this process still runs; None where this machine cannot say."""
+    match whereabouts(process.machine, this_machine()):
+        case Whereabouts.GONE:
+            return False
+        case Whereabouts.ELSEWHERE:
+            return None
     if not processes.has_proc():
         return None if processes.exists(process.pid) else False
     found = processes.process_info(process.pid)
@@ -184,12 +190,17 @@ def is_alive(process: ProcessIdentity) -> bool | None:
     return found.start_time == process.start_time
 
 
-def worker_is_alive(pid: int) -> bool | None:
-    """Whether a detached worker of oracle still runs.
+def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
+    """Whether a detached worker of oracle still runs; `machine` is where it was started.
 
-    Its record tells only a number, which the kernel may have given away since; so it must
-    look like oracle, too.
+    Its record holds only a number, which the kernel may have reused since, so the process must
+    also look like oracle.
     """
+    match whereabouts(machine, this_machine()):
+        case Whereabouts.GONE:
+            return False
+        case Whereabouts.ELSEWHERE:
+            return None
     if not processes.has_proc():
         return None if processes.exists(pid) else False
     found = processes.process_info(pid)
