@@ -19,8 +19,8 @@ def main() -> int:
         return 130
 
 
-def _static(asked: str) -> int:
-    text = f"oraclepack {__version__}\n" if asked == "--version" else _root_help()
+def _static(argument: str) -> int:
+    text = f"oraclepack {__version__}\n" if argument == "--version" else _root_help()
     try:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()

@@ -389,11 +389,11 @@ def forecast(
     return plan_costs.forecast(pack, chosen, arguments or RunArguments(), stop)
 
 
-def forecast_comment(found: CostForecast, pack: str) -> str:
+def forecast_comment(forecast: CostForecast, pack: str) -> str:
     """A forecast in Markdown, for a comment on a pull request."""
     from oraclepack.report.forecast_comment import comment
 
-    return comment(found, pack)
+    return comment(forecast, pack)
 
 
 def run(

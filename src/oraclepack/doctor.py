@@ -143,23 +143,23 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+][0-9A-Za-z.-]+)?")
 
 def version_in(answer: str) -> str | None:
     """The first thing in a program's answer that looks like a version."""
-    found = _VERSION.search(answer)
-    return found.group() if found else None
+    match = _VERSION.search(answer)
+    return match.group() if match else None
 
 
-def judge(need: Need, seen: ProgramProbe) -> ProgramCheck:
+def judge(need: Need, probed: ProgramProbe) -> ProgramCheck:
     """What a look at a program means."""
-    version = version_in(seen.answer)
+    version = version_in(probed.answer)
     status, problem = Presence.OK, ""
-    if seen.path is None:
+    if probed.path is None:
         status, problem = Presence.MISSING, "not found on PATH"
-    elif seen.trouble or version is None:
-        status, problem = Presence.FAILED, seen.trouble or "does not tell its version"
+    elif probed.trouble or version is None:
+        status, problem = Presence.FAILED, probed.trouble or "does not tell its version"
     elif need.oldest and _numbers(version) < need.oldest:
         oldest = ".".join(map(str, need.oldest))
         status, problem = Presence.OLD, f"older than {oldest}"
     fix = "" if status is Presence.OK else need.fix
-    return ProgramCheck(need.name, status, seen.path, version, problem, need.without, fix)
+    return ProgramCheck(need.name, status, probed.path, version, problem, need.without, fix)
 
 
 def judge_login(login_ns: int, plain_ns: int) -> LoginShell:
@@ -197,8 +197,8 @@ def examine(root: Path, named: Mapping[str, tuple[str, str]] | None = None) -> H
     login = _login_shell()
     with ThreadPoolExecutor(max_workers=4) as workers:
         checks = tuple(workers.map(lambda need: _check(need, chosen.get(need.name)), NEEDS))
-    found = check_skills(root).skills
-    skills = tuple(skill for skill in found if skill.state is not SkillState.ABSENT)
+    installed = check_skills(root).skills
+    skills = tuple(skill for skill in installed if skill.state is not SkillState.ABSENT)
     return Health(python_version(), __version__, checks, login, usable(checks), skills)
 
 
@@ -210,16 +210,16 @@ def _check(need: Need, named: tuple[str, str] | None) -> ProgramCheck:
                 judge(need, ProgramProbe(None)), problem=f"{named[0]} {named[1]}: {fault}"
             )
         return _check_program(need, program)
-    found = (find_tool(spelling) for spelling in need.spellings)
-    path = next((path for path in found if path is not None), None)
+    paths = (find_tool(spelling) for spelling in need.spellings)
+    path = next((path for path in paths if path is not None), None)
     if path is None:
         return judge(need, ProgramProbe(None))
     return _check_program(need, path)
 
 
 def _check_program(need: Need, path: str) -> ProgramCheck:
-    asked = probe([path, "--version"], VERSION_TIMEOUT)
-    return judge(need, ProgramProbe(path, asked.answer, asked.trouble))
+    answer = probe([path, "--version"], VERSION_TIMEOUT)
+    return judge(need, ProgramProbe(path, answer.answer, answer.trouble))
 
 
 def _login_shell() -> LoginShell | None:

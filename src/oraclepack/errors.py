@@ -35,14 +35,14 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True):
 def nearest(word: str, known: Iterable[str]) -> str | None:
     # difflib is only needed once somebody mistypes something.
     by_lower = {name.lower(): name for name in sorted(known)}
-    found = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
+    matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint that names the nearest known word, empty when none is near."""
-    found = nearest(word, known)
-    return f"did you mean {found}?" if found else ""
+    match = nearest(word, known)
+    return f"did you mean {match}?" if match else ""
 
 
 SIGNALLED = 128

@@ -60,8 +60,8 @@ class ScriptedShim:
     def __init__(self, *script: Act, patience: int = 1000) -> None:
         self.script = list(script)
         self.orders: list[ToolRun] = []
-        self.shown = ""
-        self.told = ""
+        self.stdout = ""
+        self.stderr = ""
         self.pauses: list[float] = []
         self.patience = patience
         """How many pauses it bears before it is given up."""
@@ -74,11 +74,11 @@ class ScriptedShim:
         act = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         return act(order)
 
-    def show(self, text: str) -> None:
-        self.shown += text
+    def write_stdout(self, text: str) -> None:
+        self.stdout += text
 
-    def tell(self, text: str) -> None:
-        self.told += text
+    def write_stderr(self, text: str) -> None:
+        self.stderr += text
 
     def read_stdin(self) -> bytes:
         return self.stdin

@@ -101,7 +101,7 @@ def test_its_process_still_lives(tmp_path: Path) -> None:
         assert office.call(shim) == 0
     assert shim.orders == []
     assert office.last.adopted
-    assert "waiting for it" in shim.told
+    assert "waiting for it" in shim.stderr
 
 
 @pytest.mark.parametrize("worker", [False, True], ids=["the tool", "its worker"])
@@ -115,7 +115,7 @@ def test_what_never_ends_is_not_waited_for_for_ever(tmp_path: Path, *, worker: b
 
         assert office.call(shim) != 0
     assert shim.orders == []
-    assert "--on-unknown retry" in shim.told
+    assert "--on-unknown retry" in shim.stderr
 
 
 @pytest.mark.parametrize("status", [None, "running"], ids=["no session", "session running"])

@@ -95,7 +95,7 @@ def test_waiting_is_told_and_counted(tmp_path: Path) -> None:
     office, shim = Office(tmp_path), ScriptedShim(failing(RATE), answering())
     office.call(shim)
 
-    assert "rate limited, next try in 20 s (2 of 5)" in shim.told
+    assert "rate limited, next try in 20 s (2 of 5)" in shim.stderr
     assert office.waits == [CallWait(call=1, reason="429", seconds=20.0, tries=1)]
     assert shim.pauses == [20.0]
     assert office.last.attempts == 2

@@ -109,8 +109,8 @@ def test_words_on_one_stream_keep_their_order(tmp_path: Path) -> None:
 def test_hidden_words_are_for_us_alone(here: Stage) -> None:
     def look(call: LiveCall, shim: Shim) -> int:
         end = call_through(call, shim, hidden=True)
-        shim.show(f"{end.out.count('Answer:')} answer\n")
-        shim.tell("done\n")
+        shim.write_stdout(f"{end.out.count('Answer:')} answer\n")
+        shim.write_stderr("done\n")
         return 0
 
     here.act = look

@@ -138,7 +138,7 @@ def test_a_tool_that_cannot_start_is_a_value(
     def start(call: LiveCall, shim: Shim) -> int:
         parts = {"tool": call.tool, "argv": (), "cwd": call.cwd, "env": call.env} | change
         end = shim.run(ToolRun(**parts), nobody)  # type: ignore[arg-type]
-        shim.tell(end.trouble)
+        shim.write_stderr(end.trouble)
         return end.exit_code
 
     here.act = start

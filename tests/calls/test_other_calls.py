@@ -137,7 +137,7 @@ def test_no_output_leaves_the_project(tmp_path: Path, path: str) -> None:
     assert shim.orders == []
     assert office.last.error is not None
     assert office.last.error.code == "OUTPUT_PATH"
-    assert "OUTPUT_PATH" in shim.told
+    assert "OUTPUT_PATH" in shim.stderr
     assert list(outside.iterdir()) == []
 
 
@@ -178,7 +178,7 @@ def test_no_secret_is_written_or_said(tmp_path: Path) -> None:
     ours += list(rehearsed.run_dir.rglob("*"))
     written = [path for path in ours if path.is_file() and secret.encode() in path.read_bytes()]
     assert written == []
-    assert secret not in shim.told + shim.shown
+    assert secret not in shim.stderr + shim.stdout
     assert office.cache.find("") != ()
 
 
@@ -196,8 +196,8 @@ def test_a_rehearsal_answers_in_the_requested_sections(tmp_path: Path) -> None:
     assert answer.startswith(NOTICE)
     assert missing_sections(answer, ALL_SECTIONS) == ()
     assert "`src/a.py:1`" in answer
-    assert "Skipping default-ignored path: dist/b.js" in shim.shown
-    assert "would call gpt-5.2 with ~" in shim.shown
+    assert "Skipping default-ignored path: dist/b.js" in shim.stdout
+    assert "would call gpt-5.2 with ~" in shim.stdout
     assert (office.last.provider, office.last.cache) == ("rehearsal", Cache.OFF)
     assert office.last.key is not None
     assert list(office.context.store.cache.entries()) == []
@@ -220,7 +220,7 @@ def test_a_rehearsal_refuses_what_the_tool_would(
     office.put("big", b"x" * 1_048_577)
 
     assert office.call(shim, *argv) == 1
-    assert said in shim.told + shim.shown
+    assert said in shim.stderr + shim.stdout
     assert office.last.error is not None
     assert office.last.error.code == code
 
@@ -229,7 +229,7 @@ def test_a_rehearsal_without_a_file_answers_on_the_screen(tmp_path: Path) -> Non
     office, shim = Office(tmp_path, rehearsal=True), ScriptedShim(OK)
 
     assert office.call(shim, "-p", "why?") == 0
-    assert NOTICE in shim.shown
+    assert NOTICE in shim.stdout
     assert office.last.key is None
 
 
@@ -277,7 +277,7 @@ def test_oracle_is_not_called_where_a_project_would_steer_it(
     assert office.call(shim, *argv) == 1
 
     assert shim.orders == []
-    assert "which sets OPENAI_BASE_URL: your key" in shim.told
+    assert "which sets OPENAI_BASE_URL: your key" in shim.stderr
     assert office.last.error is not None
     assert (office.last.error.code, office.last.attempts) == ("PROJECT_ENV", 0)
 

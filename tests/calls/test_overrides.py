@@ -7,7 +7,7 @@ from oraclepack.calls.overrides import (
     effective_argv,
     overridden,
     read_overrides,
-    shown_argv,
+    redacted_argv,
 )
 from oraclepack.errors import UsageError
 from oraclepack.tools.argv import parse_argv, table_of
@@ -128,7 +128,7 @@ def test_a_steps_own_override_comes_after_the_common_one() -> None:
 def test_records_show_neither_secrets_nor_long_texts() -> None:
     argv = ("--remote-token", "hush-hush", "--remote-token=hush-hush", "-p", "y" * 500)
 
-    shown = shown_argv(parse_argv(ORACLE, argv), argv)
+    shown = redacted_argv(parse_argv(ORACLE, argv), argv)
 
     assert "hush" not in " ".join(shown)
     assert shown[-1] == "y" * 160 + "… (500 characters)"

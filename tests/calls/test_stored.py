@@ -38,7 +38,7 @@ def test_the_same_question_is_not_asked_again(tmp_path: Path) -> None:
     assert len(shim.orders) == 1
     assert office.out("out/other.md") == ANSWER
     assert (office.last.cache, office.last.attempts) == (Cache.HIT, 0)
-    assert "answered before" in shim.told
+    assert "answered before" in shim.stderr
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_changed_cached_answer_is_not_used(tmp_path: Path) -> None:
     office.call(shim)
 
     assert len(shim.orders) == 2
-    assert "changed by hand" in shim.told
+    assert "changed by hand" in shim.stderr
 
 
 def test_the_tool_is_asked_which_files_a_pattern_means(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_an_answer_that_cannot_be_cached_is_one_all_the_same(tmp_path: Path) -> 
 
     assert office.call(shim) == 0
     assert office.last.ok
-    assert "could not be cached" in shim.told
+    assert "could not be cached" in shim.stderr
 
 
 def test_a_call_that_answers_on_the_screen_only(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_what_is_not_waited_for_to_the_end_is_not_asked_again(
     assert office.call(shim, *ASK) == exit_code
     assert office.last.error is not None
     assert office.last.error.code == DETACHED
-    assert "run again" in shim.told
+    assert "run again" in shim.stderr
     office.journal.close()
 
     office, shim = later(tmp_path), EndingShim(lambda: worker.answer(office))

@@ -42,7 +42,7 @@ def state_of(*events: j.Event) -> RunState:
 
 
 def looks(made: Frame) -> list[str]:
-    return [row.look.value for row in made.rows]
+    return [row.state.value for row in made.rows]
 
 
 @pytest.mark.parametrize(

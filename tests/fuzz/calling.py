@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from oraclepack.calls.overrides import effective_argv, overridden, read_overrides, shown_argv
+from oraclepack.calls.overrides import effective_argv, overridden, read_overrides, redacted_argv
 from oraclepack.errors import UsageError
 from oraclepack.tools.argv import ParsedArgv, PartialWord, lost_values, parse_argv
 from oraclepack.tools.flag_tables import table_of
@@ -111,7 +111,7 @@ def a_call_is_a_question(argv: list[str]) -> None:
     assert written_paths(parsed) == written_paths(before)
     if argv:
         assert asks_a_model(parsed, made) == asks_a_model(before, argv)
-    shown = shown_argv(parsed, made)
+    shown = redacted_argv(parsed, made)
     assert len(shown) == len(made)
     secret = [use for use in parsed.flags if use.spec.secret and use.value_at is not None]
     for use in secret:

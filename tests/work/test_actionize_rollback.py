@@ -85,7 +85,7 @@ def test_a_rollback_brings_earlier_artifacts_back(root: Path, name: str) -> None
     before = made_before(root)
 
     with refusing(name):
-        told = actionized(root, undo=True).told
+        told = actionized(root, undo=True).report
 
     assert ends(told) == (name, RollbackStatus.COMPLETED, "normalized.jsonl")
     assert standing(root) == before
@@ -104,7 +104,7 @@ def test_without_the_flag_everything_is_kept(root: Path) -> None:
     made_before(root)
 
     with refusing("taskmaster.json"):
-        told = actionized(root, undo=False).told
+        told = actionized(root, undo=False).report
 
     assert ends(told) == ("taskmaster.json", RollbackStatus.NOT_ATTEMPTED, "taskmaster.json")
     assert [one.path for one in told.artifacts] == list(told.completed_steps)
@@ -118,7 +118,7 @@ def test_a_rollback_that_fails_names_what_is_left(root: Path) -> None:
 
     # The new file, a .gitignore beside the copies, the backlog; then the disk takes nothing.
     with failing(4, only="rename"):
-        told = actionized(root, undo=True).told
+        told = actionized(root, undo=True).report
 
     assert (told.failed_step, told.rollback_status) == ("change-plan.md", RollbackStatus.FAILED)
     assert told.rollback_error is not None
@@ -131,8 +131,8 @@ def test_after_the_trouble_the_same_command_does_it_all(root: Path) -> None:
     with refusing("change-plan.md"):
         actionized(root, undo=True)
 
-    told = actionized(root, undo=True).told
+    told = actionized(root, undo=True).report
 
     assert told.ok
     assert [one.path for one in told.artifacts if one.changed] == list(told.completed_steps)
-    assert actionized(root, undo=True).told.completed_steps == ()
+    assert actionized(root, undo=True).report.completed_steps == ()

@@ -23,7 +23,7 @@ def test_answers_made_by_hand_need_only_their_pack(project: Project) -> None:
 
     assert [r.status.value for r in done.work.records] == ["actionable", "actionable", "blocked"]
     assert done.work.records[0].evidence.citations[0].state == "verified"
-    assert done.told.pack_id is None
+    assert done.report.pack_id is None
     assert done.warnings == ("44-x.md belongs to no step of the pack and was left out",)
 
 

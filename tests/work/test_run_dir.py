@@ -31,15 +31,15 @@ def test_a_run_becomes_work_in_its_own_directory(project: Project) -> None:
 
     done = project.actionize(Export.GITHUB)
 
-    assert done.told.out_dir == f"{project.run.as_posix()}/actionizer"
-    assert done.told.pack_id == RUN_ID
+    assert done.report.out_dir == f"{project.run.as_posix()}/actionizer"
+    assert done.report.pack_id == RUN_ID
     assert [(r.task_id[-5:], r.status.value) for r in done.work.records] == [
         ("01-01", "actionable"),
         ("02-01", "noop"),
         ("03-01", "blocked"),
     ]
     assert "it ended with 1" in done.work.records[2].remarks[0]
-    assert (done.told.answered, done.told.action_yield) == (2, 0.5)
+    assert (done.report.answered, done.report.action_yield) == (2, 0.5)
     names = {path.name for path in (project.run / "actionizer").iterdir()}
     assert names == {"normalized.jsonl", "backlog.md", "change-plan.md", "github-issues.json"}
 
@@ -52,7 +52,7 @@ def test_a_second_time_writes_nothing_and_keeps_exports_fresh(project: Project) 
     again = project.actionize()
 
     assert {p: p.stat().st_mtime_ns for p in (project.run / "actionizer").iterdir()} == stamps
-    assert [artifact.changed for artifact in again.told.artifacts] == [False] * 4
+    assert [artifact.changed for artifact in again.report.artifacts] == [False] * 4
 
 
 @pytest.mark.parametrize(

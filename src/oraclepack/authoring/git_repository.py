@@ -204,7 +204,7 @@ def _contents(git: Git, names: Sequence[str]) -> Iterator[str | None]:
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         listed = "".join(f"{name}\n" for name in batch).encode()
-        told = git.ask("cat-file", "--batch", said=listed) or b""
+        told = git.ask("cat-file", "--batch", stdin=listed) or b""
         at = 0
         for _ in batch:
             end = told.find(b"\n", at)

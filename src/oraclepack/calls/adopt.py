@@ -24,7 +24,7 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.calls.waiting import WaitDeadline, telling_pause
+from oraclepack.calls.waiting import WaitDeadline, announced_pause
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS
@@ -47,16 +47,16 @@ from oraclepack.tools.tool_names import ORACLE
 
 
 def session_of(
-    context: CallContext, prepared: PreparedCall, sessions: OracleSessions, made: Invocation
+    context: CallContext, prepared: PreparedCall, sessions: OracleSessions, invocation: Invocation
 ) -> SessionRecord | None:
     """The session of an earlier call of the same question.
 
     Oracle knows it by its prompt and its path alone. The same may have been asked about other
     files since: what began after a later call of ours, or is known to be another's, is not it.
     """
-    if made.outcome is not None and made.outcome.session is not None:
-        return sessions.record(made.outcome.session)
-    intent = made.intent
+    if invocation.outcome is not None and invocation.outcome.session is not None:
+        return sessions.record(invocation.outcome.session)
+    intent = invocation.intent
     if intent is None:
         return None
     path = str(context.root.resolve() / intent.output_path) if intent.output_path else None
@@ -70,50 +70,53 @@ def harvest(
     context: CallContext,
     prepared: PreparedCall,
     sessions: OracleSessions,
-    made: Invocation,
+    invocation: Invocation,
     record: SessionRecord | None,
 ) -> bytes | None:
     """The answer of an earlier call, if it can be found and is sure to be that."""
-    found = _answers(context, sessions, made, record)
-    return next((data for data in found if is_true(context, prepared, data, record)), None)
+    answers = _answers(context, sessions, invocation, record)
+    return next((data for data in answers if is_true(context, prepared, data, record)), None)
 
 
 def harvest_unmet(
     context: CallContext,
     prepared: PreparedCall,
     sessions: OracleSessions,
-    made: Invocation,
+    invocation: Invocation,
     record: SessionRecord,
 ) -> PaidAnswer | None:
     """The whole answer of an earlier call that misses its contract: it was paid for as well."""
-    for data in _answers(context, sessions, made, record):
+    for data in _answers(context, sessions, invocation, record):
         if data.strip() and not looks_cut(prepared, data):
             return PaidAnswer(data, missing=missing_in(context, prepared, data))
     return None
 
 
 def _answers(
-    context: CallContext, sessions: OracleSessions, made: Invocation, record: SessionRecord | None
+    context: CallContext,
+    sessions: OracleSessions,
+    invocation: Invocation,
+    record: SessionRecord | None,
 ) -> tuple[bytes, ...]:
     """What is sure to come from an earlier call, the best first."""
-    sha256 = made.outcome.sha256 if made.outcome and made.outcome.ok else None
+    sha256 = invocation.outcome.sha256 if invocation.outcome and invocation.outcome.ok else None
     if record is not None and record.status != COMPLETED:
         record = None
     log = answer_in_log(sessions.log(record.id)) if record else None
-    told = None if log is None else log.encode()
+    logged = None if log is None else log.encode()
     if sha256 is not None:
-        found = [data for data in _written(context, made) if sha256_bytes(data) == sha256]
-    elif told is not None:
-        found = [data for data in _written(context, made) if data.strip() == told.strip()]
+        written = [data for data in _written(context, invocation) if sha256_bytes(data) == sha256]
+    elif logged is not None:
+        written = [data for data in _written(context, invocation) if data.strip() == logged.strip()]
     elif record is not None:
-        found = list(_written(context, made, fresh=True))
+        written = list(_written(context, invocation, fresh=True))
     else:
         return ()
-    return (*found, *(() if told is None else (told,)))
+    return (*written, *(() if logged is None else (logged,)))
 
 
 def promised_file(
-    context: CallContext, prepared: PreparedCall, made: Invocation
+    context: CallContext, prepared: PreparedCall, invocation: Invocation
 ) -> PaidAnswer | None:
     """The answer of a call that left no session record: the file that it promised.
 
@@ -124,18 +127,20 @@ def promised_file(
     is an answer that misses its contract. A clock that was set back in between makes it look older
     than the call: then nothing is sure, and the question is asked.
     """
-    intent = made.intent
+    intent = invocation.intent
     if intent is None or intent.key is None or intent.process is None or intent.output_path is None:
         return None
     if not context.options.verify or not prepared.contracts[0].sections:
         return None
     if any(_later(context, intent)) or _writers(context, intent.output_path) - {intent.step}:
         return None
-    older = set(_moved_away(context, intent))
-    found = (
-        data for data in _written(context, made, fresh=True) if sha256_bytes(data) not in older
+    displaced = set(_moved_away(context, intent))
+    fresh_files = (
+        data
+        for data in _written(context, invocation, fresh=True)
+        if sha256_bytes(data) not in displaced
     )
-    whole = [data for data in found if is_an_answer(prepared, data)]
+    whole = [data for data in fresh_files if is_an_answer(prepared, data)]
     for data in whole:
         if is_true(context, prepared, data, None):
             return PaidAnswer(data)
@@ -157,8 +162,8 @@ def _writers(context: CallContext, path: str) -> set[str]:
     called = {
         name
         for name, step in context.journal.state.steps.items()
-        for made in step.invocations
-        if made.intent is not None and made.intent.output_path == path
+        for invocation in step.invocations
+        if invocation.intent is not None and invocation.intent.output_path == path
     }
     return declared | called
 
@@ -166,9 +171,9 @@ def _writers(context: CallContext, path: str) -> set[str]:
 def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
     """Hashes of what stood at the path before the call, or was left there by a try that failed."""
     name = f"{intent.step}.{intent.attempt}"
-    kept = context.run_dir / BACKUPS / name / (intent.output_path or "")
-    aside = answer_files.aside_folder(context, intent.step, intent.attempt)
-    for path in (kept, *(aside.iterdir() if aside.is_dir() else ())):
+    backup = context.run_dir / BACKUPS / name / (intent.output_path or "")
+    folder = answer_files.displaced_folder(context, intent.step, intent.attempt)
+    for path in (backup, *(folder.iterdir() if folder.is_dir() else ())):
         data = read_content(path).data if path.is_file() else None
         if data is not None:
             yield sha256_bytes(data)
@@ -176,18 +181,22 @@ def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[st
 
 def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
     """Sessions that are known to have answered something else, or somebody else."""
-    ended = {made.outcome.session for made in _all(context) if made.outcome}
-    retries = (made.intent.retry for made in _all(context) if made.intent and made.intent.retry)
+    ended = {invocation.outcome.session for invocation in _all(context) if invocation.outcome}
+    retries = (
+        invocation.intent.retry
+        for invocation in _all(context)
+        if invocation.intent and invocation.intent.retry
+    )
     ended |= {session for retry in retries for session in retry.sessions}
-    ours = (one.entry for one in context.store.cache.entries() if one.foreign is None)
-    kept = {entry.session for entry in ours if entry.key != prepared.key_value}
-    return {session for session in ended | kept if session is not None}
+    entries = (one.entry for one in context.store.cache.entries() if one.foreign is None)
+    cached = {entry.session for entry in entries if entry.key != prepared.key_value}
+    return {session for session in ended | cached if session is not None}
 
 
 def _later(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
     """When later calls for the same file began."""
-    for made in _all(context):
-        other = made.intent
+    for invocation in _all(context):
+        other = invocation.intent
         if other and other.output_path == intent.output_path and other.at > intent.at:
             yield other.at
 
@@ -197,13 +206,15 @@ def _all(context: CallContext) -> Iterator[Invocation]:
         yield from step.invocations
 
 
-def _written(context: CallContext, made: Invocation, *, fresh: bool = False) -> Iterator[bytes]:
+def _written(
+    context: CallContext, invocation: Invocation, *, fresh: bool = False
+) -> Iterator[bytes]:
     """What is at the path of an answer, was moved from there to quarantine, or copied to the run.
 
     With `fresh` only what was written since the call began: an older file may be back in its place.
     Nor is it what a rehearsal in the project itself has put there meanwhile.
     """
-    call = made.intent or made.outcome
+    call = invocation.intent or invocation.outcome
     assert call is not None
     for path in _places(context, call):
         try:
@@ -266,65 +277,69 @@ def adopt(
     """
     force = False
     for earlier in _earlier(context, prepared, left):
-        found = _settle(context, prepared, shim, earlier)
-        if found.undecided or found.stopped:
-            return found
-        if found.answer is not None or found.unmet is not None:
-            return replace(found, call=earlier)
-        _close(context, earlier, found)
-        force = force or found.force
+        adoption = _settle(context, prepared, shim, earlier)
+        if adoption.undecided or adoption.stopped:
+            return adoption
+        if adoption.answer is not None or adoption.unmet is not None:
+            return replace(adoption, call=earlier)
+        _close(context, earlier, adoption)
+        force = force or adoption.force
     return _answered(context, prepared) or AdoptionResult(force=force)
 
 
 def take_over(
-    context: CallContext, prepared: PreparedCall, shim: Shim, found: AdoptionResult
+    context: CallContext, prepared: PreparedCall, shim: Shim, adoption: AdoptionResult
 ) -> int:
     """Make the answer of an earlier call the answer of this one."""
-    assert found.answer is not None
-    answer_files.publish(prepared.outputs[0], found.answer)
-    keep(context, prepared, shim, found.answer, found.record, shared=not found.by_file)
+    assert adoption.answer is not None
+    answer_files.publish(prepared.outputs[0], adoption.answer)
+    keep(context, prepared, shim, adoption.answer, adoption.record, shared=not adoption.by_file)
     ledger.conclude(
         context,
         prepared,
         ledger.Tally(context),
         cache=Cache.OFF,
-        session=found.record.id if found.record else None,
-        answer=found.answer,
-        usage=found.record.usage if found.record else None,
+        session=adoption.record.id if adoption.record else None,
+        answer=adoption.answer,
+        usage=adoption.record.usage if adoption.record else None,
         adopted=True,
     )
-    close_earlier(context, found)
+    close_earlier(context, adoption)
     return 0
 
 
-def close_earlier(context: CallContext, found: AdoptionResult) -> None:
+def close_earlier(context: CallContext, adoption: AdoptionResult) -> None:
     """Last: whoever dies before this finds the call open, and its answer, once more."""
-    if found.call is not None:
-        _close(context, found.call, found)
+    if adoption.call is not None:
+        _close(context, adoption.call, adoption)
 
 
-def _close(context: CallContext, earlier: Invocation, found: AdoptionResult) -> None:
+def _close(context: CallContext, earlier: Invocation, adoption: AdoptionResult) -> None:
     """Write down how a call of this run has ended; what another run has written is its own."""
-    if earlier.intent is not None and _is_ours(context, earlier.intent):
-        adopted = found.answer is not None or found.unmet is not None
+    if earlier.intent is not None and _is_of_this_run(context, earlier.intent):
+        adopted = adoption.answer is not None or adoption.unmet is not None
         ledger.close(context, earlier.intent, adopted=adopted)
 
 
-def _is_ours(context: CallContext, intent: j.InvocationIntent | None) -> bool:
+def _is_of_this_run(context: CallContext, intent: j.InvocationIntent | None) -> bool:
     if intent is None:
         return False
     own = context.journal.state.step(intent.step).invocations
-    return any(made.intent == intent for made in own)
+    return any(invocation.intent == intent for invocation in own)
 
 
 def _earlier(
     context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
 ) -> list[Invocation]:
     """Calls of the same question without a known end, the last one first."""
-    found = list(_left_open(context, prepared))
-    if left is not None and not any(_is_same(made.intent, left) for made in found):
-        found.append(Invocation(left.attempt, left.call, left))
-    return sorted(found, key=lambda made: made.intent.at if made.intent else "", reverse=True)
+    calls = list(_left_open(context, prepared))
+    if left is not None and not any(_is_same(invocation.intent, left) for invocation in calls):
+        calls.append(Invocation(left.attempt, left.call, left))
+    return sorted(
+        calls,
+        key=lambda invocation: invocation.intent.at if invocation.intent else "",
+        reverse=True,
+    )
 
 
 def _is_same(one: j.InvocationIntent | None, other: j.InvocationIntent) -> bool:
@@ -336,16 +351,16 @@ def _left_open(context: CallContext, prepared: PreparedCall) -> Iterator[Invocat
     if len(prepared.outputs) != 1:
         return
     for step in context.journal.state.steps.values():
-        for made in step.invocations:
-            intent = made.intent
-            if intent is None or not made.is_open or intent.tool != ORACLE:
+        for invocation in step.invocations:
+            intent = invocation.intent
+            if intent is None or not invocation.is_open or intent.tool != ORACLE:
                 continue
             if (intent.step, intent.attempt, intent.call) in context.shared.live:
                 continue
             if intent.key == prepared.key_value and (
                 intent.key is not None or intent.output_path == prepared.output_path
             ):
-                yield made
+                yield invocation
 
 
 def _answered(context: CallContext, prepared: PreparedCall) -> AdoptionResult | None:
@@ -358,11 +373,15 @@ def _answered(context: CallContext, prepared: PreparedCall) -> AdoptionResult | 
         return None
     sessions = OracleSessions(oracle_home(prepared.call.env))
     for step in context.journal.state.steps.values():
-        for made in reversed(step.invocations):
-            if made.outcome is None or not made.outcome.ok or made.outcome.key != key:
+        for invocation in reversed(step.invocations):
+            if (
+                invocation.outcome is None
+                or not invocation.outcome.ok
+                or invocation.outcome.key != key
+            ):
                 continue
-            record = session_of(context, prepared, sessions, made)
-            answer = harvest(context, prepared, sessions, made, record)
+            record = session_of(context, prepared, sessions, invocation)
+            answer = harvest(context, prepared, sessions, invocation, record)
             if answer is not None:
                 return AdoptionResult(answer, record)
     return None
@@ -371,17 +390,17 @@ def _answered(context: CallContext, prepared: PreparedCall) -> AdoptionResult | 
 def _settle(
     context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
 ) -> AdoptionResult:
-    found = _by_session(context, prepared, shim, earlier)
-    if found != AdoptionResult() or not _is_ours(context, earlier.intent):
-        return found
+    adoption = _by_session(context, prepared, shim, earlier)
+    if adoption != AdoptionResult() or not _is_of_this_run(context, earlier.intent):
+        return adoption
     process = earlier.intent.process if earlier.intent else None
     sessions = OracleSessions(oracle_home(prepared.call.env))
     is_over = process is not None and is_alive(process) is False
     if not is_over or session_of(context, prepared, sessions, earlier) is not None:
-        return found
+        return adoption
     promised = promised_file(context, prepared, earlier)
     if promised is None:
-        return found
+        return adoption
     if promised.missing:
         return AdoptionResult(unmet=promised, by_file=True)
     return AdoptionResult(promised.data, by_file=True)
@@ -396,19 +415,19 @@ def _by_session(
     process = earlier.intent.process if earlier.intent else None
     while True:
         record = session_of(context, prepared, sessions, earlier)
-        match adoption(record, _lives(record, process), waits=not patience.is_at_its_end):
+        match adoption(record, _live_processes(record, process), waits=not patience.is_at_its_end):
             case Adoption.HARVEST if record is not None:
                 return _harvested(context, prepared, sessions, earlier, record)
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
                 wait = still_running(prepared.call, process.pid if process else None)
-                pause = telling_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
+                pause = announced_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if not _wait(pause, patience, process):
                     return AdoptionResult(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
                 wait = still_running(prepared.call, record.worker_pid)
-                pause = telling_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
+                pause = announced_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
                 if stay_with(prepared, pause, patience, record) is None:
                     return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
@@ -434,7 +453,7 @@ def _harvested(
     return AdoptionResult() if unmet is None else AdoptionResult(record=record, unmet=unmet)
 
 
-def _lives(record: SessionRecord | None, process: ProcessIdentity | None) -> LiveProcesses:
+def _live_processes(record: SessionRecord | None, process: ProcessIdentity | None) -> LiveProcesses:
     worker = record.worker_pid if record else None
     return LiveProcesses(
         caller=is_alive(process) if process else None,
@@ -462,5 +481,7 @@ def _undecided(context: CallContext, shim: Shim, record: SessionRecord | None) -
         case OnUnknown.ASK if context.ask is not None:
             if context.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
                 return AdoptionResult(force=True)
-    shim.tell(f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n")
+    shim.write_stderr(
+        f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n"
+    )
     return AdoptionResult(record=record, undecided=True)

@@ -47,35 +47,37 @@ class LiveProcesses(msgspec.Struct, frozen=True):
     """The detached worker that the session record names."""
 
 
-def adoption(record: SessionRecord | None, lives: LiveProcesses, *, waits: bool = True) -> Adoption:
+def adoption(
+    record: SessionRecord | None, processes: LiveProcesses, *, waits: bool = True
+) -> Adoption:
     """What the record of an earlier call, and its processes, ask us to do.
 
     Without `waits`, what still works has taken longer than a call may.
     """
-    if lives.caller and waits:
+    if processes.caller and waits:
         # Whatever is recorded may be an earlier try; that of this process may be yet to come.
         return Adoption.WAIT
     match record.status if record else None:
         case "completed":
             return Adoption.HARVEST
-        case _ if lives.caller:
+        case _ if processes.caller:
             return Adoption.UNKNOWN
         case "running" | "pending" if record:
-            found = _unfinished(record, lives)
-            return Adoption.UNKNOWN if found is Adoption.ATTACH and not waits else found
-        case _ if lives.is_named and lives.caller is None:
+            decision = _unfinished(record, processes)
+            return Adoption.UNKNOWN if decision is Adoption.ATTACH and not waits else decision
+        case _ if processes.is_named and processes.caller is None:
             return Adoption.UNKNOWN
         case _:
             return Adoption.CALL
 
 
-def _unfinished(record: SessionRecord, lives: LiveProcesses) -> Adoption:
+def _unfinished(record: SessionRecord, processes: LiveProcesses) -> Adoption:
     """Of a session that is marked as running, though its caller is not known to live."""
     if record.detached or record.worker_pid is not None:
-        if lives.worker is None:
+        if processes.worker is None:
             return Adoption.UNKNOWN
-        return Adoption.ATTACH if lives.worker else Adoption.FORCE
-    return Adoption.UNKNOWN if lives.caller is None else Adoption.FORCE
+        return Adoption.ATTACH if processes.worker else Adoption.FORCE
+    return Adoption.UNKNOWN if processes.caller is None else Adoption.FORCE
 
 
 def matching(
@@ -105,7 +107,7 @@ def _same_prompt(recorded: str, prompt: str) -> bool:
 
 def session_id(out: str) -> str | None:
     """The session that oracle names in what it prints: after the answer, or else before it."""
-    after = [found["id"] for found in _COST_LINE.finditer(out)]
+    after = [match["id"] for match in _COST_LINE.finditer(out)]
     before = _SESSION_LINE.search(out)
     return after[-1] if after else (before["id"] if before else None)
 
@@ -113,7 +115,7 @@ def session_id(out: str) -> str | None:
 def answer_in_log(log: str) -> str | None:
     """The answer in oracle's own log of a session, where the file itself is not to be had."""
     _, mark, rest = log.partition("\nAnswer:\n")
-    ends = [found.start() for found in _COST_LINE.finditer(rest)]
+    ends = [match.start() for match in _COST_LINE.finditer(rest)]
     if not mark or not ends:
         return None
     answer = rest[: ends[-1]].strip("\n")

@@ -46,7 +46,7 @@ def keep_copy(
     )
 
 
-def keep_older(context: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
+def back_up_existing(context: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
     """Copy what stands at paths that only the running shell could name.
 
     The paths that the text names were seen to when the step began.
@@ -59,9 +59,9 @@ def keep_older(context: CallContext, call: LiveCall, outputs: Iterable[AllowedPa
         path = output.relative
         if path in named or path in known or not context.shared.is_first_to_write(path):
             continue
-        kept = keep_copy(context.run_dir, call.step, call.attempt, path, output.path)
-        if kept is not None:
-            context.tell(kept)
+        backup = keep_copy(context.run_dir, call.step, call.attempt, path, output.path)
+        if backup is not None:
+            context.record(backup)
 
 
 def _place(context: CallContext, path: str) -> str:
@@ -76,28 +76,28 @@ class DisplacedFile(msgspec.Struct, frozen=True):
     """A file that stood where an answer is to go, and where it is kept meanwhile."""
 
     path: Path
-    kept: Path
+    moved_to: Path
 
 
-def set_aside(
+def displace(
     context: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
 ) -> tuple[DisplacedFile, ...]:
     """Move what stands at the promised paths away, so that whatever is there later is fresh."""
-    made = []
+    displaced = []
     for output in outputs:
         if os.path.lexists(output.path):
-            made.append(
+            displaced.append(
                 DisplacedFile(output.path, _displaced_path(context, call, output.path.name))
             )
-            _move(made[-1].path, made[-1].kept)
-    return tuple(made)
+            _move(displaced[-1].path, displaced[-1].moved_to)
+    return tuple(displaced)
 
 
-def put_back(
+def restore_displaced(
     context: CallContext,
     call: LiveCall,
     outputs: Sequence[AllowedPath],
-    aside: Sequence[DisplacedFile],
+    displaced: Sequence[DisplacedFile],
 ) -> None:
     """Bring older files back; what a failed call left in their place is kept aside instead.
 
@@ -106,10 +106,10 @@ def put_back(
     for output in outputs:
         if os.path.lexists(output.path) and _leads_there(output.path):
             _move(output.path, _displaced_path(context, call, f"failed-{output.path.name}"))
-    for older in aside:
-        if _leads_there(older.path):
-            files.make_directories(older.path.parent)
-            _move(older.kept, older.path)
+    for file in displaced:
+        if _leads_there(file.path):
+            files.make_directories(file.path.parent)
+            _move(file.moved_to, file.path)
 
 
 def _leads_there(path: Path) -> bool:
@@ -117,14 +117,14 @@ def _leads_there(path: Path) -> bool:
     return os.path.realpath(path.parent) == str(path.parent)
 
 
-def aside_folder(context: CallContext, step: str, attempt: int) -> Path:
+def displaced_folder(context: CallContext, step: str, attempt: int) -> Path:
     """Where the calls of an attempt put what stood at their paths."""
     return context.run_dir / ASIDE / f"{step}.{attempt}"
 
 
 def _displaced_path(context: CallContext, call: LiveCall, name: str) -> Path:
     # One folder for all calls of an attempt: making one waits for the disk.
-    folder = aside_folder(context, call.step, call.attempt)
+    folder = displaced_folder(context, call.step, call.attempt)
     files.make_private(folder)
     number = 1
     while os.path.lexists(place := folder / f"{call.number}.{number}-{name}"):

@@ -18,7 +18,7 @@ from oraclepack.calls.store import Claim
 from oraclepack.calls.stored_answers import is_true, keep
 from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
 from oraclepack.calls.unmet_answers import next_retry
-from oraclepack.calls.waiting import WaitDeadline, telling_pause, wait_for_slot
+from oraclepack.calls.waiting import WaitDeadline, announced_pause, wait_for_slot
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.journal.statuses import (
     DETACHED,
@@ -46,7 +46,7 @@ class TryResult(msgspec.Struct, frozen=True):
     record: SessionRecord | None
     answers: tuple[bytes | None, ...]
     failure: Failure | None
-    aside: tuple[answer_files.DisplacedFile, ...] = ()
+    displaced: tuple[answer_files.DisplacedFile, ...] = ()
 
     @property
     def answer(self) -> bytes | None:
@@ -71,7 +71,7 @@ def try_once(
         return None
     with slot:
         tally.attempts += 1
-        aside = answer_files.set_aside(context, call, prepared.outputs)
+        displaced = answer_files.displace(context, call, prepared.outputs)
         argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
         limit = context.options.call_timeout
         order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
@@ -85,16 +85,16 @@ def try_once(
         )
         if end.trouble:
             failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
-            return TryResult(end, None, (), failure, aside)
+            return TryResult(end, None, (), failure, displaced)
         record = find_record(prepared, end.out, since)
-        tried = replace(look(context, prepared, end, record), aside=aside)
+        tried = replace(read_result(context, prepared, end, record), displaced=displaced)
         if tried.failure is not None and tried.failure.code == DETACHED:
             # The worker goes on asking, so the slot stays taken.
             return _attach(context, prepared, shim, tried)
         return tried
 
 
-def look(
+def read_result(
     context: CallContext, prepared: PreparedCall, end: ToolEnd, record: SessionRecord | None
 ) -> TryResult:
     """What there is to see at the promised paths, judged."""
@@ -118,14 +118,14 @@ def look(
     return TryResult(end, record, tuple(answers), judge(proof))
 
 
-def find_record(prepared: PreparedCall, said: str, since: str) -> SessionRecord | None:
+def find_record(prepared: PreparedCall, output: str, since: str) -> SessionRecord | None:
     """The session of one try: by the name the tool tells, else by its question."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     path = str(prepared.outputs[0].path) if prepared.outputs else None
-    named = session_id(said)
-    found = sessions.record(named) if named else None
-    if found is not None and (prepared.question.models or found.output_path == path):
-        return found
+    named = session_id(output)
+    record = sessions.record(named) if named else None
+    if record is not None and (prepared.question.models or record.output_path == path):
+        return record
     return matching(sessions.records(), prepared.question.prompt, path, since)
 
 
@@ -138,11 +138,11 @@ def _attach(
         return tried
     note = "the tool left its question to a worker; waiting for its answer"
     wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
-    pause = telling_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
+    pause = announced_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
     ended = stay_with(prepared, pause, WaitDeadline(context), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
-    return replace(look(context, prepared, tried.end, ended), aside=tried.aside)
+    return replace(read_result(context, prepared, tried.end, ended), displaced=tried.displaced)
 
 
 def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> CallWait:
@@ -268,10 +268,10 @@ class OracleAsk:
             seconds=round(decided.seconds, 3),
             tries=self._tally.attempts,
         )
-        pause = telling_pause(self._context, call, self._shim, Wait.RETRY, note, wait)
-        goes_on = pause(decided.seconds)
+        pause = announced_pause(self._context, call, self._shim, Wait.RETRY, note, wait)
+        continues = pause(decided.seconds)
         self._tally.waited_since(start)
-        return None if goes_on else self._stopped(STOPPED_EXIT)
+        return None if continues else self._stopped(STOPPED_EXIT)
 
     def _unmet(self, tried: TryResult, failure: Failure) -> int | None:
         """A whole answer that lacks something was paid for: it stays where the pack wants it."""
@@ -331,8 +331,8 @@ class OracleAsk:
         )
 
     def _put_back(self, tried: TryResult) -> None:
-        answer_files.put_back(
-            self._context, self._prepared.call, self._prepared.outputs, tried.aside
+        answer_files.restore_displaced(
+            self._context, self._prepared.call, self._prepared.outputs, tried.displaced
         )
 
     def _save(self, tried: TryResult, failure: Failure) -> None:
@@ -348,9 +348,9 @@ class OracleAsk:
         keep(self._context, self._prepared, self._shim, data, tried.record, tried.end.out)
 
     def _elsewhere(self, tried: TryResult) -> bytes | None:
-        told = redirected_to(tried.end.out)
-        if told is not None:
-            return self._fallback(Path(told))
+        path = redirected_to(tried.end.out)
+        if path is not None:
+            return self._fallback(Path(path))
         if tried.record is None:
             return None
         log = OracleSessions(oracle_home(self._prepared.call.env)).log(tried.record.id)
@@ -370,4 +370,4 @@ class OracleAsk:
             return None
 
     def _say(self, text: str) -> None:
-        self._shim.tell(self._context.redactor.clean(f"oraclepack: {text}\n"))
+        self._shim.write_stderr(self._context.redactor.clean(f"oraclepack: {text}\n"))

@@ -133,10 +133,10 @@ def reserve(
         short = _shortfall(ledger, request, scope, ceilings.get(scope, Ceiling()))
         if short is not None:
             return short
-    made = Reservation(
+    reservation = Reservation(
         command=request.command, run=request.run, day=request.day, worst=request.worst
     )
-    return replace(ledger, reservations={**ledger.reservations, request.reservation: made})
+    return replace(ledger, reservations={**ledger.reservations, request.reservation: reservation})
 
 
 def open_reservation(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
@@ -157,13 +157,13 @@ def settle(ledger: BudgetLedger, reservation: str, spent: Spending | None) -> Bu
     if known is None:
         return ledger
     rest = {name: one for name, one in ledger.reservations.items() if name != reservation}
-    made = SpentSum(
+    spent_sum = SpentSum(
         command=known.command,
         run=known.run,
         day=known.day,
         spent=known.worst if spent is None else spent,
     )
-    return BudgetLedger(_added(ledger.sums, made), rest)
+    return BudgetLedger(_added(ledger.sums, spent_sum), rest)
 
 
 def release(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
@@ -243,11 +243,11 @@ def _shortfall(
 
 def _added(sums: tuple[SpentSum, ...], more: SpentSum) -> tuple[SpentSum, ...]:
     place = (more.command, more.run, more.day)
-    found = {(one.command, one.run, one.day): one for one in sums}
-    before = found.get(place)
+    by_scope = {(one.command, one.run, one.day): one for one in sums}
+    before = by_scope.get(place)
     spent = more.spent if before is None else before.spent.plus(more.spent)
-    found[place] = replace(more, spent=spent)
-    return tuple(found[name] for name in sorted(found))
+    by_scope[place] = replace(more, spent=spent)
+    return tuple(by_scope[name] for name in sorted(by_scope))
 
 
 def _commands(ledger: BudgetLedger) -> set[str]:

@@ -135,36 +135,36 @@ def to_prune(
 ) -> tuple[CacheEntry, ...]:
     """Which entries go: those stored before a moment, then the oldest until the rest fits."""
     ordered = sorted(entries, key=lambda entry: (entry.stored_at, entry.key))
-    gone = [entry for entry in ordered if before is not None and entry.stored_at < before]
-    left = ordered[len(gone) :]
+    removed = [entry for entry in ordered if before is not None and entry.stored_at < before]
+    left = ordered[len(removed) :]
     size = sum(entry.bytes for entry in left)
     for entry in left:
         if max_bytes is None or size <= max_bytes:
             break
-        gone.append(entry)
+        removed.append(entry)
         size -= entry.bytes
-    return tuple(gone)
+    return tuple(removed)
 
 
 def explained(
-    asked: CallExplanation, output: str | None, entries: Sequence[CacheEntry]
+    call: CallExplanation, output: str | None, entries: Sequence[CacheEntry]
 ) -> CallExplanation:
     """A call of a run against the cache: in which parts the nearest other question differs.
 
     Nearest is what was asked for the same output before, else what differs in the fewest parts.
     """
-    if asked.key is None:
-        return replace(asked, reason="the call has no key, so nothing is cached for it")
-    cached = any(entry.key == asked.key for entry in entries)
-    others = [entry for entry in entries if entry.key != asked.key]
+    if call.key is None:
+        return replace(call, reason="the call has no key, so nothing is cached for it")
+    cached = any(entry.key == call.key for entry in entries)
+    others = [entry for entry in entries if entry.key != call.key]
     same = [entry for entry in others if output is not None and entry.output_path == output]
     candidates = same if cached else same or others
-    compared = [(differences(entry.parts, asked.parts), entry.key) for entry in candidates]
+    compared = [(differences(entry.parts, call.parts), entry.key) for entry in candidates]
     nearest = min(compared, key=lambda pair: (len(pair[0]), pair[1]), default=None)
     if nearest is None:
-        return replace(asked, cached=cached, reason="" if cached else "the cache is empty")
+        return replace(call, cached=cached, reason="" if cached else "the cache is empty")
     changes, other = nearest
-    return replace(asked, cached=cached, nearest=other, changes=changes)
+    return replace(call, cached=cached, nearest=other, changes=changes)
 
 
 GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"

@@ -110,7 +110,7 @@ class Caller(msgspec.Struct):
 
     def hear(self) -> bytes:
         """The signals that came since the last time. Does not wait."""
-        heard = b""
+        data = b""
         while not self.is_gone:
             try:
                 part = self.connection.recv(64, socket.MSG_DONTWAIT)
@@ -119,9 +119,9 @@ class Caller(msgspec.Struct):
             except OSError:
                 part = b""
             self.is_gone = not part
-            heard += part
-        self.signals += heard
-        return heard
+            data += part
+        self.signals += data
+        return data
 
     def say(self, descriptor: int, data: bytes) -> None:
         """Write to one of the step's descriptors, as long as someone is there to read it."""

@@ -62,7 +62,7 @@ class FileClaim:
     def release(self) -> None:
         """Let the next one ask; what is not settled stays written down."""
         if not self._is_open and self._holds_foreign:
-            _set_aside(self._path)
+            _move_foreign(self._path)
         elif not self._is_open:
             files.forget(self._path)
         os.close(self._descriptor)
@@ -106,7 +106,7 @@ def take_claim(folder: Path, key: str) -> FileClaim | None:
     return None
 
 
-def _set_aside(path: Path) -> None:
+def _move_foreign(path: Path) -> None:
     """Keep what is not ours, under a name that no command reads or removes."""
     number = 1
     while os.path.lexists(target := path.with_name(f"{path.name}.foreign-{number}")):
@@ -178,8 +178,8 @@ def _line(intent: InvocationIntent, path: Path) -> bytes:
 
 def _payload(line: bytes) -> tuple[str, bytes]:
     """The signature and the event of a line; those of oraclepack 0.1.0 have no signature."""
-    found = _SIGNED.fullmatch(line)
-    return ("", line) if found is None else (found[1].decode(), found[2])
+    match = _SIGNED.fullmatch(line)
+    return ("", line) if match is None else (match[1].decode(), match[2])
 
 
 def _mac(key: bytes, path: Path, payload: bytes) -> str:

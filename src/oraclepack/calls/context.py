@@ -121,6 +121,6 @@ class CallContext(msgspec.Struct, frozen=True):
         redactor = self.redactor.also(environment)
         return self if redactor is self.redactor else replace(self, redactor=redactor)
 
-    def tell(self, event: KnownEvent) -> KnownEvent:
+    def record(self, event: KnownEvent) -> KnownEvent:
         """Append an event to the journal, without secrets."""
         return self.journal.append(self.redactor.clean_record(event))

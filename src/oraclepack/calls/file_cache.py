@@ -63,11 +63,11 @@ class FileAnswerCache:
         """The answer to a question, changed or foreign too; None when there is none."""
         if self.foreign is not None:
             return None
-        found = self._look(key)
-        if found is None or found.state != CHANGED:
-            return found
+        lookup = self._lookup(key)
+        if lookup is None or lookup.state != CHANGED:
+            return lookup
         with turn(self.directory / _LOCK):  # perhaps it was being replaced just now
-            return self._look(key)
+            return self._lookup(key)
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
         """Keep an answer. One that was changed, foreign or without an entry is set aside first.
@@ -81,12 +81,12 @@ class FileAnswerCache:
         files.make_private(self.directory)
         with turn(self.directory / _LOCK):
             answer, note = self._path(entry.key, ".md"), self._path(entry.key, ".json")
-            found, there = self._look(entry.key), files.read(answer)
-            if found is not None and found.state == FOREIGN:
-                self._set_aside(entry.key)
-            elif there is not None and there != data and (found is None or found.state != GOOD):
-                aside = self._path(entry.key, ".changed.md")
-                files.write_atomic(aside, there, mode=files.PRIVATE_FILE)
+            lookup, there = self._lookup(entry.key), files.read(answer)
+            if lookup is not None and lookup.state == FOREIGN:
+                self._move_foreign(entry.key)
+            elif there is not None and there != data and (lookup is None or lookup.state != GOOD):
+                changed = self._path(entry.key, ".changed.md")
+                files.write_atomic(changed, there, mode=files.PRIVATE_FILE)
             # The entry last: an answer without one does not count yet. Nor does one without the
             # other after a power cut, whichever the disk has kept.
             mode = files.PRIVATE_FILE
@@ -95,14 +95,14 @@ class FileAnswerCache:
     def take_over(self, key: str) -> str | None:
         """Sign a foreign entry, since the user says that it is theirs; why not, if not."""
         with turn(self.directory / _LOCK):
-            found = self._look(key)
-            if found is None:
+            lookup = self._lookup(key)
+            if lookup is None:
                 return "its answer is gone"
-            if found.foreign is None or not found.foreign.may_be_ours:
-                return found.foreign.reason if found.foreign else "it is yours already"
-            if _state(found.entry, found.data) != GOOD:
+            if lookup.foreign is None or not lookup.foreign.may_be_ours:
+                return lookup.foreign.reason if lookup.foreign else "it is yours already"
+            if _state(lookup.entry, lookup.data) != GOOD:
                 return "its answer was changed since it was stored"
-            entry = msgspec.structs.replace(found.entry, schema_version=SCHEMA_VERSION)
+            entry = msgspec.structs.replace(lookup.entry, schema_version=SCHEMA_VERSION)
             signed = self._signed(entry, make_key())
             files.write_atomic(self._path(key, ".json"), signed, mode=files.PRIVATE_FILE)
             return None
@@ -139,10 +139,10 @@ class FileAnswerCache:
         """Every entry with its state, in the order of the keys."""
         trust = functools.cache(find_key)  # read once: there may be thousands of entries
         for key in self.find():
-            found = self._read(key, trust)
-            if found is None:
+            stored = self._read(key, trust)
+            if stored is None:
                 continue
-            entry, foreign = found
+            entry, foreign = stored
             data = files.read(self._path(key, ".md"))
             yield ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
 
@@ -151,14 +151,14 @@ class FileAnswerCache:
         if self.foreign is not None:
             return ()
         names = (path.stem for path in self.directory.glob("*.json"))
-        ours = (name for name in names if name.startswith(beginning) and _KEY.fullmatch(name))
-        return tuple(sorted(ours))
+        matching = (name for name in names if name.startswith(beginning) and _KEY.fullmatch(name))
+        return tuple(sorted(matching))
 
     def remove(self, key: str) -> None:
         """Forget an answer of ours, and what was set aside of it."""
         with turn(self.directory / _LOCK):
-            found = self._read(key)
-            if found is None or found[1] is not None:
+            entry = self._read(key)
+            if entry is None or entry[1] is not None:
                 return
             for ending in (".json", ".md", ".changed.md"):
                 try:
@@ -173,10 +173,10 @@ class FileAnswerCache:
         if not self.directory.is_dir() or self.foreign is not None:
             return ()
         with turn(self.directory / _LOCK):
-            stray = [path for path in sorted(self.directory.glob("*.md")) if self._is_stray(path)]
-            for path in stray:
+            orphans = [path for path in sorted(self.directory.glob("*.md")) if self._is_stray(path)]
+            for path in orphans:
                 files.forget(path)
-            return (*stray, *files.sweep(self.directory))
+            return (*orphans, *files.sweep(self.directory))
 
     def _is_stray(self, path: Path) -> bool:
         """A regular file with a name that we give, of which no entry speaks."""
@@ -185,11 +185,11 @@ class FileAnswerCache:
             return False
         return not os.path.lexists(self._path(named[1], ".json")) and not self._tracked(named[1])
 
-    def _look(self, key: str) -> CacheLookup | None:
-        found = self._read(key)
-        if found is None:
+    def _lookup(self, key: str) -> CacheLookup | None:
+        stored = self._read(key)
+        if stored is None:
             return None
-        entry, foreign = found
+        entry, foreign = stored
         answer = self._path(key, ".md")
         data = None if answer.is_symlink() else files.read(answer)
         if data is None:
@@ -215,7 +215,7 @@ class FileAnswerCache:
         fields = cast("dict[str, object]", msgspec.to_builtins(entry))
         return canonical_file(fields | {"mac": signature(fields, key)})
 
-    def _set_aside(self, key: str) -> None:
+    def _move_foreign(self, key: str) -> None:
         """What is not ours is kept, under names that no command reads or removes."""
         for ending in (".json", ".md"):
             path, number = self._path(key, ending), 1
@@ -230,9 +230,9 @@ class FileAnswerCache:
 
     def _tracked(self, key: str) -> Foreign | None:
         for ending in (".json", ".md"):
-            found = tracked(self._root, f"{self._relative}/{key}{ending}")
-            if found is not None:
-                return found
+            paths = tracked(self._root, f"{self._relative}/{key}{ending}")
+            if paths is not None:
+                return paths
         return None
 
     def _path(self, key: str, ending: str) -> Path:

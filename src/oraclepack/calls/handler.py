@@ -12,7 +12,7 @@ import msgspec
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adopt import AdoptionResult, adopt, close_earlier, take_over
 from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.answer_files import keep_older
+from oraclepack.calls.answer_files import back_up_existing
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
@@ -22,9 +22,9 @@ from oraclepack.calls.prepare import (
     PreparedCall,
     check_paths,
     find_key,
+    oracle_context_of,
     prepare,
     promised,
-    surroundings_of,
 )
 from oraclepack.calls.rehearse import refused_replacing, rehearse, rehearse_other
 from oraclepack.calls.store import Claim
@@ -82,10 +82,10 @@ class CallHandler:
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """See to one call; the exit code with which it ends for the step."""
         with self._context.shared.answering((call.step, call.attempt, call.number)):
-            found = read_call(self._context.knowing(call.env), call, shim)
-            if isinstance(found, int):
-                return found
-            context, prepared = found
+            reading = read_call(self._context.knowing(call.env), call, shim)
+            if isinstance(reading, int):
+                return reading
+            context, prepared = reading
             with asking_alone(context, prepared, shim) as claim:
                 if claim is None:
                     return _end(context, prepared, STOPPED, STOPPED_EXIT)
@@ -98,7 +98,7 @@ class CallHandler:
                 asking = begin_asking(context, prepared, shim, claim, unanswered)
                 if asking is None:
                     return _end(context, prepared, _HELD_BACK, 1)
-                exit_code = asking.ask(force=unanswered.found.force)
+                exit_code = asking.ask(force=unanswered.adoption.force)
                 if not asking.goes_on:
                     claim.settle()
                 return exit_code
@@ -137,14 +137,14 @@ def _read_question(
     paths = check_paths(context, call, parsed)
     if isinstance(paths, Refusal):
         return paths
-    said = shim.read_stdin() if reads_stdin(parsed, argv) else b""
-    question = read_question(parsed, argv, said.decode("utf-8", "replace"))
+    stdin = shim.read_stdin() if reads_stdin(parsed, argv) else b""
+    question = read_question(parsed, argv, stdin.decode("utf-8", "replace"))
     outputs = promised(context, call, question)
     if isinstance(outputs, Refusal):
         return outputs
     if (refused := refused_replacing(context, (*paths, *outputs))) is not None:
         return refused
-    keep_older(context, call, (*paths, *outputs))
+    back_up_existing(context, call, (*paths, *outputs))
     return question, outputs
 
 
@@ -156,14 +156,14 @@ def _with_key(
     question: OracleQuestion,
     outputs: Sequence[AllowedPath],
 ) -> tuple[CallContext, PreparedCall] | int:
-    found = surroundings_of(call)
-    around = OracleContext() if isinstance(found, Refusal) else found
+    oracle_context = oracle_context_of(call)
+    around = OracleContext() if isinstance(oracle_context, Refusal) else oracle_context
     context = context.knowing(around.dotenv)
     if context.options.rehearsal:
         return rehearse(context, call, shim, argv, question, outputs, around)
     if linked := _linked(context, call, question):
         return _stop(context, call, shim, _LINKED, linked)
-    unread = found if isinstance(found, Refusal) else None
+    unread = oracle_context if isinstance(oracle_context, Refusal) else None
     key = unread or find_key(context, call, shim, argv, question, around)
     return context, prepare(context, call, argv, question, outputs, key, around)
 
@@ -177,7 +177,7 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     if isinstance(paths, Refusal) or refused is not None:
         assert refused is not None
         return _stop(context, call, shim, _OUTPUT_PATH, str(refused), provider)
-    keep_older(context, call, paths)
+    back_up_existing(context, call, paths)
     if context.options.rehearsal:
         return rehearse_other(context, call, shim, parsed, paths)
     ledger.intend_other(context, call, provider, parsed)
@@ -191,10 +191,10 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
             order, lambda process: ledger.intend_other(context, call, provider, parsed, process)
         )
     if end.trouble:
-        shim.tell(f"oraclepack: {end.trouble}\n")
-    made = paths[0].relative if paths else None
+        shim.write_stderr(f"oraclepack: {end.trouble}\n")
+    output_path = paths[0].relative if paths else None
     error = _plain_error(end, context.redactor)
-    ledger.conclude_other(context, call, provider, error, end.exit_code, made)
+    ledger.conclude_other(context, call, provider, error, end.exit_code, output_path)
     return end.exit_code
 
 
@@ -206,11 +206,11 @@ def call_without_question(
     if isinstance(paths, Refusal):
         return _stop(context, call, shim, _OUTPUT_PATH, str(paths))
     if context.options.rehearsal:
-        shim.tell("oraclepack: [rehearsal] oracle is not called for this\n")
+        shim.write_stderr("oraclepack: [rehearsal] oracle is not called for this\n")
         return 0
     end = shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), lambda _: None)
     if end.trouble:
-        shim.tell(f"oraclepack: {end.trouble}\n")
+        shim.write_stderr(f"oraclepack: {end.trouble}\n")
     return end.exit_code
 
 
@@ -222,7 +222,7 @@ def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Clai
     stored = find_stored(context, prepared, shim)
     if stored is not None:
         answer_files.publish(prepared.outputs[0], stored.data)
-        shim.tell(f"oraclepack: answered before, {prepared.output_path} is written\n")
+        shim.write_stderr(f"oraclepack: answered before, {prepared.output_path} is written\n")
         ledger.conclude(
             context,
             prepared,
@@ -241,7 +241,7 @@ def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Clai
 class Unanswered(msgspec.Struct, frozen=True):
     """No earlier call has answered the question; what is known of them."""
 
-    found: AdoptionResult
+    adoption: AdoptionResult
     short: PaidAnswer | None
     """The last answer, which missed its contract: it is asked for again."""
     retry: OutputRetry | None
@@ -252,28 +252,30 @@ def adopted(
 ) -> int | Unanswered:
     """Answer with what a call of a killed command came to, if it came to something."""
     retry = interrupted_retry(context, prepared, claim.left)
-    found = adopt(context, prepared, shim, claim.left)
-    if found.stopped:
+    adoption = adopt(context, prepared, shim, claim.left)
+    if adoption.stopped:
         return _end(context, prepared, STOPPED, STOPPED_EXIT)
-    if found.undecided:
+    if adoption.undecided:
         message = "nobody can tell whether an earlier call of this question was paid for"
         return _end(context, prepared, StepError(code="UNDECIDED", message=message), 1)
-    short = found.unmet
+    short = adoption.unmet
     if short is not None:
-        retry = _after_short(retry, found)
-    elif found.answer is None:
+        retry = _after_short(retry, adoption)
+    elif adoption.answer is None:
         short = unmet_answer(context, prepared, retry) if retry else None
         short = short or paid_elsewhere(context, prepared)
         retry = retry or (short.retry if short else None)
     is_over = retry is None or retry.number > context.options.output_retries
     if short is not None and (is_over or not short.missing):
-        exit_code = _take_as_it_is(context, prepared, shim, short, found.record)
-        close_earlier(context, found)
-    elif found.answer is not None:
-        shim.tell(f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n")
-        exit_code = take_over(context, prepared, shim, found)
+        exit_code = _take_as_it_is(context, prepared, shim, short, adoption.record)
+        close_earlier(context, adoption)
+    elif adoption.answer is not None:
+        shim.write_stderr(
+            f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n"
+        )
+        exit_code = take_over(context, prepared, shim, adoption)
     else:
-        return Unanswered(found, short, retry)
+        return Unanswered(adoption, short, retry)
     claim.settle()
     return exit_code
 
@@ -288,10 +290,10 @@ def begin_asking(
     if short is not None:
         _put_in_place(context, prepared, short.data)
         lacks = ", ".join(short.missing)
-        shim.tell(f"oraclepack: the answer lacks {lacks}; asking again\n")
+        shim.write_stderr(f"oraclepack: the answer lacks {lacks}; asking again\n")
     asking = OracleAsk(context, prepared, shim, claim, unanswered.retry)
     asking.intend()
-    close_earlier(context, unanswered.found)
+    close_earlier(context, unanswered.adoption)
     return asking
 
 
@@ -308,14 +310,14 @@ def _take_as_it_is(
     if not paid.missing:
         how = "was accepted" if paid.accepted else "meets its contract now"
         where = f" (answer of run {paid.run_id})" if paid.run_id else ""
-        shim.tell(f"oraclepack: {path} {how}{where}; nothing was asked\n")
+        shim.write_stderr(f"oraclepack: {path} {how}{where}; nothing was asked\n")
         record_acceptance(context, prepared, paid)
         ledger.conclude(
             context, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
         )
         return 0
     lacks = f"the answer lacks {', '.join(paid.missing)}"
-    shim.tell(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
+    shim.write_stderr(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
     ledger.conclude(
         context,
         prepared,
@@ -332,7 +334,7 @@ def _take_as_it_is(
 def _put_in_place(context: CallContext, prepared: PreparedCall, data: bytes) -> None:
     """A paid answer stands where the pack wants it; what stood there is kept aside."""
     if answer_files.read_answers(prepared.outputs) != [data]:
-        answer_files.set_aside(context, prepared.call, prepared.outputs)
+        answer_files.displace(context, prepared.call, prepared.outputs)
         answer_files.publish(prepared.outputs[0], data)
 
 
@@ -347,7 +349,7 @@ def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, cla
             question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
             if context.ask(question, shim.pause):
                 return True
-    shim.tell(f"oraclepack: {_HELD_BACK.message}\n")
+    shim.write_stderr(f"oraclepack: {_HELD_BACK.message}\n")
     return False
 
 
@@ -398,18 +400,18 @@ def _stop(
 ) -> int:
     """The call is not made."""
     message = readable(reason)
-    shim.tell(context.redactor.clean(f"oraclepack: {code}: {message}\n"))
+    shim.write_stderr(context.redactor.clean(f"oraclepack: {code}: {message}\n"))
     error = StepError(code=code, message=message)
     ledger.conclude_other(context, call, provider, error, _REFUSED_EXIT)
     return _REFUSED_EXIT
 
 
-def _after_short(retry: OutputRetry | None, found: AdoptionResult) -> OutputRetry | None:
+def _after_short(retry: OutputRetry | None, adoption: AdoptionResult) -> OutputRetry | None:
     """The retry that is due after the short answer of an interrupted call."""
-    if found.unmet is None:
+    if adoption.unmet is None:
         return retry
-    before = found.call.intent.retry if found.call and found.call.intent else None
-    after = next_retry(before, found.unmet.data, found.record)
+    before = adoption.call.intent.retry if adoption.call and adoption.call.intent else None
+    after = next_retry(before, adoption.unmet.data, adoption.record)
     return retry if retry is not None and retry.number > after.number else after
 
 

@@ -56,8 +56,8 @@ def differences(before: Parts, after: Parts) -> tuple[PartChange, ...]:
 
 
 def _short(text: str | None) -> str:
-    shown = text or "nothing"
-    return shown if len(shown) <= 16 else shown[:12] + "…"  # a hash at a glance
+    shortened = text or "nothing"
+    return shortened if len(shortened) <= 16 else shortened[:12] + "…"  # a hash at a glance
 
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")

@@ -6,7 +6,7 @@ from typing import TypedDict
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import LiveCall
-from oraclepack.calls.overrides import shown_argv
+from oraclepack.calls.overrides import redacted_argv
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim
 from oraclepack.errors import StepError
@@ -70,9 +70,11 @@ def _which(call: LiveCall) -> _Which:
     return _Which(step=call.step, attempt=call.attempt, call=call.number, tool=call.tool)
 
 
-def _shown(context: CallContext, parsed: ParsedArgv, argv: tuple[str, ...]) -> tuple[str, ...]:
+def _redacted_argv(
+    context: CallContext, parsed: ParsedArgv, argv: tuple[str, ...]
+) -> tuple[str, ...]:
     # Cleaned before it is cut: what is left of a secret would not be known for one.
-    return shown_argv(parsed, tuple(map(context.redactor.clean, argv)))
+    return redacted_argv(parsed, tuple(map(context.redactor.clean, argv)))
 
 
 def intend(
@@ -90,7 +92,7 @@ def intend(
     With the size of its question it is a rehearsed call, which costs nothing.
     """
     call, key = prepared.call, prepared.key
-    kept = context.tell(
+    recorded = context.record(
         j.InvocationIntent(
             **_which(call),
             key=prepared.key_value,
@@ -98,14 +100,14 @@ def intend(
             provider=prepared.provider if question is None else REHEARSAL,
             model=prepared.model,
             output_path=prepared.output_path,
-            argv=_shown(context, parse_argv(table_of(call.tool), argv), argv),
+            argv=_redacted_argv(context, parse_argv(table_of(call.tool), argv), argv),
             process=process,
             retry=retry,
             question=question,
         )
     )
-    if claim is not None and isinstance(kept, j.InvocationIntent):
-        claim.note(kept)
+    if claim is not None and isinstance(recorded, j.InvocationIntent):
+        claim.note(recorded)
 
 
 def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
@@ -129,7 +131,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     call = prepared.call
     if unmet is not None or source_run is not None:
         note_unmet(context, prepared)
-    context.tell(
+    context.record(
         j.InvocationOutcome(
             **_which(call),
             ok=error is None,
@@ -175,7 +177,7 @@ def conclude_other(
     output_path: str | None = None,
 ) -> None:
     """What became of a call that asks nothing of a key: another tool, or one that was refused."""
-    context.tell(
+    context.record(
         j.InvocationOutcome(
             **_which(call),
             ok=error is None,
@@ -196,11 +198,11 @@ def intend_other(
     process: ProcessIdentity | None = None,
 ) -> None:
     """Another tool is about to be called."""
-    context.tell(
+    context.record(
         j.InvocationIntent(
             **_which(call),
             provider=provider,
-            argv=_shown(context, parsed, call.argv),
+            argv=_redacted_argv(context, parsed, call.argv),
             process=process,
         )
     )
@@ -209,7 +211,7 @@ def intend_other(
 def close(context: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:
     """The end of a call that we did not live to see, now that it is known."""
     message = "the call was cut off; it was asked again"
-    context.tell(
+    context.record(
         j.InvocationOutcome(
             step=intent.step,
             attempt=intent.attempt,

@@ -133,10 +133,10 @@ class FileLimits:
         while True:
             with self._lock:
                 is_first = self._queues[name][0] is ticket
-            found: FileSlot | float = self._try(name, limit) if is_first else _LOOK_AGAIN
-            if isinstance(found, FileSlot):
-                return found
-            if not pause(min(found, _PATIENCE)):
+            slot: FileSlot | float = self._try(name, limit) if is_first else _LOOK_AGAIN
+            if isinstance(slot, FileSlot):
+                return slot
+            if not pause(min(slot, _PATIENCE)):
                 return None
 
     def _try(self, name: str, limit: Limit) -> FileSlot | float:

@@ -69,10 +69,10 @@ class Shim(Protocol):
     def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         """Start the real tool and wait for its end."""
 
-    def show(self, text: str) -> None:
+    def write_stdout(self, text: str) -> None:
         """Write to the step's stdout."""
 
-    def tell(self, text: str) -> None:
+    def write_stderr(self, text: str) -> None:
         """Write to the step's stderr."""
 
     def read_stdin(self) -> bytes:

@@ -54,12 +54,12 @@ def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer |
     key, options = prepared.key_value, context.options
     if key is None or len(prepared.outputs) != 1 or options.refresh or not options.use_cache:
         return None
-    found = [
+    answers = [
         one
         for run_id in context.store.cache.unmet_runs(key)
         if (one := _held_in(RunDir(context.root, run_id), key)) is not None
     ]
-    for one in sorted(found, key=lambda one: (one.at, one.run.run_id), reverse=True):
+    for one in sorted(answers, key=lambda one: (one.at, one.run.run_id), reverse=True):
         paid = _paid(context, prepared, one)
         if paid is not None:
             return paid
@@ -79,7 +79,7 @@ def record_acceptance(context: CallContext, prepared: PreparedCall, paid: PaidAn
     known = {output.declared_path: output.path for output in outputs if output.declared_path}
     name = output_names(step.id, title_of(step), [path], known)[path]
     files.write_atomic(context.run_dir / name, paid.data, mode=files.PRIVATE_FILE)
-    context.tell(
+    context.record(
         replace(
             paid.acceptance,
             seq=0,
@@ -217,8 +217,10 @@ def _events(run: RunDir) -> tuple[AnyEvent, ...]:
 
 def _content(context: CallContext, held: _Held, sha256: str) -> bytes | None:
     """The answer with this hash, wherever its run or the project still has it."""
-    found = (read_content(place).data for place in _places(context, held))
-    return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
+    contents = (read_content(place).data for place in _places(context, held))
+    return next(
+        (data for data in contents if data is not None and sha256_bytes(data) == sha256), None
+    )
 
 
 def _places(context: CallContext, held: _Held) -> Iterable[Path]:

@@ -47,12 +47,12 @@ def read_overrides(
 
 def _steps(ids: str, known: Collection[str]) -> list[str]:
     named = [word.strip() for word in ids.split(",") if word.strip()]
-    found = [word.zfill(2) for word in named]
-    strange = [word for word, step in zip(named, found, strict=True) if step not in known]
-    if strange or not found:
+    steps = [word.zfill(2) for word in named]
+    strange = [word for word, step in zip(named, steps, strict=True) if step not in known]
+    if strange or not steps:
         what = f"no step {', '.join(strange)}" if strange else "no step is named"
         raise UsageError(f"--override {ids}: {what}", hint=f"steps are {', '.join(sorted(known))}")
-    return found
+    return steps
 
 
 def _words(table: FlagTable, option: str, text: str) -> tuple[str, ...]:
@@ -63,8 +63,8 @@ def _words(table: FlagTable, option: str, text: str) -> tuple[str, ...]:
     if fault is not None:
         near = f"did you mean {fault.nearest}?" if fault.nearest else ""
         allowed = f"it takes {', '.join(fault.allowed)}" if fault.allowed else ""
-        said = f"{option} {text}: {table.tool} refuses {fault.spelled} ({fault.fault})"
-        raise UsageError(said, hint=near or allowed)
+        message = f"{option} {text}: {table.tool} refuses {fault.spelled} ({fault.fault})"
+        raise UsageError(message, hint=near or allowed)
     if not parsed.flags or parsed.operands or parsed.subcommand:
         raise UsageError(
             f"{option} {text}: this is no flag", hint=f"as in {option}=--model=gpt-5.2"
@@ -87,23 +87,23 @@ def effective_argv(
     A Pro model over the API detaches by itself, exits 0 and leaves no file; so `--wait`
     is added unless the pack decides that itself.
     """
-    made = overridden(table, argv, words)
-    used = {use.name for use in parse_argv(table, made).flags}
+    changed = overridden(table, argv, words)
+    used = {use.name for use in parse_argv(table, changed).flags}
     added = [WAIT] if not used & {WAIT, "--no-wait"} else []
     added += [FORCE] if force and FORCE not in used else []
     # In front: at the end a flag that lacks its value would swallow them.
-    return (*added, *made)
+    return (*added, *changed)
 
 
 def overridden(table: FlagTable, argv: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
     """The call with these flags in place of its own; lists grow, single values are replaced."""
-    made = tuple(argv)
+    changed = tuple(argv)
     for use in parse_argv(table, words).flags:
-        made = _put(table, made, use)
-    return made
+        changed = _with_flag(table, changed, use)
+    return changed
 
 
-def _put(table: FlagTable, argv: tuple[str, ...], new: FlagUse) -> tuple[str, ...]:
+def _with_flag(table: FlagTable, argv: tuple[str, ...], new: FlagUse) -> tuple[str, ...]:
     spelled = new.name if new.value is None else f"{new.name}={new.value}"
     if new.spec.variadic:
         return (spelled, *argv)
@@ -123,8 +123,8 @@ def _without(argv: Sequence[str], uses: Sequence[FlagUse]) -> list[str]:
         left[use.at] = _cut(argv[use.at], use)
         if use.value_at is not None and use.value_at != use.at:
             left[use.value_at] = None
-    kept = ((left.get(at, word)) for at, word in enumerate(argv))
-    return [word for word in kept if word is not None]
+    remaining = ((left.get(at, word)) for at, word in enumerate(argv))
+    return [word for word in remaining if word is not None]
 
 
 def _cut(word: str, use: FlagUse) -> str | None:
@@ -138,7 +138,7 @@ def _cut(word: str, use: FlagUse) -> str | None:
     return f"-{others}" if others else None
 
 
-def shown_argv(parsed: ParsedArgv, argv: Sequence[str], longest: int = 160) -> tuple[str, ...]:
+def redacted_argv(parsed: ParsedArgv, argv: Sequence[str], longest: int = 160) -> tuple[str, ...]:
     """The call as records show it: secret values blotted out, long texts cut."""
     words = list(argv)
     for use in parsed.flags:

@@ -112,7 +112,7 @@ def prepare(
     )
 
 
-def surroundings_of(call: LiveCall) -> OracleContext | Refusal:
+def oracle_context_of(call: LiveCall) -> OracleContext | Refusal:
     try:
         return around_call(call.cwd, call.env)
     except InputError as trouble:
@@ -137,12 +137,12 @@ def find_key(
 
 def remember(context: CallContext, call: LiveCall, attached: Sequence[AttachedFile]) -> None:
     """Keep what a step's calls attach, with paths relative to the project root."""
-    found = {}
+    parts = {}
     for file in attached:
         place = jail(context.root, file.path, Path(call.cwd))
         if isinstance(place, AllowedPath):
-            found[place.relative] = file.sha256
-    context.shared.attach(call.step, call.attempt, found)
+            parts[place.relative] = file.sha256
+    context.shared.attach(call.step, call.attempt, parts)
 
 
 def _attached(
@@ -153,10 +153,10 @@ def _attached(
     if plain and any(kind_of(call.cwd, value) is FileArgumentKind.MISSING for value in values):
         return Refusal("an attached file does not exist")
     if not plain or any(kind_of(call.cwd, value) is FileArgumentKind.DIRECTORY for value in values):
-        told = _ask_tool(call, shim, argv, question)
-        if isinstance(told, Refusal):
-            return told
-        values = told
+        reply = _ask_tool(call, shim, argv, question)
+        if isinstance(reply, Refusal):
+            return reply
+        values = reply
     try:
         return read_attached(call.cwd, values)
     except InputError as trouble:

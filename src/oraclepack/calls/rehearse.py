@@ -126,8 +126,8 @@ def rehearsed_answer(
 ) -> str:
     """An answer in the requested sections that says what it is and cites the attached files."""
     cited = [_citation(file) for file in sorted(files, key=lambda file: file.path)]
-    asked = next((line.strip() for line in question.prompt.splitlines() if line.strip()), "")
-    opening = f"{NOTICE}\n\nThe question began: {_shortened(asked)}\n"
+    first_line = next((line.strip() for line in question.prompt.splitlines() if line.strip()), "")
+    opening = f"{NOTICE}\n\nThe question began: {_shortened(first_line)}\n"
     if not sections:
         return opening + "\n" + _listed(cited[:_MOST_CITED], "The call attaches no file.")
     bodies = {
@@ -172,9 +172,9 @@ def _listed(items: Sequence[str], otherwise: str) -> str:
 def _citation(file: AttachedText) -> str:
     """`path:line` with the line itself: the first that declares something, else that says it."""
     lines = list(enumerate(file.text.splitlines(), start=1))
-    telling = [(number, line) for number, line in lines if _TELLING.match(line)]
-    spoken = [(number, line) for number, line in lines if line.strip()]
-    number, line = next(iter(telling or spoken), (1, ""))
+    definitions = [(number, line) for number, line in lines if _TELLING.match(line)]
+    nonblank = [(number, line) for number, line in lines if line.strip()]
+    number, line = next(iter(definitions or nonblank), (1, ""))
     quoted = _shortened(line.strip()).replace("`", "'")
     return f"`{file.path}:{number}` (`{quoted}`)" if quoted else f"`{file.path}:{number}`"
 
@@ -191,8 +191,8 @@ def _complaint(table: FlagTable, problem: ArgvProblem, argv: Sequence[str]) -> s
     if problem.fault is FlagFault.NO_VALUE:
         return f"error: option '{declared}' argument missing\n"
     given = argv[problem.at].partition("=")[2] or (*argv, "")[problem.at + 1]
-    said = f"argument '{given}' is invalid. Allowed choices are {', '.join(problem.allowed)}."
-    return f"error: option '{declared}' {said}\n"
+    message = f"argument '{given}' is invalid. Allowed choices are {', '.join(problem.allowed)}."
+    return f"error: option '{declared}' {message}\n"
 
 
 def _declared(spec: FlagSpec) -> str:
@@ -241,14 +241,14 @@ def _answer(
     question = prepared.question
     model = prepared.model or "the tool's own model"
     estimate = f"~{tokens(question, texts)} tokens and {len(texts)} files"
-    shim.show(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
+    shim.write_stdout(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
     for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
         answer = rehearsed_answer(question, texts, contract.sections)
         answer_files.publish(output, context.redactor.clean(answer).encode("utf-8", "replace"))
-        shim.show(f"Saved assistant output to {output.path}\n")
+        shim.write_stdout(f"Saved assistant output to {output.path}\n")
     if not prepared.outputs:
         answer = rehearsed_answer(question, texts, _printed_sections(context, prepared.call))
-        shim.show(f"\nAnswer:\n{context.redactor.clean(answer)}")
+        shim.write_stdout(f"\nAnswer:\n{context.redactor.clean(answer)}")
 
 
 def refused_replacing(context: CallContext, paths: Sequence[AllowedPath]) -> Refusal | None:
@@ -273,28 +273,28 @@ def rehearse_other(
     """
     ledger.intend_other(context, call, REHEARSAL, parsed)
     if any(use.spec.effect is Effect.INSPECT for use in parsed.flags):
-        shim.tell(f"oraclepack: [rehearsal] {call.tool} is not called for this\n")
+        shim.write_stderr(f"oraclepack: [rehearsal] {call.tool} is not called for this\n")
         ledger.conclude_other(context, call, REHEARSAL, None, 0)
         return 0
     if call.tool in _READ_STDIN:
         shim.read_stdin()
-    question = OracleQuestion(_asked(parsed, call.argv))
+    question = OracleQuestion(_question_text(parsed, call.argv))
     named = (use for use in parsed.flags if use.spec.role in _WRITTEN and use.value is not None)
     uses = zip(named, paths, strict=True)
-    made = [path for use, path in uses if use.spec.role is Role.OUTPUT]
-    for path in made:
+    outputs = [path for use, path in uses if use.spec.role is Role.OUTPUT]
+    for path in outputs:
         answer = rehearsed_answer(question, (), _file_sections(context, call, path.relative))
         text = context.redactor.clean(rehearsed_file(path.relative, answer))
         answer_files.publish(path, text.encode("utf-8", "replace"))
     answer = rehearsed_answer(question, (), _printed_sections(context, call))
-    shim.show(context.redactor.clean(rehearsed_words(parsed, answer)))
-    shim.tell(f"oraclepack: [rehearsal] {call.tool} was not started\n")
-    written = made[0].relative if made else None
+    shim.write_stdout(context.redactor.clean(rehearsed_words(parsed, answer)))
+    shim.write_stderr(f"oraclepack: [rehearsal] {call.tool} was not started\n")
+    written = outputs[0].relative if outputs else None
     ledger.conclude_other(context, call, REHEARSAL, None, 0, written)
     return 0
 
 
-def _asked(parsed: ParsedArgv, argv: Sequence[str]) -> str:
+def _question_text(parsed: ParsedArgv, argv: Sequence[str]) -> str:
     """What another tool is asked, for the answer to name; the last word where no flag has it."""
     given = [use.value for use in parsed.with_role(Role.PROMPT) if use.value]
     words = given or [argv[at] for at in parsed.operands]
@@ -308,8 +308,8 @@ def _file_sections(context: CallContext, call: LiveCall, path: str) -> tuple[Sec
 
 def _printed_sections(context: CallContext, call: LiveCall) -> tuple[Section, ...]:
     """The sections of everything the step promises: what is printed may become any of it."""
-    wanted = {one for sections in _sections(context, call).values() for one in sections}
-    return tuple(section for section in Section if section in wanted)
+    required = {one for sections in _sections(context, call).values() for one in sections}
+    return tuple(section for section in Section if section in required)
 
 
 def _sections(context: CallContext, call: LiveCall) -> dict[str, tuple[Section, ...]]:
@@ -322,9 +322,9 @@ def _sections(context: CallContext, call: LiveCall) -> dict[str, tuple[Section, 
 
 def _refused(context: CallContext, prepared: PreparedCall, shim: Shim, refusal: ToolRefusal) -> int:
     if refusal.out:
-        shim.show(refusal.out)
+        shim.write_stdout(refusal.out)
     if refusal.err:
-        shim.tell(refusal.err)
+        shim.write_stderr(refusal.err)
     failure = classify(refusal.out, refusal.err)
     error = StepError(code=failure.code, message=failure.message)
     ledger.conclude(
@@ -347,15 +347,15 @@ def _attached(
     if values and not (only_plain(values) and FileArgumentKind.DIRECTORY not in kinds.values()):
         bases = {base_of(value) for value in values if not is_plain(value)}
         chosen = choose(values, list_files(call.cwd, values, bases))
-        shim.show("".join(f"{note}\n" for note in chosen.notes))
+        shim.write_stdout("".join(f"{note}\n" for note in chosen.notes))
         if not chosen.files:
             return no_match()
         paths = chosen.files
     try:
-        found = read_attached(call.cwd, paths)
+        attachments = read_attached(call.cwd, paths)
     except InputError as trouble:
         return ToolRefusal(f"✖ {trouble.message}\n")
-    return refused_files([(file.path, len(file.data)) for file in found]) or found
+    return refused_files([(file.path, len(file.data)) for file in attachments]) or attachments
 
 
 def _one_try(context: CallContext) -> ledger.Tally:

@@ -189,16 +189,16 @@ _HANDSHAKE = 30.0
 """A shim says everything at once; one that does not is not one."""
 
 
-def _meant(message: CallMessage) -> tuple[str, tuple[str, ...], str | None, tuple[str, ...]]:
+def _called_tool(message: CallMessage) -> tuple[str, tuple[str, ...], str | None, tuple[str, ...]]:
     """The program called, its own words before the tool's, the tool, the tool's words."""
     if message.name in SPELLINGS:
         return message.name, (), SPELLINGS[message.name], message.argv
     words = (message.name, *message.argv)
-    found = unwrap(words)
-    if found is None or found.tool is None or found.at is None:
+    command = unwrap(words)
+    if command is None or command.tool is None or command.at is None:
         return message.name, (), None, message.argv
-    end = found.at + 1
-    return message.name, words[1:end], found.tool, words[end:]
+    end = command.at + 1
+    return message.name, words[1:end], command.tool, words[end:]
 
 
 def _exit(code: int) -> bytes:
@@ -313,7 +313,7 @@ class Gateway:
                 return
             message, caller = received
             try:
-                program, prefix, tool, argv = _meant(message)
+                program, prefix, tool, argv = _called_tool(message)
                 expected = self.attempts.caller_in(message.env)
                 if tool is None:
                     reply = self._let_through(message, caller)
@@ -327,8 +327,8 @@ class Gateway:
                         reply = _exit(self._answer(call, shim))
             except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
                 self.faults.append(fault)
-                said = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
-                caller.say(caller.stderr, os.fsencode(said))
+                message_text = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
+                caller.say(caller.stderr, os.fsencode(message_text))
                 reply = _exit(REFUSED)
             caller.reply(reply)
 
@@ -361,17 +361,19 @@ class Gateway:
     def _let_through(self, message: CallMessage, caller: Caller) -> bytes:
         """Npx runs more than our tools; the shim becomes the real one for those."""
         if self._no_other_packages and runs_a_package((message.name, *message.argv)):
-            said = f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
-            caller.say(caller.stderr, os.fsencode(said))
+            complaint = (
+                f"{message.name}: a rehearsal starts no package that oraclepack does not know\n"
+            )
+            caller.say(caller.stderr, os.fsencode(complaint))
             return _exit(_NOT_STARTED)
-        found = self._context.tools.find(message.name, message.env.get("PATH", ""))
-        if found is None:
+        tool = self._context.tools.find(message.name, message.env.get("PATH", ""))
+        if tool is None:
             caller.say(caller.stderr, os.fsencode(f"{message.name}: command not found\n"))
             return _exit(127)
-        return b"e" + os.fsencode(found.program)
+        return b"e" + os.fsencode(tool.program)
 
 
 def _unknown_caller(program: str, caller: Caller) -> bytes:
-    said = f"{program}: oraclepack knows of no step that is running and calls it\n"
-    caller.say(caller.stderr, os.fsencode(said))
+    complaint = f"{program}: oraclepack knows of no step that is running and calls it\n"
+    caller.say(caller.stderr, os.fsencode(complaint))
     return _exit(REFUSED)

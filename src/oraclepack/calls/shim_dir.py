@@ -58,16 +58,16 @@ class ShimDir:
         path = parent / "bin"
         try:
             disk.make_directory(path, 0o700)
-            made = cls(path, search, every_tool=every_tool)
-            _write(made.bash_env, made._bash_env_text(bash_env))
+            shims = cls(path, search, every_tool=every_tool)
+            _write(shims.bash_env, shims._bash_env_text(bash_env))
         except OSError as trouble:
             raise cannot("prepare", path, trouble) from trouble
-        if problem := _problem(made):
+        if problem := _problem(shims):
             raise MachineError(
                 f"the tools' stand-ins cannot lie in {path}: {problem}",
                 hint="set TMPDIR to a directory of yours with a short and plain path",
             )
-        return made
+        return shims
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The environment of an attempt whose calls are to reach us."""
@@ -102,10 +102,10 @@ class ShimDir:
         own = f'#!/bin/sh\nexec {quote(python)} -P -m oraclepack "$@"\n'
         _write(self.path / "oraclepack", own.encode(), 0o700)
 
-    def _bash_env_text(self, theirs: str | None) -> bytes:
+    def _bash_env_text(self, original: str | None) -> bytes:
         """Read by every bash below a step, after its login profile had its way with PATH."""
         here = quote(str(self.path))
-        lines = [_source(theirs)] if theirs else []
+        lines = [_source(original)] if original else []
         # A login profile may have brought it back.
         lines.append(f"unset {TRUST_KEY_VARIABLE}")
         first = f'case "${{PATH-}}" in {here} | {here}:*) ;; *) PATH={here}:"${{PATH-}}" ;; esac'
@@ -142,11 +142,11 @@ def without(shim_dir: Path, search: str) -> str:
     return ":".join(part for part in search.split(":") if part != str(shim_dir))
 
 
-def _source(theirs: str) -> str:
+def _source(original: str) -> str:
     """What bash itself would do with that BASH_ENV: expand it, and read it if it is there."""
-    if "$" in theirs or "`" in theirs:
-        return f'if [[ -r "{theirs}" ]]; then . "{theirs}"; fi'
-    file = quote(theirs if "/" in theirs else f"./{theirs}")
+    if "$" in original or "`" in original:
+        return f'if [[ -r "{original}" ]]; then . "{original}"; fi'
+    file = quote(original if "/" in original else f"./{original}")
     return f"if [[ -r {file} ]]; then . {file}; fi"
 
 
@@ -158,12 +158,12 @@ def _write(path: Path, data: bytes, mode: int = 0o600) -> None:
         os.close(descriptor)
 
 
-def _problem(made: ShimDir) -> str:
+def _problem(shims: ShimDir) -> str:
     """Why shims cannot work there, if they cannot."""
-    if len(os.fsencode(made.socket)) > _LONGEST_SOCKET_PATH:
+    if len(os.fsencode(shims.socket)) > _LONGEST_SOCKET_PATH:
         return "the path is too long for a socket"
-    if ":" in str(made.path):
+    if ":" in str(shims.path):
         return "no directory on PATH may have a colon in its name"
-    if not os.access(made.path / ORACLE, os.X_OK):
+    if not os.access(shims.path / ORACLE, os.X_OK):
         return "programs may not be run there"
     return ""

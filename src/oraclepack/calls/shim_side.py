@@ -83,13 +83,13 @@ class ShimCall:
                 )
             except OSError as trouble:
                 return ToolEnd(_NOT_STARTED, trouble=_reason(tool.program, order.cwd, trouble))
-            return _told(ended, launch, order.keep)
+            return _tool_end(ended, launch, order.keep)
 
-    def show(self, text: str) -> None:
+    def write_stdout(self, text: str) -> None:
         """Write to the step's stdout."""
         self._caller.say(self._caller.stdout, os.fsencode(text))
 
-    def tell(self, text: str) -> None:
+    def write_stderr(self, text: str) -> None:
         """Write to the step's stderr."""
         self._caller.say(self._caller.stderr, os.fsencode(text))
 
@@ -126,8 +126,8 @@ class ShimCall:
         poll = select.poll()
         for source in (*self._caller.fds, self._context.stop.polite_fd, *more):
             poll.register(source, select.POLLIN)
-        found = poll.poll(None if seconds is None else int(seconds * 1000) + 1)
-        return {descriptor for descriptor, _ in found}
+        ready = poll.poll(None if seconds is None else int(seconds * 1000) + 1)
+        return {descriptor for descriptor, _ in ready}
 
     def _spools(self, order: ToolRun, stack: ExitStack) -> tuple[Spool, Spool]:
         folder, caller = self._context.spools, self._caller
@@ -145,7 +145,7 @@ class ShimCall:
         return file_on_disk(self._context.spools, stack, data).fd
 
 
-def _told(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:
+def _tool_end(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:
     out, out_cut = launch.stdout.tail(keep)
     err, err_cut = ("", False) if launch.stderr is launch.stdout else launch.stderr.tail(keep)
     return ToolEnd(

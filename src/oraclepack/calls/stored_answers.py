@@ -61,21 +61,21 @@ def is_held_back(context: CallContext, prepared: PreparedCall) -> bool:
     key = prepared.key_value
     if key is None or not may_reuse(context, key):
         return False
-    found = [one.get(key) for one in answers_of(context)]
-    return any(one and one.foreign and one.foreign.kind is ForeignReason.UNSIGNED for one in found)
+    stored = [one.get(key) for one in answers_of(context)]
+    return any(one and one.foreign and one.foreign.kind is ForeignReason.UNSIGNED for one in stored)
 
 
 def _good(
     context: CallContext, answers: AnswerCache, prepared: PreparedCall, key: str, shim: Shim
 ) -> StoredAnswer | None:
-    found = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
-    if found is None or found.state == GOOD:
-        return StoredAnswer(found.data, found.entry.usage) if found else None
-    if found.foreign is not None:
-        message = f"the cached answer {key[:12]} is foreign and not used: {found.foreign.reason}"
-        context.tell(j.WarningRecorded(step=prepared.call.step, code="foreign", message=message))
+    stored = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
+    if stored is None or stored.state == GOOD:
+        return StoredAnswer(stored.data, stored.entry.usage) if stored else None
+    if stored.foreign is not None:
+        message = f"the cached answer {key[:12]} is foreign and not used: {stored.foreign.reason}"
+        context.record(j.WarningRecorded(step=prepared.call.step, code="foreign", message=message))
     else:
-        shim.tell(f"oraclepack: the cached answer {key[:12]} was changed by hand\n")
+        shim.write_stderr(f"oraclepack: the cached answer {key[:12]} was changed by hand\n")
     return None
 
 
@@ -104,7 +104,7 @@ def keep(
     shim: Shim,
     data: bytes,
     record: SessionRecord | None,
-    said: str = "",
+    output: str = "",
     *,
     shared: bool = True,
 ) -> None:
@@ -115,15 +115,15 @@ def keep(
     if not isinstance(prepared.key, InvocationKey):
         return
     entry = context.redactor.clean_record(
-        _entry(context, prepared, prepared.key, data, record, said)
+        _entry(context, prepared, prepared.key, data, record, output)
     )
     places = answers_of(context) if shared else answers_of(context)[-1:]
     for answers in places:
         try:
             answers.put(entry, data)
         except OraclePackError as trouble:
-            told = f"oraclepack: the answer could not be cached: {trouble.message}\n"
-            shim.tell(context.redactor.clean(told))
+            warning = f"oraclepack: the answer could not be cached: {trouble.message}\n"
+            shim.write_stderr(context.redactor.clean(warning))
         else:
             context.shared.answered.add(prepared.key.value)
             return
@@ -135,9 +135,9 @@ def _entry(
     key: InvocationKey,
     data: bytes,
     record: SessionRecord | None,
-    said: str,
+    output: str,
 ) -> CacheEntry:
-    version = _VERSION.search(said)
+    version = _VERSION.search(output)
     return CacheEntry(
         key=key.value,
         parts=dict(key.parts),

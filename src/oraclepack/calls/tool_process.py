@@ -66,9 +66,9 @@ class Toolbox(msgspec.Struct, frozen=True):
         The tool outlives us: without the mark of the attempt, nobody who tidies up after the
         step mistakes a paid call for one of its leftovers.
         """
-        kept = {name: value for name, value in env.items() if name not in _OURS}
+        remaining = {name: value for name, value in env.items() if name not in _OURS}
         before = {name: self.own[name] for name in _OURS if name in self.own}
-        return {**kept, **before, "PATH": tool.path}
+        return {**remaining, **before, "PATH": tool.path}
 
 
 _PROGRAM = Path(shim.__file__).with_name("gate.py")

@@ -29,14 +29,14 @@ def contract_of_call(
         return infer([DeclaredOutput(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
     others = [DeclaredOutput(output.path.shown) for output in step.outputs[1:]]
     markers = [directive.value for directive in step.directives if directive.name == CONTRACT]
-    found = infer(
+    contracts = infer(
         [DeclaredOutput(path, prompt), *others],
         step.code,
         marker=markers[-1] if markers else None,
         chunks=chunks,
         mode=mode,
     )
-    return found[0]
+    return contracts[0]
 
 
 COMPLETED = "completed"
@@ -88,16 +88,16 @@ def _without_file(proof: CallEvidence) -> Failure | None:
     """The write that did not happen, or happened elsewhere."""
     if proof.answer_bytes:
         return None
-    said = _last_words(proof.out)
+    last_line = _last_words(proof.out)
     redirected = redirected_to(proof.out)
     if redirected is not None:
         message = f"the tool could not write the answer and put it at {redirected}"
         return Failure("REDIRECTED_WRITE", FailureClass.FINAL, message)
-    failed = _WRITE_FAILED.search(said)
+    failed = _WRITE_FAILED.search(last_line)
     if failed is not None:
         message = f"the tool could not write the answer: {failed['why']}"
         return Failure("WRITE_FAILED", FailureClass.FINAL, message)
-    if proof.answer_bytes == 0 or _WRITE_SKIPPED.search(said) or _NO_TEXT.search(said):
+    if proof.answer_bytes == 0 or _WRITE_SKIPPED.search(last_line) or _NO_TEXT.search(last_line):
         return _transient("EMPTY_ANSWER", "the model answered nothing")
     if proof.promised and proof.answer_bytes is None:
         message = "the tool said it was done, but there is no file at the promised path"
@@ -138,8 +138,8 @@ def _contract(proof: CallEvidence) -> Failure | None:
 
 def redirected_to(out: str) -> str | None:
     """Where the tool says it has put an answer that it could not write to its path."""
-    found = _WRITE_FALLBACK.findall(_last_words(out))
-    return found[-1] if found else None  # what stands before it may be of the answer
+    paths = _WRITE_FALLBACK.findall(_last_words(out))
+    return paths[-1] if paths else None  # what stands before it may be of the answer
 
 
 def _last_words(out: str, lines: int = 12) -> str:

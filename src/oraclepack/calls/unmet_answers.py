@@ -41,11 +41,11 @@ def accepted_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer 
     """What a person took as the answer to this question, if there is such a thing."""
     step = context.journal.state.step(prepared.call.step)
     last = _last_outcome(context, prepared, step)
-    taken = next((one for one in step.accepted if _is_at(prepared, context, one)), None)
-    if last is None or taken is None:
+    accepted = next((one for one in step.accepted if _is_at(prepared, context, one)), None)
+    if last is None or accepted is None:
         return None
-    found = _with_hash(context, step, taken.declared_path, taken.sha256)
-    return None if found is None else PaidAnswer(found, accepted=True)
+    data = _with_hash(context, step, accepted.declared_path, accepted.sha256)
+    return None if data is None else PaidAnswer(data, accepted=True)
 
 
 def paid_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
@@ -91,17 +91,17 @@ def interrupted_retry(
     that a claim names, perhaps of another run. With `--refresh` only a call without a known end
     counts: what has ended is not to be continued.
     """
-    made = [
+    invocations = [
         one
         for step in context.journal.state.steps.values()
         for one in step.invocations
         if _asks_the_same(context, prepared, one)
     ]
-    last = max(made, key=_moment, default=None)
-    found = [left.retry] if left is not None else []
+    last = max(invocations, key=_moment, default=None)
+    retries = [left.retry] if left is not None else []
     if last is not None and last.intent is not None and _is_unfinished(context, last):
-        found.append(last.intent.retry)
-    return max((one for one in found if one), key=lambda one: one.number, default=None)
+        retries.append(last.intent.retry)
+    return max((one for one in retries if one), key=lambda one: one.number, default=None)
 
 
 def unmet_answer(
@@ -117,25 +117,25 @@ def unmet_answer(
     return PaidAnswer(data, missing=missing_in(context, prepared, data))
 
 
-def _asks_the_same(context: CallContext, prepared: PreparedCall, made: Invocation) -> bool:
-    call = made.intent or made.outcome
+def _asks_the_same(context: CallContext, prepared: PreparedCall, invocation: Invocation) -> bool:
+    call = invocation.intent or invocation.outcome
     if call is None or (call.step, call.attempt, call.call) in context.shared.live:
         return False
     is_named = call.key is not None or call.output_path == prepared.output_path
     return call.tool == prepared.call.tool and call.key == prepared.key_value and is_named
 
 
-def _moment(made: Invocation) -> int:
+def _moment(invocation: Invocation) -> int:
     """When a call began; one that adopted an answer has no intent."""
-    call = made.intent or made.outcome
+    call = invocation.intent or invocation.outcome
     return call.seq if call else 0
 
 
-def _is_unfinished(context: CallContext, made: Invocation) -> bool:
+def _is_unfinished(context: CallContext, invocation: Invocation) -> bool:
     """A call did not come to an answer that was checked."""
-    if made.is_open or made.outcome is None:
+    if invocation.is_open or invocation.outcome is None:
         return True
-    error = made.outcome.error
+    error = invocation.outcome.error
     return error is not None and error.code not in UNMET and not context.options.refresh
 
 
@@ -150,8 +150,10 @@ def _last_outcome(
     path = prepared.output_path
     if path is None or len(prepared.outputs) != 1 or context.options.refresh:
         return None
-    made = (made.outcome for made in step.invocations if made.outcome is not None)
-    ended = [outcome for outcome in made if not _is_closed(outcome)]
+    invocation = (
+        invocation.outcome for invocation in step.invocations if invocation.outcome is not None
+    )
+    ended = [outcome for outcome in invocation if not _is_closed(outcome)]
     mine = [outcome for outcome in ended if outcome.output_path == path]
     if not mine and prepared.key_value is not None:
         mine = [outcome for outcome in ended if outcome.key == prepared.key_value]
@@ -165,7 +167,11 @@ def _is_closed(outcome: j.InvocationOutcome) -> bool:
 
 def _is_cut_off(context: CallContext, step: StepState, paths: set[str | None]) -> bool:
     """A later call for these files has no known end: there may be another answer."""
-    opened = [made.intent for made in step.invocations if made.is_open and made.intent]
+    opened = [
+        invocation.intent
+        for invocation in step.invocations
+        if invocation.is_open and invocation.intent
+    ]
     return any(
         intent.output_path in paths
         and (intent.step, intent.attempt, intent.call) not in context.shared.live
@@ -183,15 +189,17 @@ def _with_hash(
     """The content with this hash: where it belongs, in the run directory, or in quarantine."""
     if sha256 is None:
         return None
-    found = (read_content(place).data for place in _places(context, step, path))
-    return next((data for data in found if data is not None and sha256_bytes(data) == sha256), None)
+    contents = (read_content(place).data for place in _places(context, step, path))
+    return next(
+        (data for data in contents if data is not None and sha256_bytes(data) == sha256), None
+    )
 
 
 def _places(context: CallContext, step: StepState, path: str) -> Iterator[Path]:
     yield context.root / path
     # Not only those of the last attempt: the one before may have left it.
-    kept = context.run_dir / OUTPUTS
-    yield from sorted(kept.iterdir()) if kept.is_dir() else ()
+    outputs = context.run_dir / OUTPUTS
+    yield from sorted(outputs.iterdir()) if outputs.is_dir() else ()
     yield from sorted((context.run_dir / ASIDE).glob("*/*"))
     for event in reversed(step.quarantined):
         yield from (context.root / move.target for move in event.moves if move.source == path)

@@ -12,18 +12,18 @@ from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 
 
-def telling_pause(
+def announced_pause(
     context: CallContext, call: LiveCall, shim: Shim, code: Wait, message: str, wait: CallWait
 ) -> Callable[[float], bool]:
     """The shim's pause; the first time it is used the wait is told of."""
-    told = False
+    announced = False
 
     def pause(seconds: float) -> bool:
-        nonlocal told
-        if not told:
-            told = True
-            shim.tell(context.redactor.clean(f"oraclepack: {message}\n"))
-            context.tell(j.WarningRecorded(step=call.step, code=code, message=message, wait=wait))
+        nonlocal announced
+        if not announced:
+            announced = True
+            shim.write_stderr(context.redactor.clean(f"oraclepack: {message}\n"))
+            context.record(j.WarningRecorded(step=call.step, code=code, message=message, wait=wait))
         return shim.pause(seconds)
 
     return pause
@@ -33,7 +33,7 @@ def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -
     """The right to call a provider or a tool; None when the call is given up meanwhile."""
     limit = limit_for(name, context.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))
-    pause = telling_pause(context, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
+    pause = announced_pause(context, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
     return context.store.limits.acquire(name, limit, pause)
 
 
@@ -63,8 +63,8 @@ def asking_alone(
         yield Unclaimed()
         return
     message = "the same question is being asked already; waiting for its answer"
-    asked = CallWait(call=call.number, reason="same question asked by another call")
-    pause = telling_pause(context, call, shim, Wait.SAME_QUESTION, message, asked)
+    wait = CallWait(call=call.number, reason="same question asked by another call")
+    pause = announced_pause(context, call, shim, Wait.SAME_QUESTION, message, wait)
     claim = context.store.claims.acquire(key, pause)
     try:
         yield claim

@@ -154,12 +154,12 @@ def load(entry: LazyCommand) -> click.Command | None:
     """Import a command; None when this build does not have it."""
     module, _, attribute = entry.place.partition(":")
     try:
-        found: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as missing:
         if missing.name != module:
             raise
         return None
-    return found
+    return command
 
 
 def command(  # noqa: PLR0913 - each is a fact about the command, given by name
@@ -208,7 +208,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
 
 
 def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[..., Reply]:
-    wanted = "settings" in function.__annotations__
+    takes_settings = "settings" in function.__annotations__
 
     def answer(**params: Any) -> Reply:  # whatever the command declared
         request = click.get_current_context().ensure_object(CommandLine)
@@ -218,7 +218,7 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
         settings = api.load_settings(_pack_path(params), flags, reads_config=facts.reads_config)
         _adopt(request, settings, facts)
         request.phase = "work"
-        return function(**(params | {"settings": settings} if wanted else params))
+        return function(**(params | {"settings": settings} if takes_settings else params))
 
     return answer
 

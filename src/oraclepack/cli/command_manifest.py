@@ -81,11 +81,11 @@ def describe(program: Group) -> CommandManifest:
 def commands(group: Group, prefix: str = "") -> Iterator[tuple[str, Command]]:
     """Every command below a group with its full name, in the order of the help."""
     for name in group.entries:
-        found = group.get_command(click.Context(group), name)
-        if isinstance(found, Group):
-            yield from commands(found, f"{prefix}{name} ")
-        elif isinstance(found, Command):
-            yield f"{prefix}{name}", found
+        command = group.get_command(click.Context(group), name)
+        if isinstance(command, Group):
+            yield from commands(command, f"{prefix}{name} ")
+        elif isinstance(command, Command):
+            yield f"{prefix}{name}", command
 
 
 def help_of(name: str, command: click.Command) -> str:

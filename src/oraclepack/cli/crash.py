@@ -33,13 +33,13 @@ def write_crash_log(text: str) -> Path | None:
 def crashed(error: BaseException, command: str) -> Reply:
     """The reply to a fault of our own. Never a traceback on the screen."""
     path = write_crash_log(api.redacted(_story(error, command)))
-    told = api.redacted(f"{type(error).__name__}: {error}").splitlines()[0]
+    summary = api.redacted(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,
         error=ReplyError(
             code="INTERNAL",
             message="oraclepack failed in a way it should not",
-            detail=f"{told}\nlog: {path}" if path else told,
+            detail=f"{summary}\nlog: {path}" if path else summary,
             phase="internal",
             suggestion="report this together with the log file" if path else "report this",
         ),

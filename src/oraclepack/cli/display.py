@@ -60,7 +60,7 @@ def _asking(settings: api.Settings, screen: Silence, *, yes: bool) -> api.Ask | 
     one_at_a_time = threading.Lock()
 
     def put(question: str, pause: Callable[[float], bool]) -> bool:
-        with one_at_a_time, screen.aside():
+        with one_at_a_time, screen.suspended():
             return ask(question, pause)
 
     return put

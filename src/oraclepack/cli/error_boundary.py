@@ -88,9 +88,9 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
         case click.ClickException():
             reply = _misused(ending, request)
         case OraclePackError():
-            reply = Reply(exit_code=_exit_code(ending), error=_told(ending, request))
+            reply = Reply(exit_code=_exit_code(ending), error=_error_reply(ending, request))
         case OSError() if (exhaustion := api.exhausted(ending)) is not None:
-            reply = Reply(exit_code=_exit_code(exhaustion), error=_told(exhaustion, request))
+            reply = Reply(exit_code=_exit_code(exhaustion), error=_error_reply(exhaustion, request))
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():
@@ -131,7 +131,7 @@ def _nearest_option(error: click.NoSuchOption, path: str) -> str:
     return f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
 
 
-def _told(error: OraclePackError, request: CommandLine) -> ReplyError:
+def _error_reply(error: OraclePackError, request: CommandLine) -> ReplyError:
     return ReplyError(
         code=error.code,
         message=error.message,

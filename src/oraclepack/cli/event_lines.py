@@ -34,7 +34,7 @@ class Silence:
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:
         """Learn of an event."""
 
-    def aside(self) -> AbstractContextManager[None]:
+    def suspended(self) -> AbstractContextManager[None]:
         """Leave the screen to somebody else for a while."""
         return nullcontext()
 
@@ -146,8 +146,8 @@ def _finished(event: j.StepFinished, state: api.RunState) -> str:
         case api.Status.PENDING:
             return f"{event.step}  interrupted{took}"
         case _:
-            told = f" {event.error.code}: {event.error.message}" if event.error else ""
-            return f"{event.step}  {event.status}{took}{told}"
+            reason = f" {event.error.code}: {event.error.message}" if event.error else ""
+            return f"{event.step}  {event.status}{took}{reason}"
 
 
 def _answered(event: j.InvocationOutcome) -> str:
@@ -157,15 +157,15 @@ def _answered(event: j.InvocationOutcome) -> str:
         source = " from the cache" if event.cache is api.Cache.HIT else ""
         source = " by an earlier call" if event.adopted else source
         return f"{call} answered{source}{tries}"
-    told = f" {event.error.code}: {event.error.message}" if event.error else ""
-    return f"{call} failed{tries}{told}"
+    reason = f" {event.error.code}: {event.error.message}" if event.error else ""
+    return f"{call} failed{tries}{reason}"
 
 
 def _rollback(event: j.RollbackStarted | j.RollbackFinished) -> str:
     if isinstance(event, j.RollbackStarted):
         return "--  rolling back"
-    told = f": {event.error}" if event.error else ""
-    return f"--  rollback {event.status}{told}"
+    reason = f": {event.error}" if event.error else ""
+    return f"--  rollback {event.status}{reason}"
 
 
 def tally(state: api.RunState) -> tuple[int, int]:

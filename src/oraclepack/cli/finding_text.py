@@ -67,13 +67,13 @@ def _excerpt(finding: api.Finding, line: str) -> Iterable[str | Styled]:
 
 def _cells(text: str) -> int:
     """How many cells of a terminal a text takes: some characters take two, some none."""
-    seen = visible(text)
-    if seen.isascii():
-        return len(seen)
+    printable = visible(text)
+    if printable.isascii():
+        return len(printable)
     import unicodedata
 
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in seen)
-    return len(seen) + wide - sum(unicodedata.combining(char) > 0 for char in seen)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in printable)
+    return len(printable) + wide - sum(unicodedata.combining(char) > 0 for char in printable)
 
 
 def _summary(checked: api.CheckedPack) -> Iterable[str | Styled]:
@@ -84,14 +84,14 @@ def _summary(checked: api.CheckedPack) -> Iterable[str | Styled]:
         f"{_many(counts.oracle_invocations, 'oracle call')}: "
     )
     weights = [finding.severity for finding in checked.findings]
-    told = [
+    severities = [
         _many(weights.count(severity), severity.value)
         for severity in api.Severity
         if severity in weights
     ]
-    look = "green" if checked.report.ok else "red"
-    yield Styled("ok" if checked.report.ok else "not ok", look)
-    yield f" ({', '.join(told)})\n" if told else "\n"
+    colour = "green" if checked.report.ok else "red"
+    yield Styled("ok" if checked.report.ok else "not ok", colour)
+    yield f" ({', '.join(severities)})\n" if severities else "\n"
     if checked.report.fixed:
         left = "" if checked.report.ok else "; the errors above are left"
         yield f"  changed: {fixed_line(checked)}{left}\n"

@@ -35,7 +35,7 @@ class _Calls(msgspec.Struct):
 
     waits: dict[int, tuple[int, api.CallWait]] = msgspec.field(default_factory=dict)
     """Since when, in nanoseconds, and what for."""
-    made: set[int] = msgspec.field(default_factory=set)
+    open_calls: set[int] = msgspec.field(default_factory=set)
     """Those whose tool is at work."""
     retries: dict[int, int] = msgspec.field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class RunningSteps:
                 # Runs of earlier versions do not say which call it is.
                 wait = event.wait or api.CallWait(call=_ANY, reason=event.message)
                 calls.waits[wait.call] = (self._clock.monotonic_ns(), wait)
-                calls.made.discard(wait.call)
+                calls.open_calls.discard(wait.call)
                 if wait.tries:
                     calls.retries[wait.call] = wait.tries
             case j.InvocationIntent() | j.InvocationOutcome():
@@ -82,10 +82,10 @@ class RunningSteps:
                 for number in (event.call, _ANY):
                     calls.waits.pop(number, None)
                 if isinstance(event, j.InvocationOutcome):
-                    calls.made.discard(event.call)
+                    calls.open_calls.discard(event.call)
                     calls.retries[event.call] = max(event.attempts - 1, 0)
                 elif event.process is not None:
-                    calls.made.add(event.call)
+                    calls.open_calls.add(event.call)
 
     def now(self) -> Mapping[str, Activity]:
         """The steps at work, by their id."""
@@ -99,7 +99,7 @@ class RunningSteps:
         return Activity(
             elapsed_ms=(now - self._since[step]) // 1_000_000,
             waits=tuple(wait_text(wait, (now - since) // 1_000_000) for since, wait in waits),
-            is_waiting=bool(waits) and not calls.made,
+            is_waiting=bool(waits) and not calls.open_calls,
             retries=sum(calls.retries.values()),
         )
 
@@ -114,10 +114,10 @@ def wait_text(wait: api.CallWait, passed_ms: int) -> str:
 
 def beat(active: Mapping[str, Activity], settled: int, total: int) -> str:
     """`--  03 waiting 0:41 (slot of browser, 1 at a time), 07 running 7:12 [4/20]`."""
-    return f"--  {', '.join(starmap(_said, active.items()))} [{settled}/{total}]"
+    return f"--  {', '.join(starmap(_line, active.items()))} [{settled}/{total}]"
 
 
-def _said(step: str, activity: Activity) -> str:
+def _line(step: str, activity: Activity) -> str:
     retries = activity.retries
     more = list(activity.waits)
     more += [f"{retries} {'retry' if retries == 1 else 'retries'}"] if retries else []

@@ -14,85 +14,88 @@ _LOOKS = {"ok": "green", "failed": "red", "skipped": "dim"}
 
 
 def pipeline_text(
-    told: api.PipelineReport, checked: api.CheckedPack | None, place: RunLocation, junit: str | None
+    report: api.PipelineReport,
+    checked: api.CheckedPack | None,
+    place: RunLocation,
+    junit: str | None,
 ) -> tuple[str | Styled, ...]:
     """What went wrong in detail, then a line for each stage, then where to look."""
     pieces: list[str | Styled] = []
     if checked is not None and not checked.report.ok:
         pieces += [*as_text((checked,)), "\n"]
-    if told.run is not None and told.status("run") == "failed":
-        pieces += [*run_text(told.run, place, None), "\n"]
-    pieces += [f"{line}\n" for line in _lacks(told)]
-    for one in told.stages:
+    if report.run is not None and report.status("run") == "failed":
+        pieces += [*run_text(report.run, place, None), "\n"]
+    pieces += [f"{line}\n" for line in _lacks(report)]
+    for one in report.stages:
         pieces += [f"{one.stage:<9}  ", Styled(f"{one.status:<7}", _LOOKS[one.status])]
         pieces.append(f"  {one.reason}\n")
-    if told.policy is not None and told.policy.applies:
-        pieces += policy_line(met=told.policy.met, figures=_figures(told.policy))
-    return (*pieces, *(f"{name}: {where}\n" for name, where in _places(told, place, junit)))
+    if report.policy is not None and report.policy.applies:
+        pieces += policy_line(met=report.policy.met, figures=_figures(report.policy))
+    return (*pieces, *(f"{name}: {where}\n" for name, where in _places(report, place, junit)))
 
 
-def failure_of(told: api.PipelineReport, code: int, way_on: str, suggestion: str) -> ReplyError:
+def failure_of(report: api.PipelineReport, code: int, way_on: str, suggestion: str) -> ReplyError:
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
     if code == ExitCode.INVALID:
         fix = "fix the findings of severity error; `oraclepack explain RULE` tells how"
         return ReplyError(
-            "INVALID_PACK", f"not valid: {told.pack}", phase="validate", suggestion=fix
+            "INVALID_PACK", f"not valid: {report.pack}", phase="validate", suggestion=fix
         )
     if code >= SIGNALLED:
         how = ExitCode(code)
         return ReplyError(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
-    if code == ExitCode.POLICY and told.policy is not None:
-        return policy_failure(told.policy.shortfalls, _way_out(told, onwards), told.run)
-    if code == ExitCode.CONTRACT and told.verify is not None:
-        totals = told.verify.totals
+    if code == ExitCode.POLICY and report.policy is not None:
+        return policy_failure(report.policy.shortfalls, _way_out(report, onwards), report.run)
+    if code == ExitCode.CONTRACT and report.verify is not None:
+        totals = report.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
         again = (
             "correct the files, `oraclepack accept PACK NN`, or ask again: "
             "oraclepack pipeline PACK --rerun NN --refresh"
         )
         return ReplyError("CONTRACT", message, phase="verify", suggestion=again)
-    ways = told.run.ways_on if told.run is not None else None
-    return _partial(told, suggestion or ways or onwards)
+    ways = report.run.ways_on if report.run is not None else None
+    return _partial(report, suggestion or ways or onwards)
 
 
-def _way_out(told: api.PipelineReport, onwards: str) -> str:
+def _way_out(report: api.PipelineReport, onwards: str) -> str:
     """More steps give more completion; more yield is a matter of the answers."""
-    steps = told.policy.completion if told.policy else None
-    if told.actionize is None or (steps is not None and steps.ok < steps.to_run):
+    steps = report.policy.completion if report.policy else None
+    if report.actionize is None or (steps is not None and steps.ok < steps.to_run):
         return onwards
-    return f"what is blocked stands in {told.actionize.out_dir}/backlog.md"
+    return f"what is blocked stands in {report.actionize.out_dir}/backlog.md"
 
 
-def _partial(told: api.PipelineReport, suggestion: str) -> ReplyError:
-    failed = told.failed_step or ""
-    later = next((one for one in told.stages if one.stage == failed), None)
-    run = told.run if later is None else None
+def _partial(report: api.PipelineReport, suggestion: str) -> ReplyError:
+    failed = report.failed_step or ""
+    later = next((one for one in report.stages if one.stage == failed), None)
+    run = report.run if later is None else None
     why = run.cause if run is not None and run.cause else f"step {failed} failed"
     message = why if later is None else f"{later.stage} failed: {later.reason}"
-    if told.rollback_status is not api.RollbackStatus.NOT_ATTEMPTED:
-        message += f"; rollback {told.rollback_status}"
+    if report.rollback_status is not api.RollbackStatus.NOT_ATTEMPTED:
+        message += f"; rollback {report.rollback_status}"
     return ReplyError(
         "PARTIAL_FAILURE",
         message,
-        detail=told.rollback_error or "",
-        retryable=_is_retryable(told, later),
+        detail=report.rollback_error or "",
+        retryable=_is_retryable(report, later),
         phase="run" if later is None else later.stage,
         suggestion=suggestion,
         retry_after=run.retry_after if run is not None else None,
     )
 
 
-def _is_retryable(told: api.PipelineReport, later: api.StageReport | None) -> bool:
+def _is_retryable(report: api.PipelineReport, later: api.StageReport | None) -> bool:
     """Whether the same command may succeed later without any change."""
     if later is None:
-        return told.run is not None and told.run.is_retryable
-    work = told.actionize
+        return report.run is not None and report.run.is_retryable
+    work = report.actionize
     return later.stage == "actionize" and work is not None and work.retryable
 
 
-def _lacks(told: api.PipelineReport) -> Iterator[str]:
-    return (one.line for one in (told.verify.failures if told.verify else ()))
+def _lacks(report: api.PipelineReport) -> Iterator[str]:
+    return (one.line for one in (report.verify.failures if report.verify else ()))
 
 
 def _figures(policy: api.PolicyReport) -> str:
@@ -104,14 +107,14 @@ def _figures(policy: api.PolicyReport) -> str:
 
 
 def _places(
-    told: api.PipelineReport, place: RunLocation, junit: str | None
+    report: api.PipelineReport, place: RunLocation, junit: str | None
 ) -> Iterator[tuple[str, str]]:
-    if told.run is not None and told.status("run") != "failed":
-        yield "run directory", place.shown(told.run.run_dir)
-    work = told.actionize
+    if report.run is not None and report.status("run") != "failed":
+        yield "run directory", place.display_path(report.run.run_dir)
+    work = report.actionize
     names = [artifact.path for artifact in work.artifacts] if work else []
     if work is not None and "backlog.md" in names:
-        yield "backlog", place.shown(f"{work.out_dir}/backlog.md")
+        yield "backlog", place.display_path(f"{work.out_dir}/backlog.md")
         yield "beside it", ", ".join(name for name in names if name != "backlog.md")
     if junit is not None:
         yield "junit", junit

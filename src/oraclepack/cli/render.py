@@ -43,7 +43,7 @@ def as_json(reply: Reply, meta: Meta) -> RenderedReply:
 def as_text(reply: Reply, *, color: bool) -> RenderedReply:
     """Data on stdout; warnings and errors, with what to do about them, on stderr."""
     talk = [_line_end(_painted(reply.talk, color=color))]
-    talk += [_told("warning", "yellow", warning, color=color) for warning in reply.warnings]
+    talk += [_styled("warning", "yellow", warning, color=color) for warning in reply.warnings]
     if reply.error is not None:
         talk.append(_failure(reply.error, color=color))
     body = _line_end(_painted(reply.text, color=color))
@@ -99,7 +99,7 @@ def _hush(stream: IO[str]) -> None:
 
 
 def _failure(failure: ReplyError, *, color: bool) -> str:
-    lines = _told("error", "red", failure.message, color=color)
+    lines = _styled("error", "red", failure.message, color=color)
     for detail in filter(None, failure.detail.splitlines()):
         lines += f"  {visible(detail)}\n"
     if failure.suggestion:
@@ -107,8 +107,8 @@ def _failure(failure: ReplyError, *, color: bool) -> str:
     return lines
 
 
-def _told(label: str, look: str, message: str, *, color: bool) -> str:
-    return _painted((Styled(f"{label}:", f"bold {look}"), f" {one_line(message)}\n"), color=color)
+def _styled(label: str, style: str, message: str, *, color: bool) -> str:
+    return _painted((Styled(f"{label}:", f"bold {style}"), f" {one_line(message)}\n"), color=color)
 
 
 def _painted(text: Text, *, color: bool) -> str:
@@ -122,7 +122,7 @@ def _piece(piece: str | Styled, *, color: bool) -> str:
     text = visible(piece.text)
     if not color or not text:
         return text
-    codes = ";".join(_LOOKS[word] for word in piece.look.split())
+    codes = ";".join(_LOOKS[word] for word in piece.style.split())
     return f"\x1b[{codes}m{text}\x1b[0m"
 
 

@@ -61,7 +61,7 @@ class Styled(msgspec.Struct, frozen=True):
     """A piece of text with a look: `bold`, `dim`, `red`, `green`, `yellow`, `blue`, `cyan`."""
 
     text: str
-    look: str
+    style: str
 
 
 Text = str | tuple[str | Styled, ...]
@@ -98,7 +98,7 @@ def partial_failure(
     data: api.TransactionReport, what: str, warnings: tuple[str, ...] = ()
 ) -> Reply:
     """Exit code 3, with what became of the rollback."""
-    told = _TOLD.get(data.rollback_status, "")
+    rollback_text = _TOLD.get(data.rollback_status, "")
     back = set(data.rolled_back_steps)
     lines = [f"{step}: {'taken back' if step in back else 'done'}" for step in data.completed_steps]
     lines += [f"{data.failed_step}: failed"]
@@ -107,7 +107,7 @@ def partial_failure(
     lines += [f"not rolled back: {path}" for path in data.not_rolled_back]
     failure = ReplyError(
         "PARTIAL_FAILURE",
-        f"{what}: {data.error}; {told}",
+        f"{what}: {data.error}; {rollback_text}",
         detail=data.rollback_error or "",
         # What a rollback could not take back somebody has to look at first.
         retryable=data.retryable and data.rollback_status is not api.RollbackStatus.FAILED,
@@ -115,8 +115,8 @@ def partial_failure(
         suggestion=data.suggestion or "fix the cause, then give the same command again",
     )
     text = "".join(f"{line}\n" for line in lines)
-    said = warnings + rollback_notice(data)
-    return Reply(data, text, ExitCode.STEP_FAILED, warnings=said, error=failure)
+    notices = warnings + rollback_notice(data)
+    return Reply(data, text, ExitCode.STEP_FAILED, warnings=notices, error=failure)
 
 
 def rollback_notice(data: api.TransactionReport) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ def idle_thresholds(settings: api.Settings, *thresholds: api.Setting[Any]) -> tu
 
 def policy_line(*, met: bool, figures: str) -> tuple[str | Styled, ...]:
     """The line of the policy in a text."""
-    look = Styled("met    ", "green") if met else Styled("not met", "red")
-    return ("policy     ", look, f"  {figures}\n")
+    verdict = Styled("met    ", "green") if met else Styled("not met", "red")
+    return ("policy     ", verdict, f"  {figures}\n")
 
 
 def policy_failure(
@@ -58,50 +58,52 @@ class RunLocation(msgspec.Struct, frozen=True):
     def read(self, relative: str) -> Path:
         return self.root / relative
 
-    def shown(self, relative: str) -> str:
+    def display_path(self, relative: str) -> str:
         """A path that works from here: as the records have it, where that is the same."""
         return relative if self.root == self.here else (self.root / relative).as_posix()
 
 
-def plan_text(told: api.RunReport) -> str:
+def plan_text(report: api.RunReport) -> str:
     """What would be done with every step, and why."""
-    head = f"run {told.run_id} ({'continued' if told.continued else 'new'}: {told.reason})\n\n"
-    rows = [(step.step_id, step.decision, step.status, step.reason) for step in told.steps]
+    head = (
+        f"run {report.run_id} ({'continued' if report.continued else 'new'}: {report.reason})\n\n"
+    )
+    rows = [(step.step_id, step.decision, step.status, step.reason) for step in report.steps]
     return head + columns(("step", "decision", "status", "reason"), rows)
 
 
 def run_text(
-    told: api.RunReport, place: RunLocation, command: str | None
+    report: api.RunReport, place: RunLocation, command: str | None
 ) -> tuple[str | Styled, ...]:
     """How it went, and if not well: the end of the log, and the command that continues.
 
     No command where the error that is told with it names it already.
     """
     pieces: list[str | Styled] = []
-    failed = [step for step in told.steps if step.step_id in told.failed_steps]
-    if told.failed_step is not None and not failed:
-        why = f": {told.prelude_error}" if told.prelude_error else ""
-        pieces += [Styled(f"the {told.failed_step} failed", "red"), f"{why}\n"]
+    failed = [step for step in report.steps if step.step_id in report.failed_steps]
+    if report.failed_step is not None and not failed:
+        why = f": {report.prelude_error}" if report.prelude_error else ""
+        pieces += [Styled(f"the {report.failed_step} failed", "red"), f"{why}\n"]
         pieces += _tail(
-            _logs(told.run_dir, told.prelude_stderr_log, told.prelude_stdout_log), place
+            _logs(report.run_dir, report.prelude_stderr_log, report.prelude_stdout_log), place
         )
     for number, step in enumerate(failed):
-        pieces += _failure(step, told.run_dir, place, with_tail=number == 0)
-        mine = [one for one in told.output_failures if one.step_id == step.step_id]
+        pieces += _failure(step, report.run_dir, place, with_tail=number == 0)
+        mine = [one for one in report.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
-        if step.step_id in told.unmet_steps:
-            held = "not asked again: " if step.step_id in told.held_steps else ""
-            pieces.append(f"  {held}{told.ways_on_from(step.step_id)}\n")
-    for step in told.steps:
-        if step.changed_files and step.step_id in {*told.completed_steps, *told.failed_steps}:
+        if step.step_id in report.unmet_steps:
+            held = "not asked again: " if step.step_id in report.held_steps else ""
+            pieces.append(f"  {held}{report.ways_on_from(step.step_id)}\n")
+    for step in report.steps:
+        if step.changed_files and step.step_id in {*report.completed_steps, *report.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))
-    pieces.append(_summary(told))
-    if told.rollback_status != api.RollbackStatus.NOT_ATTEMPTED:
-        told_error = f": {told.rollback_error}" if told.rollback_error else ""
-        pieces.append(f"rollback {told.rollback_status}{told_error}\n")
-        pieces += [f"not rolled back: {path}\n" for path in told.not_rolled_back]
-    pieces.append(f"run directory: {place.shown(told.run_dir)}\n")
-    if told.resume_from is not None and command is not None:
+    pieces.append(_summary(report))
+    if report.rollback_status != api.RollbackStatus.NOT_ATTEMPTED:
+        rollback_error = f": {report.rollback_error}" if report.rollback_error else ""
+        pieces.append(f"rollback {report.rollback_status}{rollback_error}\n")
+        pieces += [f"not rolled back: {path}\n" for path in report.not_rolled_back]
+    pieces.append(f"run directory: {place.display_path(report.run_dir)}\n")
+    if report.resume_from is not None and command is not None:
         pieces.append(f"to continue: {command}\n")
     return tuple(pieces)
 
@@ -109,8 +111,8 @@ def run_text(
 def _failure(
     step: api.StepReport, run_dir: str, place: RunLocation, *, with_tail: bool
 ) -> list[str | Styled]:
-    said = f" ({step.error}): {step.message}" if step.error else ""
-    pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{said}\n"]
+    reason = f" ({step.error}): {step.message}" if step.error else ""
+    pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{reason}\n"]
     logs = _logs(run_dir, step.stderr_log, step.stdout_log)
     return pieces + (_tail(logs, place) if with_tail else _log(logs, place))
 
@@ -120,8 +122,8 @@ def _logs(run_dir: str, *names: str | None) -> list[str]:
 
 
 def _log(logs: list[str], place: RunLocation) -> list[str | Styled]:
-    spoken = next((log for log in logs if api.last_lines(place.read(log), 1)), None)
-    return [f"  log: {place.shown(spoken)}\n"] if spoken else []
+    log_with_text = next((log for log in logs if api.last_lines(place.read(log), 1)), None)
+    return [f"  log: {place.display_path(log_with_text)}\n"] if log_with_text else []
 
 
 def _tail(logs: list[str], place: RunLocation) -> list[str | Styled]:
@@ -129,9 +131,9 @@ def _tail(logs: list[str], place: RunLocation) -> list[str | Styled]:
     for log in logs:
         lines = api.last_lines(place.read(log), _TAIL)
         if lines:
-            told = [Styled(f"  | {_short(line)}\n", "dim") for line in lines]
-            return [f"the end of {place.shown(log)}:\n", *told]
-    return [f"its logs are empty: {place.shown(log)}\n" for log in logs[:1]]
+            quoted = [Styled(f"  | {_short(line)}\n", "dim") for line in lines]
+            return [f"the end of {place.display_path(log)}:\n", *quoted]
+    return [f"its logs are empty: {place.display_path(log)}\n" for log in logs[:1]]
 
 
 def _changed(step: api.StepReport, *, failed: bool) -> str:
@@ -144,8 +146,8 @@ def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(line)} characters)"
 
 
-def _summary(told: api.RunReport) -> str:
-    spent = sum(s.duration_ms or 0 for s in told.steps if s.step_id in told.completed_steps)
-    took = f" ({seconds(spent)} of work)" if told.completed_steps else ""
-    cost = api.cost_text(told.cost)
-    return f"{told.counted}{took}\n" + (f"cost of the run so far: {cost}\n" if cost else "")
+def _summary(report: api.RunReport) -> str:
+    spent = sum(s.duration_ms or 0 for s in report.steps if s.step_id in report.completed_steps)
+    took = f" ({seconds(spent)} of work)" if report.completed_steps else ""
+    cost = api.cost_text(report.cost)
+    return f"{report.counted}{took}\n" + (f"cost of the run so far: {cost}\n" if cost else "")

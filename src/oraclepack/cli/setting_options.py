@@ -106,13 +106,13 @@ def _with_default(setting: api.Setting[Any]) -> str:
 
 def _switches(params: Sequence[click.Parameter]) -> dict[str, str]:
     """Each spelling of a boolean option, and the spelling of its opposite."""
-    found: dict[str, str] = {}
+    switches: dict[str, str] = {}
     for param in params:
         if isinstance(param, click.Option) and param.is_flag and param.is_bool_flag:
             opposite = param.secondary_opts[0] if param.secondary_opts else ""
-            found |= dict.fromkeys(param.opts, opposite)
-            found |= dict.fromkeys(param.secondary_opts, param.opts[0])
-    return found
+            switches |= dict.fromkeys(param.opts, opposite)
+            switches |= dict.fromkeys(param.secondary_opts, param.opts[0])
+    return switches
 
 
 def _doubled(params: Sequence[click.Parameter]) -> dict[str, str]:

@@ -53,10 +53,10 @@ def _steps(ctx: click.Context) -> list[tuple[str, str]]:
     """The steps of the pack, with their titles; none where there is no readable pack."""
     pack = _pack(ctx)
     try:
-        found = api.list_steps(pack) if pack else None
+        listing = api.list_steps(pack) if pack else None
     except OraclePackError:
         return []
-    return [(step.step_id, step.title) for step in found.steps] if found else []
+    return [(step.step_id, step.title) for step in listing.steps] if listing else []
 
 
 def _pack(ctx: click.Context) -> str | None:
@@ -71,4 +71,4 @@ def _pack(ctx: click.Context) -> str | None:
 def _items(pairs: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
     from click.shell_completion import CompletionItem as Item
 
-    return [Item(value, help=told or None) for value, told in pairs]
+    return [Item(value, help=help_text or None) for value, help_text in pairs]

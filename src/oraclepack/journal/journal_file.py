@@ -92,23 +92,23 @@ class JournalFile:
         """
         with self._lock:
             clean = self._redactor.clean_record(event)
-            kept = msgspec.structs.replace(
+            stamped = msgspec.structs.replace(
                 clean,
                 seq=self._state.last_seq + 1,
                 at=event.at or rfc3339(self._clock.now()),
             )
             try:
-                line, end = encode_line(kept, self._end, self._signer)
+                line, end = encode_line(stamped, self._end, self._signer)
             except UnicodeEncodeError:  # a file's name, or a word of the command line
-                kept = readable_record(kept)
-                line, end = encode_line(kept, self._end, self._signer)
+                stamped = readable_record(stamped)
+                line, end = encode_line(stamped, self._end, self._signer)
             self._write(line, sync=sync)
             self._end = end
             self._size += len(line)
             if sync:
                 self._synced = self._size
-            self._state = apply_event(self._state, kept)
-            return kept
+            self._state = apply_event(self._state, stamped)
+            return stamped
 
     def sync(self) -> None:
         """Make everything appended so far survive a power cut; others may append meanwhile."""

@@ -33,7 +33,7 @@ def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> 
 
 
 def _date_in(name: str) -> str | None:
-    return next((found for found in _DATE.findall(name) if _is_date(found)), None)
+    return next((date for date in _DATE.findall(name) if _is_date(date)), None)
 
 
 def _is_date(text: str) -> bool:
@@ -44,11 +44,11 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def free_run_id(name: str, taken: Collection[str]) -> str:
+def free_run_id(name: str, existing: Collection[str]) -> str:
     """The name itself, or with the first free one of the suffixes `__2`, `__3` and so on."""
     number = 1
     candidate = name
-    while candidate in taken:
+    while candidate in existing:
         number += 1
         candidate = f"{name}__{number}"
     return candidate
@@ -61,14 +61,14 @@ def is_run_id(text: str) -> bool:
 
 def without_suffix(run_id: str) -> str:
     """The pack_id of a run: its name without what `--new-run` added."""
-    found = _RUN_ID.fullmatch(run_id)
-    return found[1] if found else run_id
+    match = _RUN_ID.fullmatch(run_id)
+    return match[1] if match else run_id
 
 
 def hash_in(run_id: str) -> str | None:
     """The beginning of the pack's hash, as the name of the run tells it."""
-    found = _RUN_ID.fullmatch(run_id)
-    return found[2] if found else None
+    match = _RUN_ID.fullmatch(run_id)
+    return match[2] if match else None
 
 
 def is_rehearsal(engine: str | None) -> bool:
@@ -98,8 +98,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     @property
     def age(self) -> tuple[int, str, int, str]:
         """Sorts the runs of a pack from the oldest to the newest, whatever the clock was."""
-        found = _RUN_ID.fullmatch(self.run_id)
-        return (self.number, self.created_at, int(found[3] or 1) if found else 0, self.run_id)
+        match = _RUN_ID.fullmatch(self.run_id)
+        return (self.number, self.created_at, int(match[3] or 1) if match else 0, self.run_id)
 
     def saw(self, head: str | None) -> bool:
         """The run was created at this commit, or has seen it since."""
@@ -244,10 +244,10 @@ class RunDir(msgspec.Struct, frozen=True):
 
     def link_at(self, name: str) -> Foreign | None:
         """The symbolic link of this name in the run directory, if there is one."""
-        found = os.path.islink(f"{self.place}/{name}")  # for every run there is
-        return Foreign(ForeignReason.LINKED, f"{self.relative}/{name}") if found else None
+        is_link = os.path.islink(f"{self.place}/{name}")  # for every run there is
+        return Foreign(ForeignReason.LINKED, f"{self.relative}/{name}") if is_link else None
 
-    def attempts_seen(self) -> frozenset[str]:
+    def attempts_on_disk(self) -> frozenset[str]:
         """The attempts that have left logs or copies here, whether or not the journal knows."""
         logs = (name.rpartition(".std")[0] for name in _names_in(self.logs))
         return frozenset((*logs, *_names_in(self.backups)))
@@ -271,8 +271,16 @@ class RunDir(msgspec.Struct, frozen=True):
         backups = (Path(parent) for parent, _, _ in files.walk(self.backups))
         # The root too: the files of the older tool are written there.
         answers = self.path / "answers"  # of runs without a cache
-        ours = (self.root / RUNS).parent
-        for directory in (self.root, ours, self.path, self.outputs, answers, *backups, *others):
+        own_folder = (self.root / RUNS).parent
+        for directory in (
+            self.root,
+            own_folder,
+            self.path,
+            self.outputs,
+            answers,
+            *backups,
+            *others,
+        ):
             files.sweep(directory)
 
 

@@ -130,8 +130,8 @@ def fold(events: Iterable[AnyEvent], state: RunState = EMPTY) -> RunState:
 def apply(state: RunState, event: AnyEvent) -> RunState:
     """The state after one more event."""
     # Taking a run over is no work on it.
-    told = event.at if not isinstance(event, j.RunTrusted) else None
-    state = replace(state, last_seq=event.seq, last_at=told or state.last_at)
+    at = event.at if not isinstance(event, j.RunTrusted) else None
+    state = replace(state, last_seq=event.seq, last_at=at or state.last_at)
     match event:
         case (
             j.StepStarted()

@@ -181,7 +181,7 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
 
 def _revised(step: StepState, event: j.OutputRevised) -> StepState:
     """The recorded output is another one; it stays in its place among the outputs."""
-    made = j.OutputRecorded(
+    recorded = j.OutputRecorded(
         step=event.step,
         attempt=event.attempt,
         path=event.path,
@@ -195,11 +195,11 @@ def _revised(step: StepState, event: j.OutputRevised) -> StepState:
         at=event.at,
     )
     known = any(output.path == event.path for output in step.outputs)
-    outputs = tuple(made if output.path == event.path else output for output in step.outputs)
+    outputs = tuple(recorded if output.path == event.path else output for output in step.outputs)
     others = tuple(one for one in step.accepted if one.declared_path != event.declared_path)
     return replace(
         step,
-        outputs=outputs if known else (*outputs, made),
+        outputs=outputs if known else (*outputs, recorded),
         accepted=(*others, event) if event.accepted else others,
     )
 

@@ -62,7 +62,7 @@ def match_evidence(
     patterns: Iterable[str], paths: Sequence[str], size_of: SizeOf
 ) -> MatchedEvidence:
     """The files that patterns mean; exact names first, then the fewest matches."""
-    found: list[tuple[int, str]] = []
+    located: list[tuple[int, str]] = []
     unmatched: list[str] = []
     refused: dict[str, None] = {}
     for pattern in patterns:
@@ -76,8 +76,8 @@ def match_evidence(
                 good.append(path)
         if not matches:
             unmatched.append(pattern)
-        found += [(len(good), path) for path in good]
-    ordered = dict.fromkeys(path for _, path in sorted(found))
+        located += [(len(good), path) for path in good]
+    ordered = dict.fromkeys(path for _, path in sorted(located))
     return MatchedEvidence(tuple(ordered), tuple(unmatched), tuple(refused))
 
 
@@ -90,12 +90,12 @@ def _matches(pattern: str, paths: Sequence[str]) -> list[str]:
     if exact:
         return exact
     below = f"{bare.rstrip('/')}/"
-    wanted = glob(bare)
-    anywhere = glob(f"**/{bare}") if "/" not in bare else wanted
+    matches_glob = glob(bare)
+    anywhere = glob(f"**/{bare}") if "/" not in bare else matches_glob
     return [
         path
         for path in paths
-        if path.startswith(below) or wanted.fullmatch(path) or anywhere.fullmatch(path)
+        if path.startswith(below) or matches_glob.fullmatch(path) or anywhere.fullmatch(path)
     ]
 
 
@@ -112,7 +112,7 @@ def usable_paths(paths: Iterable[str]) -> list[str]:
 
 def open_questions(issues: Sequence[Issue]) -> list[tuple[Issue, tuple[str, ...]]]:
     """The questions to ask again, and why."""
-    found = []
+    questions = []
     for issue in issues:
         statuses = {record.status for record in issue.records}
         reasons = [
@@ -121,8 +121,8 @@ def open_questions(issues: Sequence[Issue]) -> list[tuple[Issue, tuple[str, ...]
             *(["conflict"] if WorkStatus.CONFLICT in statuses else []),
         ]
         if reasons:
-            found.append((issue, tuple(reasons)))
-    return found
+            questions.append((issue, tuple(reasons)))
+    return questions
 
 
 def plan_questions(
@@ -147,12 +147,12 @@ def plan_questions(
             if record.status is WorkStatus.CONFLICT
             for citation in record.evidence.citations
         ]
-        wanted = list(dict.fromkeys([*filter(None, first), *evidence.files, *cited]))
-        old = [path for path in attached.get(issue.step_id, []) if path not in wanted]
-        wanted += old[: max(0, _OLD_FILES - len(wanted))]
+        attachments = list(dict.fromkeys([*filter(None, first), *evidence.files, *cited]))
+        old = [path for path in attached.get(issue.step_id, []) if path not in attachments]
+        attachments += old[: max(0, _OLD_FILES - len(attachments))]
         usable = [
             path
-            for path in wanted
+            for path in attachments
             if path in known and not looks_secret(path) and (size_of(path) or 0) <= LARGEST
         ]
         name = slug(issue.title.replace(".", "-"))[:_LONGEST_NAME].strip("-") or "question"
@@ -274,11 +274,11 @@ def _known(issue: Issue) -> Iterator[str]:
     if issue.cut:
         yield f"The answer is cut off: {issue.cut}"
     for record in issue.records:
-        yield from _said(record)
+        yield from _record_lines(record)
     yield from (f"Risk: {text}" for text in issue.risks)
 
 
-def _said(record: Record) -> Iterator[str]:
+def _record_lines(record: Record) -> Iterator[str]:
     match record.status:
         case WorkStatus.CONFLICT:
             for side in record.statements:

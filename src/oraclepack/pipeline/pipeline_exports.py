@@ -61,21 +61,21 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def cases(
-    told: PipelineReport, titles: Mapping[str, str], tails: Mapping[str, str]
+    report: PipelineReport, titles: Mapping[str, str], tails: Mapping[str, str]
 ) -> tuple[Case, ...]:
     """The cases of a pipeline; `tails` are the ends of the logs of failed steps."""
     lacks: dict[str, list[str]] = {}
-    for failure in told.verify.failures if told.verify else ():
+    for failure in report.verify.failures if report.verify else ():
         lacks.setdefault(failure.step_id, []).append(_lack(failure))
-    run = told.run
+    run = report.run
     steps = [
         _step(step, run, titles, tails.get(step.step_id, ""), lacks.get(step.step_id, []))
         for step in (run.steps if run else ())
     ]
-    return (*_invalid(told), *_prelude(told, tails), *steps, *_afterwards(told))
+    return (*_invalid(report), *_prelude(report, tails), *steps, *_afterwards(report))
 
 
-def junit(told: PipelineReport, listed: tuple[Case, ...]) -> bytes:
+def junit(report: PipelineReport, listed: tuple[Case, ...]) -> bytes:
     """The XML of these cases, in one suite named after the pack."""
     # Only who asks for the file waits for the XML library.
     import junitparser as xml
@@ -85,11 +85,11 @@ def junit(told: PipelineReport, listed: tuple[Case, ...]) -> bytes:
         CaseResult.ERROR: xml.Error,
         CaseResult.SKIPPED: xml.Skipped,
     }
-    suite = xml.TestSuite(_line(told.pack))
-    if told.run is not None:
-        suite.add_property("run_id", told.run.run_id)
+    suite = xml.TestSuite(_line(report.pack))
+    if report.run is not None:
+        suite.add_property("run_id", report.run.run_id)
     for case in listed:
-        written = xml.TestCase(_line(case.name), _line(told.pack), round(case.seconds, 3))
+        written = xml.TestCase(_line(case.name), _line(report.pack), round(case.seconds, 3))
         if case.ending in kinds:
             result = kinds[case.ending](_line(case.message), case.kind)
             if case.text:
@@ -99,9 +99,9 @@ def junit(told: PipelineReport, listed: tuple[Case, ...]) -> bytes:
     whole = xml.JUnitXml("oraclepack")
     whole.add_testsuite(suite)
     whole.update_statistics()  # type: ignore[no-untyped-call]
-    made = BytesIO()
-    whole.write(made, pretty=True)
-    return made.getvalue()
+    output = BytesIO()
+    whole.write(output, pretty=True)
+    return output.getvalue()
 
 
 def _step(
@@ -109,47 +109,47 @@ def _step(
 ) -> Case:
     assert run is not None
     name = f"{step.step_id} {titles.get(step.step_id, '')}".strip()
-    made = Case(name, seconds=(step.duration_ms or 0) / 1000)
+    case = Case(name, seconds=(step.duration_ms or 0) / 1000)
     if step.step_id in run.failed_steps:
         kind, message = step.error or "FAILED", step.message or "the step failed"
-        return _as(made, CaseResult.FAILURE, kind, message, tail)
+        return _as(case, CaseResult.FAILURE, kind, message, tail)
     if step.step_id in run.rolled_back_steps:
-        return _as(made, CaseResult.SKIPPED, "rolled_back", _ROLLED_BACK)
+        return _as(case, CaseResult.SKIPPED, "rolled_back", _ROLLED_BACK)
     if lacks:
-        return _as(made, CaseResult.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
+        return _as(case, CaseResult.FAILURE, "CONTRACT", lacks[0], "\n".join(lacks))
     if step.status in {"ok", "accepted"}:
-        return made
+        return case
     unasked = step.decision == "not_selected" or step.status == "skipped"
     reason = step.reason if unasked else f"not run: {step.reason}"
-    return _as(made, CaseResult.SKIPPED, step.status, reason)
+    return _as(case, CaseResult.SKIPPED, step.status, reason)
 
 
-def _as(made: Case, ending: CaseResult, kind: str, message: str, text: str = "") -> Case:
-    return msgspec.structs.replace(made, ending=ending, kind=kind, message=message, text=text)
+def _as(case: Case, ending: CaseResult, kind: str, message: str, text: str = "") -> Case:
+    return msgspec.structs.replace(case, ending=ending, kind=kind, message=message, text=text)
 
 
-def _invalid(told: PipelineReport) -> Iterator[Case]:
-    if told.status(PipelineStage.VALIDATE) is not StageStatus.FAILED or told.validate is None:
+def _invalid(report: PipelineReport) -> Iterator[Case]:
+    if report.status(PipelineStage.VALIDATE) is not StageStatus.FAILED or report.validate is None:
         return
-    errors = [one for one in told.validate.findings if one.severity == "error"]
-    lines = [f"{told.pack}:{one.line}:{one.column} {one.rule} {one.message}" for one in errors]
+    errors = [one for one in report.validate.findings if one.severity == "error"]
+    lines = [f"{report.pack}:{one.line}:{one.column} {one.rule} {one.message}" for one in errors]
     yield Case(
-        "validate", CaseResult.ERROR, "INVALID_PACK", told.stages[0].reason, "\n".join(lines)
+        "validate", CaseResult.ERROR, "INVALID_PACK", report.stages[0].reason, "\n".join(lines)
     )
 
 
-def _prelude(told: PipelineReport, tails: Mapping[str, str]) -> Iterator[Case]:
-    if told.failed_step == PRELUDE:
+def _prelude(report: PipelineReport, tails: Mapping[str, str]) -> Iterator[Case]:
+    if report.failed_step == PRELUDE:
         text = tails.get(PRELUDE, "")
         yield Case(PRELUDE, CaseResult.ERROR, "PRELUDE", "the prelude failed", text)
 
 
-def _afterwards(told: PipelineReport) -> Iterator[Case]:
-    last = told.stages[-1]
+def _afterwards(report: PipelineReport) -> Iterator[Case]:
+    last = report.stages[-1]
     if last.status is StageStatus.FAILED:
         yield Case(last.stage, CaseResult.ERROR, "PARTIAL_FAILURE", last.reason)
-    if told.policy is not None and told.policy.applies and not told.policy.met:
-        yield Case("policy", CaseResult.FAILURE, "POLICY", "; ".join(told.policy.shortfalls))
+    if report.policy is not None and report.policy.applies and not report.policy.met:
+        yield Case("policy", CaseResult.FAILURE, "POLICY", "; ".join(report.policy.shortfalls))
 
 
 def _lack(failure: FailedOutput) -> str:
@@ -186,7 +186,7 @@ def append(path: Path, text: str) -> str | None:
     return None
 
 
-def append_run_summary(told: RunReport, pack: Pack) -> tuple[str, ...]:
+def append_run_summary(report: RunReport, pack: Pack) -> tuple[str, ...]:
     """Append a table to the page, where there is one; trouble with it is only a warning."""
     variables = environment()
     place = variables.get(GITHUB_SUMMARY_VARIABLE)
@@ -194,7 +194,7 @@ def append_run_summary(told: RunReport, pack: Pack) -> tuple[str, ...]:
         return ()
     redactor = Redactor.of(variables)
     titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
-    text = summary(redactor.clean_record(told), pack.path, titles)
+    text = summary(redactor.clean_record(report), pack.path, titles)
     trouble = append(Path(place), text)
     return () if trouble is None else (f"{GITHUB_SUMMARY_VARIABLE}: {trouble}",)
 
@@ -210,12 +210,14 @@ def refuse_bad_place(path: Path, cwd: str) -> None:
         raise UsageError(f"--junit {path} is a directory", hint="name a file in it")
 
 
-def write_junit(path: Path, told: PipelineReport, pack: Pack | None, root: Path) -> tuple[str, ...]:
+def write_junit(
+    path: Path, report: PipelineReport, pack: Pack | None, root: Path
+) -> tuple[str, ...]:
     """Write the JUnit file; trouble with it is only a warning, since the work is done."""
     redactor = Redactor.of(environment())
     titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
-    tails = dict(_tails(told, root))
-    clean = redactor.clean_record(told)
+    tails = dict(_tails(report, root))
+    clean = redactor.clean_record(report)
     listed = cases(clean, _cleaned(redactor, titles), _cleaned(redactor, tails))
     try:
         files.make_directories(path.absolute().parent)
@@ -225,44 +227,46 @@ def write_junit(path: Path, told: PipelineReport, pack: Pack | None, root: Path)
     return ()
 
 
-def append_pipeline_summary(told: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
+def append_pipeline_summary(report: PipelineReport, pack: Pack | None) -> tuple[str, ...]:
     """Append to GitHub's summary page, where there is one: the stages, then the steps."""
     variables = environment()
     place = variables.get(GITHUB_SUMMARY_VARIABLE)
     if not place:
         return ()
-    text = pipeline_summary(Redactor.of(variables).clean_record(told))
+    text = pipeline_summary(Redactor.of(variables).clean_record(report))
     trouble = append(Path(place), text)
     if trouble is not None:
         return (f"{GITHUB_SUMMARY_VARIABLE}: {trouble}",)
-    return append_run_summary(told.run, pack) if told.run is not None and pack is not None else ()
+    return (
+        append_run_summary(report.run, pack) if report.run is not None and pack is not None else ()
+    )
 
 
 def annotations_for_github(
-    told: PipelineReport, checked: CheckedPack | None, pack: Pack | None
+    report: PipelineReport, checked: CheckedPack | None, pack: Pack | None
 ) -> str:
     """Workflow commands for every fault that has a place in the pack; empty elsewhere."""
     variables = environment()
     if variables.get(_ON_GITHUB) != "true":
         return ""
-    found = [*(checked.findings if checked else ()), *_faults(told, pack)]
-    return Redactor.of(variables).clean(annotations({told.pack: found}))
+    findings = [*(checked.findings if checked else ()), *_faults(report, pack)]
+    return Redactor.of(variables).clean(annotations({report.pack: findings}))
 
 
-def _faults(told: PipelineReport, pack: Pack | None) -> Iterator[Finding]:
+def _faults(report: PipelineReport, pack: Pack | None) -> Iterator[Finding]:
     """What went wrong with the steps, each at its header; the policy at the top of the pack."""
     places = {str(step.id): step.header.span for step in pack.steps} if pack else {}
     top = Span.at(1)
-    for step in told.run.steps if told.run else ():
-        if step.step_id in told.failed_steps:
-            said = f"{step.error or 'failed'}: {step.message or 'the step failed'}"
-            yield _fault("step-failed", places.get(step.step_id, top), said, step.step_id)
-    for lack in told.verify.failures if told.verify else ():
+    for step in report.run.steps if report.run else ():
+        if step.step_id in report.failed_steps:
+            message = f"{step.error or 'failed'}: {step.message or 'the step failed'}"
+            yield _fault("step-failed", places.get(step.step_id, top), message, step.step_id)
+    for lack in report.verify.failures if report.verify else ():
         what = lack.io_error or f"missing sections: {', '.join(lack.missing_sections)}"
         place = places.get(lack.step_id, top)
         yield _fault("contract-not-met", place, f"{lack.path}: {what}", lack.step_id)
-    if told.policy is not None and told.policy.applies:
-        for shortfall in told.policy.shortfalls:
+    if report.policy is not None and report.policy.applies:
+        for shortfall in report.policy.shortfalls:
             yield _fault("policy-not-met", top, shortfall, None)
 
 
@@ -270,9 +274,9 @@ def _fault(name: str, span: Span, message: str, step: str | None) -> Finding:
     return Finding("oraclepack", name, Severity.ERROR, span, message, step=step)
 
 
-def _tails(told: PipelineReport, root: Path) -> Iterator[tuple[str, str]]:
+def _tails(report: PipelineReport, root: Path) -> Iterator[tuple[str, str]]:
     """The ends of the logs of what failed."""
-    run = told.run
+    run = report.run
     if run is None:
         return
     if run.failed_step == PRELUDE:

@@ -54,8 +54,8 @@ class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shortfalls(self) -> tuple[str, ...]:
         """Every figure that is below its threshold, in words."""
-        found = (self.completion.shortfall, self.action_yield.shortfall)
-        return tuple(one for one in found if one is not None)
+        shortfalls = (self.completion.shortfall, self.action_yield.shortfall)
+        return tuple(one for one in shortfalls if one is not None)
 
 
 class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,8 +103,8 @@ def policy(
     )
     answered = work.answered if work else 0
     actionable = work.tasks[WorkStatus.ACTIONABLE] if work else 0
-    told = yield_of(actionable, answered, min_yield)
-    figures = PolicyReport(applies=ci, met=True, completion=share, action_yield=told)
+    action_yield = yield_of(actionable, answered, min_yield)
+    figures = PolicyReport(applies=ci, met=True, completion=share, action_yield=action_yield)
     return msgspec.structs.replace(figures, met=not figures.shortfalls)
 
 
@@ -128,18 +128,19 @@ def verdict(
 _SIGNS = {StageStatus.OK: "✅", StageStatus.FAILED: "❌", StageStatus.SKIPPED: "⏭️"}
 
 
-def pipeline_summary(told: PipelineReport) -> str:
+def pipeline_summary(report: PipelineReport) -> str:
     """The stages, the figures of the policy, and where the work lies."""
     rows = "".join(
         f"| {one.stage} | {_SIGNS[one.status]} {one.status} | {plain(one.reason)} |\n"
-        for one in told.stages
+        for one in report.stages
     )
     table = f"| stage | result | what |\n|---|---|---|\n{rows}"
-    return f"### oraclepack pipeline: {plain(told.pack)}\n\n{table}{_policy(told)}{_place(told)}\n"
+    title = f"### oraclepack pipeline: {plain(report.pack)}"
+    return f"{title}\n\n{table}{_policy(report)}{_place(report)}\n"
 
 
-def _policy(told: PipelineReport) -> str:
-    figures = told.policy
+def _policy(report: PipelineReport) -> str:
+    figures = report.policy
     if figures is None or not figures.applies:
         return ""
     share, work = figures.completion, figures.action_yield
@@ -151,8 +152,8 @@ def _policy(told: PipelineReport) -> str:
     )
 
 
-def _place(told: PipelineReport) -> str:
-    work = told.actionize
+def _place(report: PipelineReport) -> str:
+    work = report.actionize
     if work is None or not work.artifacts:
         return ""
     names = ", ".join(plain(one.path) for one in work.artifacts)

@@ -11,7 +11,7 @@ from oraclepack.pipeline.followup_pack import (
     usable_paths,
     write_followup,
 )
-from oraclepack.system import environment as surroundings
+from oraclepack.system import environment as env
 from oraclepack.system import files, git
 from oraclepack.system.path_jail import inside
 from oraclepack.system.secrets import Redactor
@@ -41,7 +41,7 @@ def followup_run(run_dir: str, root: Path, out: str = "", *, force: bool = False
     if not place.is_dir():
         raise UsageError(f"--run-dir {place}: no such directory")
     refuse_foreign(place)
-    project = (surroundings.project_of(place) or root).resolve()
+    project = (env.project_of(place) or root).resolve()
     loaded = from_run(place, project)
     if loaded.answers.rehearsal:
         raise UsageError(
@@ -54,7 +54,7 @@ def followup_run(run_dir: str, root: Path, out: str = "", *, force: bool = False
         raise UsageError(
             f"--out {out}: lies outside of the project", hint=f"name a file below {project}"
         )
-    surroundings.refuse_to_write_out(target.parent)
+    env.refuse_to_write_out(target.parent)
     out_dir = f"{relative.removesuffix('.md')}-answers"
     paths = usable_paths(_paths(project))
 
@@ -69,9 +69,7 @@ def followup_run(run_dir: str, root: Path, out: str = "", *, force: bool = False
     if not planned:
         report = FollowupReport(run_dir=run_dir, pack="", changed=False, questions=())
         return FollowupResult(report, loaded.warnings)
-    text = Redactor.of(surroundings.environment()).clean(
-        write_followup(loaded.answers, planned, out_dir)
-    )
+    text = Redactor.of(env.environment()).clean(write_followup(loaded.answers, planned, out_dir))
     changed = _write(target, text.encode(), force=force)
     report = FollowupReport(
         run_dir=run_dir, pack=target.as_posix(), changed=changed, questions=questions
@@ -85,7 +83,7 @@ def _default_name(pack_name: str) -> str:
 
 def _paths(project: Path) -> list[str]:
     """What git tracks, or every file where there is no repository."""
-    tracked = git.tracked(project, surroundings.environment(), ".")
+    tracked = git.tracked(project, env.environment(), ".")
     if tracked is not None:
         return list(tracked)
     return [

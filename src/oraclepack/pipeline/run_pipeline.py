@@ -34,7 +34,7 @@ from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
 from oraclepack.run.run_report import RunReport, continue_command, notices
-from oraclepack.run.run_report import report_of as run_told
+from oraclepack.run.run_report import report_of as run_report_of
 from oraclepack.run.run_request import request_for
 from oraclepack.run.verify_outputs import manner_of
 from oraclepack.settings import run_settings as rs
@@ -95,20 +95,20 @@ def run_pipeline(
         result = work.run(stop)
         command = continue_command(request.argv, result.plan, result.state)
         work.warnings += notices(result.found)
-    told, code = work.told()
+    report, code = work.report()
     warnings, root = work.warnings, Path(wish.settings.root)
     if wish.junit is not None:
-        warnings += write_junit(Path(wish.junit), told, work.pack, root)
+        warnings += write_junit(Path(wish.junit), report, work.pack, root)
     if wish.github:
-        warnings += append_pipeline_summary(told, work.pack)
+        warnings += append_pipeline_summary(report, work.pack)
     return PipelineOutcome(
-        report=told,
+        report=report,
         exit_code=ExitCode(code),
         warnings=warnings,
         continue_command=command,
         suggestion=work.suggestion,
         checked=work.checked,
-        annotations=annotations_for_github(told, work.checked, work.pack) if wish.github else "",
+        annotations=annotations_for_github(report, work.checked, work.pack) if wish.github else "",
         root=root,
     )
 
@@ -141,26 +141,28 @@ class Pipeline:
         report = self.checked.report
         errors = sum(finding.severity == "error" for finding in report.findings)
         counts = report.counts
-        said = f"{counts.steps} steps, {counts.oracle_questions} questions"
-        told = said if report.ok else f"{errors} errors in {said}"
-        self._end(PipelineStage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, told)
+        counted = f"{counts.steps} steps, {counts.oracle_questions} questions"
+        detail = counted if report.ok else f"{errors} errors in {counted}"
+        self._end(
+            PipelineStage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, detail
+        )
         return report.ok
 
     def prepare(self, display: Display | None = None, ask: Ask | None = None) -> RunRequest:
         """The request for the stages that follow, with the pack that was validated."""
         pack = self.checked.pack if self.checked else read_pack(Path(self._wish.pack))
-        made = request_for(pack, self._settings, self._wish.arguments, display, ask)
+        request = request_for(pack, self._settings, self._wish.arguments, display, ask)
         # What --select and --ignore leave out may still be what nothing can run with.
-        seen_all = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
-        check = None if self.checked is not None and seen_all else made.check
+        checks_all_rules = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
+        check = None if self.checked is not None and checks_all_rules else request.check
         given = rs.MIN_YIELD if self._settings.is_given(rs.MIN_YIELD) else None
         noted = {given.name: self._settings[given]} if given else {}
         self._request = msgspec.structs.replace(
-            made,
+            request,
             command="pipeline",
             check=check,
             then=self._after_steps,
-            settings={**made.settings, **noted},
+            settings={**request.settings, **noted},
         )
         return self._request
 
@@ -181,7 +183,7 @@ class Pipeline:
         self._result = run_pack(self.prepared, stop=stop)
         return self._result
 
-    def told(self) -> tuple[PipelineReport, int]:
+    def report(self) -> tuple[PipelineReport, int]:
         """The report, and the exit code."""
         result = self._result
         for stage in PipelineStage:
@@ -196,41 +198,41 @@ class Pipeline:
         )
         if result is None:
             return report, verdict(report.stages, None, unweighable=False)
-        return self._with_run(report, run_told(result)), result.exit_code
+        return self._with_run(report, run_report_of(result)), result.exit_code
 
-    def _with_run(self, report: PipelineReport, told: RunReport) -> PipelineReport:
+    def _with_run(self, report: PipelineReport, run_report: RunReport) -> PipelineReport:
         after = [one.stage for one in self._later() if one.status is StageStatus.FAILED]
-        status, error = _rollback(told, self._work)
+        status, error = _rollback(run_report, self._work)
         return msgspec.structs.replace(
             report,
-            completed_steps=told.completed_steps,
-            failed_step=told.failed_step or next(iter(after), None),
-            failed_steps=told.failed_steps,
-            skipped_steps=told.skipped_steps,
-            resume_from=told.resume_from or next(iter(after), None),
+            completed_steps=run_report.completed_steps,
+            failed_step=run_report.failed_step or next(iter(after), None),
+            failed_steps=run_report.failed_steps,
+            skipped_steps=run_report.skipped_steps,
+            resume_from=run_report.resume_from or next(iter(after), None),
             rollback_status=status,
             rollback_error=error,
-            rolled_back_steps=told.rolled_back_steps,
-            not_rolled_back=told.not_rolled_back
+            rolled_back_steps=run_report.rolled_back_steps,
+            not_rolled_back=run_report.not_rolled_back
             + (self._work.not_rolled_back if self._work else ()),
-            policy=self._policy(told),
-            run=told,
+            policy=self._policy(run_report),
+            run=run_report,
         )
 
     def _after_steps(self, result: RunResult) -> FollowUpResult:
         """Verify and actionize while the run is still locked; what that means for its end."""
-        told = run_told(result)
-        prelude, stopped = told.failed_step == PRELUDE, result.exit_code >= SIGNALLED
-        self._end(PipelineStage.RUN, *_of_run(told, stopped=stopped))
-        if not prelude and not stopped and self._goes_on():
+        report = run_report_of(result)
+        prelude, stopped = report.failed_step == PRELUDE, result.exit_code >= SIGNALLED
+        self._end(PipelineStage.RUN, *_of_run(report, stopped=stopped))
+        if not prelude and not stopped and self._continues():
             self._verify(result)
-            if self._goes_on():
+            if self._continues():
                 self._actionize(result)
-        code = verdict([*self._stages.values()], self._policy(told), unweighable=prelude)
+        code = verdict([*self._stages.values()], self._policy(report), unweighable=prelude)
         later = any(one.status is StageStatus.FAILED for one in self._later())
         return FollowUpResult(code, failed=result.told.is_unfinished or later)
 
-    def _goes_on(self) -> bool:
+    def _continues(self) -> bool:
         """Whether the next stage has its turn.
 
         After a failure only where the user wants to get as far as possible, or where the
@@ -265,11 +267,11 @@ class Pipeline:
             RecordedOutputs(result.found.run.run_id, recorded),
         )
         totals = self._verified.totals
-        told = f"{totals.ok} of {totals.outputs} outputs meet their contract"
-        told += f", {totals.doubtful} doubtful" if totals.doubtful else ""
-        told += f"; {totals.rehearsed} rehearsed, none of them an answer" * bool(totals.rehearsed)
+        detail = f"{totals.ok} of {totals.outputs} outputs meet their contract"
+        detail += f", {totals.doubtful} doubtful" if totals.doubtful else ""
+        detail += f"; {totals.rehearsed} rehearsed, none of them an answer" * bool(totals.rehearsed)
         status = StageStatus.OK if self._verified.ok else StageStatus.FAILED
-        self._end(PipelineStage.VERIFY, status, told)
+        self._end(PipelineStage.VERIFY, status, detail)
 
     def _manner(self) -> VerifyOptions:
         """A rehearsal is checked for its structure; that its answers are none is only told."""
@@ -290,23 +292,23 @@ class Pipeline:
             self.suggestion = trouble.hint
             self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, trouble.message)
             return
-        self._work = msgspec.structs.replace(done.told, out_dir=f"{run.relative}/{FOLDER}")
+        self._work = msgspec.structs.replace(done.report, out_dir=f"{run.relative}/{FOLDER}")
         self.warnings += done.warnings
-        if not done.told.ok:
-            self.suggestion = done.told.suggestion
-            self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, done.told.error or "")
+        if not done.report.ok:
+            self.suggestion = done.report.suggestion
+            self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, done.report.error or "")
             return
-        counts = ", ".join(f"{done.told.tasks[status]} {status}" for status in WorkStatus)
-        told = f"{counts} from {done.told.answered} answers"
-        self._end(PipelineStage.ACTIONIZE, StageStatus.OK, told)
+        counts = ", ".join(f"{done.report.tasks[status]} {status}" for status in WorkStatus)
+        detail = f"{counts} from {done.report.answered} answers"
+        self._end(PipelineStage.ACTIONIZE, StageStatus.OK, detail)
 
-    def _policy(self, told: RunReport) -> PolicyReport:
-        found = self._verified
-        bad = {one.step_id for one in found.failures} if found else set()
-        if found and self._settings[STRICT]:
-            bad |= {one.step_id for one in found.doubts}
+    def _policy(self, report: RunReport) -> PolicyReport:
+        verified = self._verified
+        bad = {one.step_id for one in verified.failures} if verified else set()
+        if verified and self._settings[STRICT]:
+            bad |= {one.step_id for one in verified.doubts}
         return policy(
-            told.completion,
+            report.completion,
             len(bad),
             self._work,
             self._settings[rs.MIN_YIELD],
@@ -332,16 +334,16 @@ class Pipeline:
         self._stages[stage] = StageReport(stage, status, reason)
 
 
-def _of_run(told: RunReport, *, stopped: bool) -> tuple[StageStatus, str]:
-    if told.failed_step == PRELUDE:
+def _of_run(report: RunReport, *, stopped: bool) -> tuple[StageStatus, str]:
+    if report.failed_step == PRELUDE:
         return StageStatus.FAILED, "the prelude failed"
-    failed = told.failed_step is not None or stopped
-    return (StageStatus.FAILED if failed else StageStatus.OK), told.counted
+    failed = report.failed_step is not None or stopped
+    return (StageStatus.FAILED if failed else StageStatus.OK), report.counted
 
 
-def _rollback(told: RunReport, work: ActionizeReport | None) -> tuple[RollbackStatus, str | None]:
+def _rollback(report: RunReport, work: ActionizeReport | None) -> tuple[RollbackStatus, str | None]:
     """What became of taking back both the answers and the backlog."""
-    ends = [(RollbackStatus(told.rollback_status), told.rollback_error)]
+    ends = [(RollbackStatus(report.rollback_status), report.rollback_error)]
     ends += [(work.rollback_status, work.rollback_error)] if work else []
     worst = next((end for end in ends if end[0] is RollbackStatus.FAILED), ends[0])
     errors = [error for _, error in ends if error]

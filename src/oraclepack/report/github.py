@@ -20,13 +20,13 @@ _HEAD = "| step | title | status | time | attempts | what happened |\n|---|---|-
 _LONGEST = 200
 
 
-def summary(told: RunReport, pack: str, titles: Mapping[str, str]) -> str:
+def summary(report: RunReport, pack: str, titles: Mapping[str, str]) -> str:
     """A heading, the figures, and a row for every step."""
-    head = f"### oraclepack: {plain(pack)}\n\n{_figures(told)}\n\n"
-    rows = "".join(_row(step, titles.get(step.step_id, "")) for step in told.steps)
+    head = f"### oraclepack: {plain(pack)}\n\n{_figures(report)}\n\n"
+    rows = "".join(_row(step, titles.get(step.step_id, "")) for step in report.steps)
     table = f"{_HEAD}{rows}"
     rolled = (
-        "" if told.rollback_status == "not_attempted" else f"\nRollback: {told.rollback_status}"
+        "" if report.rollback_status == "not_attempted" else f"\nRollback: {report.rollback_status}"
     )
     return f"{head}{table}{rolled}\n"
 
@@ -38,12 +38,12 @@ def plain(text: str) -> str:
     return escape(short, cell=True)
 
 
-def _figures(told: RunReport) -> str:
-    figures = told.completion
+def _figures(report: RunReport) -> str:
+    figures = report.completion
     done = f"completion {figures.ok} of {figures.to_run}"
-    cost = cost_text(told.cost)
+    cost = cost_text(report.cost)
     spent = f" Cost of the run so far: {cost}." if cost else ""
-    return f"Run {plain(told.run_id)}: **{told.counted}**, {done}.{spent}"
+    return f"Run {plain(report.run_id)}: **{report.counted}**, {done}.{spent}"
 
 
 def _row(step: StepReport, title: str) -> str:

@@ -140,7 +140,7 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
     # The login profile is asked now, so that the first step need not wait for its answer.
     asked = environment_ahead(session.environment, str(session.root))
     with nullcontext() if options.login_once else asked:
-        session.attempts_before = session.run.attempts_seen()
+        session.attempts_before = session.run.attempts_on_disk()
         with standing_between(session):
             is_ready = prepare(session) is None
             yield is_ready

@@ -172,7 +172,7 @@ class Worktree(msgspec.Struct, frozen=True):
     def _git(self, *words: str, said: bytes = b"") -> bytes:
         with _told():
             own = self._own_store() if (self.folder / "objects").is_dir() else {}
-            return self._program.run(*words, said=said, **own)
+            return self._program.run(*words, stdin=said, **own)
 
     def _own_store(self) -> dict[str, str]:
         theirs = self.top / _path(self._program.run("rev-parse", "--git-path", "objects"))

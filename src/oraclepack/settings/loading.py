@@ -32,8 +32,8 @@ COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
 
 def own_variables() -> dict[str, str]:
     """Our own variables, and the two foreign ones that concern the screen."""
-    wanted = (NO_COLOR, "TERM")
-    return {k: v for k, v in os.environ.items() if k.startswith(PREFIX) or k in wanted}
+    names = (NO_COLOR, "TERM")
+    return {k: v for k, v in os.environ.items() if k.startswith(PREFIX) or k in names}
 
 
 def hand_on(name: str, value: str) -> None:
@@ -72,8 +72,8 @@ def dotenv(root: str) -> dict[str, str]:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as trouble:
         raise InputError(f"{path}: cannot be read: {trouble}") from None
-    found = dotenv_values(stream=StringIO(text), interpolate=False)
-    return {k: v for k, v in found.items() if k.startswith(PREFIX) and v is not None}
+    values = dotenv_values(stream=StringIO(text), interpolate=False)
+    return {k: v for k, v in values.items() if k.startswith(PREFIX) and v is not None}
 
 
 def project_tables(root: str) -> list[tuple[Path, Mapping[str, object]]]:
@@ -115,8 +115,8 @@ def _user_config() -> Path:
 def _pyproject(path: Path) -> Mapping[str, object] | None:
     table = _toml(path, marker=b"oraclepack")
     tool = table.get("tool") if table else None
-    ours = tool.get("oraclepack") if isinstance(tool, dict) else None
-    return ours if isinstance(ours, dict) else None
+    own = tool.get("oraclepack") if isinstance(tool, dict) else None
+    return own if isinstance(own, dict) else None
 
 
 def _content(path: Path) -> bytes | None:
@@ -166,8 +166,8 @@ def load_settings(
     place = project_root(pack_path, str(resolved.values.get(CWD.name, "")))
     refuse_own_links_out(place)
     root = str(place)
-    found, more = _files(root)
-    resolved = resolve([*own, *found])
+    files, more = _files(root)
+    resolved = resolve([*own, *files])
     settings = Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
     names = settings[SECRET_NAMES]
     if names:

@@ -29,7 +29,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """What becomes of a project's value."""
 
     value: Any = None
-    taken: bool = True
+    is_accepted: bool = True
     """Otherwise the user's value, or the default, stays."""
     reasons: tuple[str, ...] = ()
     """Why the value, or part of it, is ignored."""
@@ -55,15 +55,15 @@ def _accept(value: object, _own: object) -> Verdict:
 
 
 def _refuse(_value: object, _own: object) -> Verdict:
-    return Verdict(taken=False, reasons=("a project may not set this",))
+    return Verdict(is_accepted=False, reasons=("a project may not set this",))
 
 
 def _tighten(limit: str, strictness: Callable[[Any], float]) -> ProjectRule:
     def judge(value: object, own: object) -> Verdict:
         if strictness(value) >= strictness(own):
             return Verdict(value)
-        said = f"{_spelled(value)} is less strict than your {_spelled(own)} ({limit})"
-        return Verdict(taken=False, reasons=(said,))
+        reason = f"{_spelled(value)} is less strict than your {_spelled(own)} ({limit})"
+        return Verdict(is_accepted=False, reasons=(reason,))
 
     return ProjectRule(SettingScope.TIGHTEN_ONLY, judge, limit)
 
@@ -97,9 +97,9 @@ def ranked(*weakest_first: tuple[str, ...]) -> ProjectRule:
 
 def _added_names(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
     # A pattern could make everything secret that records are about.
-    kept = tuple(name for name in values if name.replace("_", "").isalnum())
-    wrong = tuple(f"{name!r} is a pattern, not a name" for name in values if name not in kept)
-    return Verdict((*own, *kept), taken=bool(kept), reasons=wrong)
+    accepted = tuple(name for name in values if name.replace("_", "").isalnum())
+    wrong = tuple(f"{name!r} is a pattern, not a name" for name in values if name not in accepted)
+    return Verdict((*own, *accepted), is_accepted=bool(accepted), reasons=wrong)
 
 
 ADDED_NAMES = ProjectRule(
@@ -110,10 +110,10 @@ ADDED_NAMES = ProjectRule(
 def _inside_project(value: str, _own: object) -> Verdict:
     relative = inside("/project", value)
     if relative is None or value.startswith("~") or not value.isprintable():
-        return Verdict(taken=False, reasons=("the path leads out of the project",))
+        return Verdict(is_accepted=False, reasons=("the path leads out of the project",))
     place = guarded_place(relative)
     if place is not None:
-        return Verdict(taken=False, reasons=(f"the path lies in {place}",))
+        return Verdict(is_accepted=False, reasons=(f"the path lies in {place}",))
     return Verdict(value)
 
 
@@ -124,12 +124,12 @@ def _listed_flags(*, per_step: bool) -> ProjectRule:
     def judge(values: tuple[str, ...], own: tuple[str, ...]) -> Verdict:
         # The table of flags is data that few commands need.
         refusals = {text: refused_flag(text, per_step=per_step) for text in values}
-        kept = tuple(text for text in values if refusals[text] is None)
+        accepted = tuple(text for text in values if refusals[text] is None)
         reasons = dict.fromkeys(
             f"a project may not set {flag}" for flag in refusals.values() if flag is not None
         )
         # The user's own flags stay: a project that adds one must not take a `--base-url` away.
-        return Verdict((*own, *kept), taken=bool(kept), reasons=tuple(reasons))
+        return Verdict((*own, *accepted), is_accepted=bool(accepted), reasons=tuple(reasons))
 
     return ProjectRule(
         SettingScope.FREE, judge, "only flags that name no host, program, key or file"

@@ -234,7 +234,7 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
             else:
                 verdict = _judge(setting, given, own)
                 ignored += [IgnoredSetting(name, given.where, reason) for reason in verdict.reasons]
-                if not verdict.taken:
+                if not verdict.is_accepted:
                     continue
                 value = verdict.value
             values[name] = value

@@ -42,9 +42,9 @@ def file_in_memory(stack: ExitStack, data: bytes = b"") -> AnonymousFile:
     stack.callback(os.close, descriptor)
     if path:
         stack.callback(Path(path).unlink, missing_ok=True)
-    made = AnonymousFile(descriptor, path or f"/proc/self/fd/{descriptor}")
-    made.write(data)
-    return made
+    file = AnonymousFile(descriptor, path or f"/proc/self/fd/{descriptor}")
+    file.write(data)
+    return file
 
 
 def _open_in_memory() -> tuple[int, str]:
@@ -59,11 +59,11 @@ def file_on_disk(folder: Path, stack: ExitStack, data: bytes = b"") -> Anonymous
 
     Read from its beginning. Raises OSError.
     """
-    made = AnonymousFile(_open_on_disk(folder))
-    stack.callback(os.close, made.fd)
-    made.write(data)
-    os.lseek(made.fd, 0, os.SEEK_SET)
-    return made
+    file = AnonymousFile(_open_on_disk(folder))
+    stack.callback(os.close, file.fd)
+    file.write(data)
+    os.lseek(file.fd, 0, os.SEEK_SET)
+    return file
 
 
 def _open_on_disk(folder: Path) -> int:

@@ -62,7 +62,7 @@ class IdleWatch:
         self._logs = tuple(logs)
         self._limit = limit
         self._clock = clock
-        self._sizes = self._look() if limit else ()
+        self._sizes = self._check() if limit else ()
         self._since = clock.monotonic_ns()
         self._told = False
 
@@ -78,7 +78,7 @@ class IdleWatch:
         """How long the silence has lasted, once, when it becomes too long."""
         if not self._limit:
             return None
-        sizes = self._look()
+        sizes = self._check()
         if sizes != self._sizes:
             self._sizes, self._since, self._told = sizes, self._clock.monotonic_ns(), False
         if self._told or self._lasted() < self._limit:
@@ -89,7 +89,7 @@ class IdleWatch:
     def _lasted(self) -> float:
         return (self._clock.monotonic_ns() - self._since) / 1e9
 
-    def _look(self) -> tuple[int, ...]:
+    def _check(self) -> tuple[int, ...]:
         return tuple(_size(log) for log in self._logs)
 
 

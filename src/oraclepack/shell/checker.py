@@ -72,8 +72,8 @@ def _start(argv: Sequence[str], given: int, language: str) -> "subprocess.Popen[
     )
 
 
-def _words(said: bytes) -> str:
-    return said[:MOST_BYTES].decode("utf-8", "replace")
+def _words(output: bytes) -> str:
+    return output[:MOST_BYTES].decode("utf-8", "replace")
 
 
 PATIENCE = 10.0
@@ -100,9 +100,9 @@ class Complaint(msgspec.Struct, frozen=True):
 def complete(text: str) -> bool:
     """Whether bash reads a text as a whole number of complete commands. False without bash."""
     # Extended patterns may have been switched on by lines before this stretch.
-    said = read_text(text, extended=True)
+    result = read_text(text, extended=True)
     # Of a `[[` that never ends and of such a heredoc bash only speaks: it exits with 0.
-    return said is not None and said.exit_code == 0 and not any(complaints(said.err))
+    return result is not None and result.exit_code == 0 and not any(complaints(result.err))
 
 
 def complaints(words: str) -> Iterator[Complaint]:

@@ -92,11 +92,11 @@ def _ask(env: Mapping[str, str], cwd: str) -> subprocess.Popen[bytes]:
 
 def _answer(shell: subprocess.Popen[bytes]) -> bool:
     try:
-        told, _ = shell.communicate(timeout=_PATIENCE)
+        output, _ = shell.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
         kill_group(shell)
         return True
-    _, answered, value = told.rpartition(b"\0")
+    _, answered, value = output.rpartition(b"\0")
     # A profile that ends the shell gives no answer at all; the steps will show that themselves.
     return not answered or value == _SENTINEL.encode()
 
@@ -204,13 +204,13 @@ def _header(attempt: Attempt, entrance: AnonymousFile) -> str:
 
 def _their_bash_env(attempt: Attempt) -> str:
     """Put the caller's BASH_ENV back and do what it is there for."""
-    theirs = attempt.env.get("BASH_ENV")
-    if not theirs:
+    original = attempt.env.get("BASH_ENV")
+    if not original:
         return ""
-    if "$" in theirs or "`" in theirs:  # bash expands the value like a quoted word
-        return f'BASH_ENV={_quote(theirs)}\n[[ -r "{theirs}" ]] && . "{theirs}"\n'
-    file = _quote(theirs if "/" in theirs else f"./{theirs}")
-    return f"BASH_ENV={_quote(theirs)}\n[[ -r {file} ]] && . {file}\n"
+    if "$" in original or "`" in original:  # bash expands the value like a quoted word
+        return f'BASH_ENV={_quote(original)}\n[[ -r "{original}" ]] && . "{original}"\n'
+    file = _quote(original if "/" in original else f"./{original}")
+    return f"BASH_ENV={_quote(original)}\n[[ -r {file} ]] && . {file}\n"
 
 
 def _restored(snapshot: str | None) -> tuple[bytes, bytes]:

@@ -41,9 +41,9 @@ def skip_line(path: str) -> str | None:
         head = read_beginning(path, _SEARCHED)
     except OSError:
         return None
-    found = _SKIP.search(head)
-    if found is None:
+    match = _SKIP.search(head)
+    if match is None:
         return None
-    line = found[0][:_WINDOW].decode("utf-8", "replace")
+    line = match[0][:_WINDOW].decode("utf-8", "replace")
     # Before it is cut: what is left of a secret would not be known for one.
     return Redactor.of(environment()).clean(line)[:500].strip()

@@ -97,8 +97,8 @@ def find_leftovers(started: StartedProcess, spared: Iterable[int] = ()) -> tuple
     everyone = tuple(processes.all_processes())
     mine = processes.family(_marked(started, everyone), everyone)
     mine -= processes.family(spared, everyone) | (_awaited - {started.pid}) | {os.getpid()}
-    found = (process for process in everyone if process.pid in mine and not process.is_dead)
-    return tuple(sorted(found, key=lambda process: process.pid))
+    living = (process for process in everyone if process.pid in mine and not process.is_dead)
+    return tuple(sorted(living, key=lambda process: process.pid))
 
 
 def end_leftovers(
@@ -117,19 +117,19 @@ def end_leftovers(
         return _end_group(started.pgid, patience) if started.pid in _awaited else ()
     if patience.linger:
         _await_end(find_leftovers(started, spared()), patience.linger, patience.hurry)
-    seen: dict[int, ProcessInfo] = {}
+    leftovers: dict[int, ProcessInfo] = {}
     ended_by: dict[int, signal.Signals] = {}
     for number in _ORDER:
         left = find_leftovers(started, spared())
         if not left:
             break
-        seen.update({process.pid: process for process in left})
+        leftovers.update({process.pid: process for process in left})
         _signal_all(left, number, patience, ended_by)
     alive = {process.pid for process in find_leftovers(started, spared())}
-    _reap(started, seen)
+    _reap(started, leftovers)
     return tuple(
         Orphan(pid, process.command, "" if pid in alive else _name(ended_by.get(pid)))
-        for pid, process in sorted(seen.items())
+        for pid, process in sorted(leftovers.items())
     )
 
 
@@ -173,9 +173,9 @@ def _await_end(left: Iterable[ProcessInfo], seconds: float, hurry: Callable[[], 
     """Wait until all have ended, or the time is over."""
     deadline = time.monotonic() + seconds
     for process in left:
-        while (found := processes.process_info(process.pid)) and not found.is_dead:
+        while (info := processes.process_info(process.pid)) and not info.is_dead:
             rest = deadline - time.monotonic()
-            if found.start_time != process.start_time or rest <= 0 or hurry():
+            if info.start_time != process.start_time or rest <= 0 or hurry():
                 break
             _doze(process.pid, min(rest, 0.1))
 
@@ -194,21 +194,21 @@ def _doze(pid: int, seconds: float) -> None:
         os.close(descriptor)
 
 
-def _reap(started: StartedProcess, seen: Iterable[int]) -> None:
+def _reap(started: StartedProcess, pids: Iterable[int]) -> None:
     """Collect the dead among them that became our children."""
     dead = {
         process.pid: process.session
         for process in processes.all_processes()
         if process.is_dead and process.parent == os.getpid()
     }
-    ours = {pid for pid, session in dead.items() if session == started.pid} | set(seen)
-    for pid in ours - _awaited - {started.pid}:
+    own = {pid for pid, session in dead.items() if session == started.pid} | set(pids)
+    for pid in own - _awaited - {started.pid}:
         try:
             os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
             continue
     _strangers.clear()
-    _strangers.update(dead.keys() - ours)
+    _strangers.update(dead.keys() - own)
 
 
 def _name(number: signal.Signals | None) -> str:

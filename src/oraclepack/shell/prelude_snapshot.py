@@ -54,9 +54,9 @@ def take_snapshot(stream: bytes) -> PreludeSnapshot | None:
     if b"complete" not in now:
         return None
     changed = {key: text for key, text in now.items() if was.get(key) != text and _lasts(key)}
-    gone = [key for key in was if key not in now and _lasts(key)]
+    removed = [key for key in was if key not in now and _lasts(key)]
     state = (
-        *(_forget(key) for key in (*changed, *gone)),
+        *(_forget(key) for key in (*changed, *removed)),
         *_switched(was, now, b"b", (b"shopt -u ", b"shopt -s ")),
         # Functions before aliases: their text is already expanded.
         *_of_kinds(changed, b"vfaup"),
@@ -119,12 +119,14 @@ def _switched(
 
 
 def _warnings(was: Records, now: Records) -> tuple[str, ...]:
-    found = []
+    warnings = []
     if was.get(b"d") != now.get(b"d"):
-        found.append("the prelude changes the directory; every step starts where it would anyway")
+        warnings.append(
+            "the prelude changes the directory; every step starts where it would anyway"
+        )
     if now.get(b"redirected"):
-        found.append("the prelude redirects its output; each step writes to its own log anyway")
-    return tuple(found)
+        warnings.append("the prelude redirects its output; each step writes to its own log anyway")
+    return tuple(warnings)
 
 
 def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> AttemptOutcome:
@@ -156,8 +158,8 @@ def exit_trap(snapshot: Path) -> Path | None:
     The trap tidies up after the whole pack: to be run as the code of a last attempt that
     restores the snapshot, when no step needs the prelude any more.
     """
-    kept = _exit_place(snapshot)
-    return kept if kept.exists() else None
+    place = _exit_place(snapshot)
+    return place if place.exists() else None
 
 
 def _keep(snapshot: PreludeSnapshot, place: Path) -> None:

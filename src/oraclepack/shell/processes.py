@@ -67,8 +67,8 @@ def exists(pid: int) -> bool:
 
 
 def start_time(pid: int) -> str:
-    found = process_info(pid)
-    return found.start_time if found else ""
+    info = process_info(pid)
+    return info.start_time if info else ""
 
 
 def all_processes() -> Iterator[ProcessInfo]:
@@ -78,8 +78,8 @@ def all_processes() -> Iterator[ProcessInfo]:
     except OSError:
         return
     for name in names:
-        if name.isdigit() and (found := process_info(int(name))):
-            yield found
+        if name.isdigit() and (info := process_info(int(name))):
+            yield info
 
 
 def children_of_ours() -> frozenset[int] | None:
@@ -127,14 +127,14 @@ def family(roots: Iterable[int], everyone: Iterable[ProcessInfo]) -> frozenset[i
     children: dict[int, list[int]] = {}
     for process in everyone:
         children.setdefault(process.parent, []).append(process.pid)
-    found: set[int] = set()
+    members: set[int] = set()
     waiting = list(roots)
     while waiting:
         pid = waiting.pop()
-        if pid not in found:
-            found.add(pid)
+        if pid not in members:
+            members.add(pid)
             waiting.extend(children.get(pid, ()))
-    return frozenset(found)
+    return frozenset(members)
 
 
 def send(process: ProcessInfo, number: signal.Signals) -> bool:

@@ -28,11 +28,11 @@ def keyed_digest(key: bytes, purpose: str, *parts: bytes) -> str:
 
     The purpose keeps a MAC of one kind of record from passing for that of another.
     """
-    made = hashlib.blake2b(key=key, digest_size=16, person=purpose.encode())
+    digest = hashlib.blake2b(key=key, digest_size=16, person=purpose.encode())
     for part in parts:
-        made.update(len(part).to_bytes(8, "big"))
-        made.update(part)
-    return made.hexdigest()
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def same_digest(one: str, other: str) -> bool:

@@ -54,8 +54,8 @@ def write(descriptor: int, data: bytes, path: Path) -> None:
     rest = memoryview(data)
     while rest:
         limit = _pass("write", path)
-        taken = os.write(descriptor, rest if limit is None else rest[:limit])
-        rest = rest[taken:]
+        written = os.write(descriptor, rest if limit is None else rest[:limit])
+        rest = rest[written:]
 
 
 def sync(descriptor: int, path: Path) -> None:

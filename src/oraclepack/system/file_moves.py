@@ -24,19 +24,21 @@ class PreviousFile:
 def read_previous(path: Path) -> PreviousFile | None:
     """The file at a path, or None. Anything but a plain file is refused."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as trouble:
         raise files.cannot("look at", path, trouble) from trouble
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InputError(
             f"{path} is not a plain file", hint="move it away, or choose another place"
         )
     content = files.read(path)
     if content is None:
         return None
-    return PreviousFile(content, stat.S_IMODE(found.st_mode), found.st_atime_ns, found.st_mtime_ns)
+    return PreviousFile(
+        content, stat.S_IMODE(status.st_mode), status.st_atime_ns, status.st_mtime_ns
+    )
 
 
 def put_back(path: Path, before: PreviousFile) -> None:
@@ -114,15 +116,15 @@ def copy(source: Path, target: Path) -> None:
 
 def resemble(source: Path, target: Path) -> None:
     """Give a file the mode and the times of another; what is so already is left alone."""
-    wanted, found = source.stat(), target.stat()
-    if stat.S_IMODE(wanted.st_mode) != stat.S_IMODE(found.st_mode):
+    source_status, target_status = source.stat(), target.stat()
+    if stat.S_IMODE(source_status.st_mode) != stat.S_IMODE(target_status.st_mode):
         descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            disk.set_mode(descriptor, stat.S_IMODE(wanted.st_mode), target)
+            disk.set_mode(descriptor, stat.S_IMODE(source_status.st_mode), target)
         finally:
             os.close(descriptor)
-    if wanted.st_mtime_ns != found.st_mtime_ns:
-        disk.set_times(target, wanted.st_atime_ns, wanted.st_mtime_ns)
+    if source_status.st_mtime_ns != target_status.st_mtime_ns:
+        disk.set_times(target, source_status.st_atime_ns, source_status.st_mtime_ns)
 
 
 def link_at(path: Path) -> str | None:
@@ -148,18 +150,18 @@ def replace_by_link(text: str, path: Path) -> None:
 def _copy_content(source: Path, target: Path) -> None:
     reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = os.fstat(reader)
+        status = os.fstat(reader)
         writer = disk.create(target, files.PRIVATE_FILE)
         try:
             while block := os.read(reader, _BLOCK):
                 disk.write(writer, block, target)
-            disk.set_mode(writer, stat.S_IMODE(found.st_mode), target)
+            disk.set_mode(writer, stat.S_IMODE(status.st_mode), target)
             disk.sync(writer, target)
         finally:
             os.close(writer)
     finally:
         os.close(reader)
-    disk.set_times(target, found.st_atime_ns, found.st_mtime_ns)
+    disk.set_times(target, status.st_atime_ns, status.st_mtime_ns)
 
 
 def _claim(temporary: Path, target: Path) -> None:

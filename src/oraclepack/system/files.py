@@ -168,16 +168,16 @@ def write_atomic(
         raise
 
 
-def write_together(wanted: Sequence[tuple[Path, bytes, int | None]]) -> None:
+def write_together(writes: Sequence[tuple[Path, bytes, int | None]]) -> None:
     """Put several files in place as `write_atomic` does, each with its mode.
 
     All are written before the first is synced: the disk then has one thing to finish instead of
     two for each file, which takes a fifth of the time.
     """
-    temporaries = {path: temporary_beside(path) for path, _, _ in wanted}
+    temporaries = {path: temporary_beside(path) for path, _, _ in writes}
     at = Path()
     try:
-        for at, data, mode in wanted:
+        for at, data, mode in writes:
             _fill(temporaries[at], data, _mode_for(at) if mode is None else mode, disk.begin_sync)
         for at, temporary in temporaries.items():  # noqa: B007 - where trouble is told to be
             disk.sync_file(temporary)
@@ -209,10 +209,10 @@ def _fill(
 
 def _mode_for(path: Path) -> int | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
-    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
+    return stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
 
 
 def temporary_beside(target: Path) -> Path:
@@ -359,11 +359,11 @@ def is_temporary(name: str) -> bool:
 
 
 def _is_stale(name: str) -> bool:
-    found = _TEMPORARY.fullmatch(name)
-    return found is not None and not _lives(int(found[1]))
+    match = _TEMPORARY.fullmatch(name)
+    return match is not None and not _is_alive(int(match[1]))
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     if pid == os.getpid():
         return True
     try:

@@ -41,11 +41,11 @@ def peek(root: Path) -> str | None:
     """The commit HEAD stands on; None where the files do not tell (no commit, other formats)."""
     try:
         folder, shared = _places(f"{root}/.git")
-        told = _text(f"{folder}/HEAD")
-        if told is None:
+        head = _text(f"{folder}/HEAD")
+        if head is None:
             _places.cache_clear()  # there is no repository, or no longer that one
             return None
-        return _commit(folder, shared, told, _DEEPEST)
+        return _commit(folder, shared, head, _DEEPEST)
     except (OSError, UnicodeDecodeError):
         return None
 
@@ -54,10 +54,10 @@ def is_unborn(root: Path) -> bool:
     """Whether the files tell that there is no commit yet; False where they do not tell."""
     try:
         folder, shared = _places(f"{root}/.git")
-        told = _text(f"{folder}/HEAD") or ""
+        head = _text(f"{folder}/HEAD") or ""
         # Where branches are kept in another format, HEAD names one that cannot be.
-        on_branch = told.startswith("ref: refs/heads/") and not told.strip().endswith(".invalid")
-        return on_branch and _commit(folder, shared, told, _DEEPEST) is None
+        on_branch = head.startswith("ref: refs/heads/") and not head.strip().endswith(".invalid")
+        return on_branch and _commit(folder, shared, head, _DEEPEST) is None
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -105,24 +105,24 @@ def git_folder(root: Path) -> str | None:
 def _places(git: str) -> tuple[str, str]:
     """The directory of HEAD and that of the branches; worktrees share those of the main one."""
     folder = _folder(git)
-    told = _text(f"{folder}/commondir")
-    return folder, folder if told is None else os.path.join(folder, told.strip())
+    common = _text(f"{folder}/commondir")
+    return folder, folder if common is None else os.path.join(folder, common.strip())
 
 
 def _folder(place: str) -> str:
     """In a worktree or submodule `.git` is a file that names the directory."""
-    told = _text(place)
-    if told is None:
+    text = _text(place)
+    if text is None:
         return place
-    return os.path.join(os.path.dirname(place), told.removeprefix("gitdir: ").strip())
+    return os.path.join(os.path.dirname(place), text.removeprefix("gitdir: ").strip())
 
 
-def _commit(folder: str, shared: str, told: str, depth: int) -> str | None:
+def _commit(folder: str, shared: str, head: str, depth: int) -> str | None:
     """What a file of git stands for: the commit it names, or that of the branch it names."""
-    told = told.strip()
-    if not told.startswith("ref: "):
-        return told if _COMMIT.fullmatch(told) else None
-    name = told.removeprefix("ref: ")
+    head = head.strip()
+    if not head.startswith("ref: "):
+        return head if _COMMIT.fullmatch(head) else None
+    name = head.removeprefix("ref: ")
     # What leads out of git's directory is no branch, and not ours to read.
     if depth == 0 or not name.startswith("refs/") or ".." in name.split("/"):
         return None
@@ -140,10 +140,10 @@ def _packed(shared: str, name: str) -> str | None:
     """
     place = f"{shared}/packed-refs"
     try:
-        found = os.stat(place)
+        status = os.stat(place)
     except FileNotFoundError:
         return None
-    return _packed_then(place, name, (found.st_ino, found.st_mtime_ns, found.st_size))
+    return _packed_then(place, name, (status.st_ino, status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=8)
@@ -236,17 +236,17 @@ class Git(msgspec.Struct, frozen=True):
     config: tuple[tuple[str, str], ...] = ()
     """What this caller sets besides."""
 
-    def run(self, *words: str, said: bytes = b"", **variables: str) -> bytes:
+    def run(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
         """What a command prints. `variables` are for git alone, such as GIT_INDEX_FILE."""
         config = [*_CONFIG, *self.config]
         if words[0] not in _UNFILTERED:
             config += self._filters_off(variables)
-        return self._call(config, words, said, variables)
+        return self._call(config, words, stdin, variables)
 
-    def ask(self, *words: str, said: bytes = b"") -> bytes | None:
+    def ask(self, *words: str, stdin: bytes = b"") -> bytes | None:
         """The same, or None where git refuses."""
         try:
-            return self.run(*words, said=said)
+            return self.run(*words, stdin=stdin)
         except GitError as trouble:
             if trouble.slow or trouble.missing:
                 raise
@@ -274,7 +274,7 @@ class Git(msgspec.Struct, frozen=True):
         self,
         config: Sequence[tuple[str, str]],
         words: Sequence[str],
-        said: bytes,
+        stdin: bytes,
         variables: Mapping[str, str],
     ) -> bytes:
         odd = odd_file(self.root)
@@ -282,7 +282,7 @@ class Git(msgspec.Struct, frozen=True):
             raise GitError(f"{odd} is not a regular file")
         options = [word for key, value in config for word in ("-c", f"{key}={value}")]
         env = _clean(self.environment) | dict(variables)
-        code, out, err = _output(["git", *options, *words], self.root, env, said, self.timeout)
+        code, out, err = _output(["git", *options, *words], self.root, env, stdin, self.timeout)
         if code < 0:
             raise GitError(f"git was ended by signal {-code}")
         if code > 0:
@@ -291,14 +291,14 @@ class Git(msgspec.Struct, frozen=True):
 
 
 def _output(
-    argv: Sequence[str], cwd: Path, env: Mapping[str, str], said: bytes, timeout: float
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdin: bytes, timeout: float
 ) -> tuple[int, bytes, bytes]:
     try:
         process = subprocess.Popen(
             argv,
             cwd=cwd,
             env=env,
-            stdin=subprocess.PIPE if said else subprocess.DEVNULL,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             process_group=0,
@@ -312,7 +312,7 @@ def _output(
         raise GitError(reason, missing=True) from None
     _limit_memory(process.pid)
     try:
-        out, err = process.communicate(said or None, timeout=timeout)
+        out, err = process.communicate(stdin or None, timeout=timeout)
     except subprocess.TimeoutExpired:
         raise GitError(f"git did not answer within {timeout:g} s", slow=True) from None
     finally:
@@ -336,14 +336,16 @@ def _clean(environment: Mapping[str, str]) -> dict[str, str]:
 
     Nor are there relative directories on PATH: they would be those of the repository.
     """
-    kept = {
+    remaining = {
         name: value
         for name, value in environment.items()
         if not name.startswith("GIT_") and name != TRUST_KEY_VARIABLE
     }
-    places = [place for place in kept.get("PATH", os.defpath).split(":") if place.startswith("/")]
+    places = [
+        place for place in remaining.get("PATH", os.defpath).split(":") if place.startswith("/")
+    ]
     # An empty PATH would mean the current directory.
-    return kept | _VARIABLES | {"PATH": ":".join(places) or os.defpath}
+    return remaining | _VARIABLES | {"PATH": ":".join(places) or os.defpath}
 
 
 def _complaint(stderr: bytes) -> str:
@@ -371,14 +373,14 @@ def work_tree_state(
     """The commit and the cleanness of the work tree around a directory."""
     git = Git(root, environment, timeout)
     try:
-        told = git.run(
+        output = git.run(
             *("status", "--porcelain=v2", "--branch", "--no-ahead-behind"),
             *("--untracked-files=no", "--ignore-submodules=all"),
         )
     except GitError as trouble:
         # The commit alone needs no look at the tree, and without it the run has no name.
         return WorkTreeState(_head(git) if trouble.slow else None, None, trouble.reason)
-    lines = told.decode("utf-8", "surrogateescape").splitlines()
+    lines = output.decode("utf-8", "surrogateescape").splitlines()
     oid = next((line.removeprefix(_OID) for line in lines if line.startswith(_OID)), "")
     dirty = any(not line.startswith("#") for line in lines)
     if not oid or oid == "(initial)":
@@ -395,25 +397,25 @@ def _head(git: Git) -> str | None:
 
 def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTreeState]:
     """The same while something else is done; what is given waits for git, then tells."""
-    seen: list[WorkTreeState | Exception] = []
+    results: list[WorkTreeState | Exception] = []
 
-    def see() -> None:
+    def read() -> None:
         try:
-            seen.append(work_tree_state(root, environment))
+            results.append(work_tree_state(root, environment))
         except Exception as fault:  # noqa: BLE001  told to whoever asks
-            seen.append(fault)
+            results.append(fault)
 
     # A daemon: a command that fails meanwhile, and so never asks, does not wait for git.
-    git = threading.Thread(target=see, name="git", daemon=True)
+    git = threading.Thread(target=read, name="git", daemon=True)
     git.start()
 
-    def told() -> WorkTreeState:
+    def result() -> WorkTreeState:
         git.join()
-        if isinstance(seen[0], Exception):
-            raise seen[0]
-        return seen[0]
+        if isinstance(results[0], Exception):
+            raise results[0]
+        return results[0]
 
-    return told
+    return result
 
 
 def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEOUT) -> Path | None:
@@ -424,10 +426,12 @@ def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEO
     """
     git = Git(root, environment, timeout)
     try:
-        told = git.run("rev-parse", "--show-toplevel", "--absolute-git-dir")
+        output = git.run("rev-parse", "--show-toplevel", "--absolute-git-dir")
     except GitError:
         return None
-    top, _, folder = (Path(os.fsdecode(line)) for line in told.removesuffix(b"\n").partition(b"\n"))
+    top, _, folder = (
+        Path(os.fsdecode(line)) for line in output.removesuffix(b"\n").partition(b"\n")
+    )
     beside = top / ".git"
     # In worktrees and submodules it is a file that names the directory.
     is_its_own = beside.is_file() or os.path.realpath(beside) == os.path.realpath(folder)
@@ -437,10 +441,10 @@ def top_level(root: Path, environment: Mapping[str, str], timeout: float = TIMEO
 def tracked(root: Path, environment: Mapping[str, str], pathspec: str) -> tuple[str, ...] | None:
     """What git tracks among the paths that are meant, relative to a directory; None if unknown."""
     try:
-        told = Git(root, environment).run("ls-files", "-z", "--cached", "--", pathspec)
+        output = Git(root, environment).run("ls-files", "-z", "--cached", "--", pathspec)
     except GitError:
         return None
-    return tuple(os.fsdecode(path) for path in told.split(b"\0") if path)
+    return tuple(os.fsdecode(path) for path in output.split(b"\0") if path)
 
 
 def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str, str]] | None:
@@ -450,16 +454,16 @@ def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str,
     """
     command = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all")
     try:
-        told = Git(root, environment, LONG_TIMEOUT).run(*command)
+        output = Git(root, environment, LONG_TIMEOUT).run(*command)
     except GitError:
         return None
-    found: list[tuple[str, str]] = []
-    entries = iter(told.decode("utf-8", "backslashreplace").split("\0"))
+    changes: list[tuple[str, str]] = []
+    entries = iter(output.decode("utf-8", "backslashreplace").split("\0"))
     for entry in entries:
         if not entry:
             continue
         state, path = entry[:2], entry[3:]
         if state[0] in _PAIR:
             next(entries, None)
-        found.append((state.strip(), path))
-    return sorted(found, key=lambda pair: pair[1])
+        changes.append((state.strip(), path))
+    return sorted(changes, key=lambda pair: pair[1])

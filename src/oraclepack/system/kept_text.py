@@ -25,7 +25,7 @@ def read_kept_texts(text: str, path: str = "backlog.md") -> dict[str, str]:
     A beginning without an end would swallow what is generated, and a mark that does not stand
     alone, or an end without a beginning, would lose what a person wrote: each is an error.
     """
-    kept: dict[str, str] = {}
+    texts: dict[str, str] = {}
     name: str | None = None
     since = 0
     lines: list[str] = []
@@ -36,7 +36,7 @@ def read_kept_texts(text: str, path: str = "backlog.md") -> dict[str, str]:
         elif name is not None and begins is not None:
             raise _unclosed(path, since)
         elif name is not None and ends is not None:
-            kept[name] = kept.get(name, "") + "".join(f"{line}\n" for line in lines)
+            texts[name] = texts.get(name, "") + "".join(f"{line}\n" for line in lines)
             name = None
         elif name is not None:
             lines.append(line)
@@ -44,7 +44,7 @@ def read_kept_texts(text: str, path: str = "backlog.md") -> dict[str, str]:
             raise _broken(path, number)
     if name is not None:
         raise _unclosed(path, since)
-    return {name: words for name, words in kept.items() if words.strip()}
+    return {name: words for name, words in texts.items() if words.strip()}
 
 
 def _unclosed(path: str, line: int) -> InputError:
@@ -62,6 +62,6 @@ def _broken(path: str, line: int) -> InputError:
     )
 
 
-def slot(name: str, kept: Mapping[str, str]) -> str:
+def slot(name: str, texts: Mapping[str, str]) -> str:
     """The marked lines for a name, with what was kept between them."""
-    return f"{begin(name)}\n{kept.get(name, '')}{END}\n"
+    return f"{begin(name)}\n{texts.get(name, '')}{END}\n"

@@ -29,11 +29,11 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.pid is None:
             return "another process"
-        said = [f"process {self.pid}"]
-        said += [f"on {self.host}"] if self.host else []
-        said += [f"since {self.started_at}"] if self.started_at else []
-        said += [f"({self.command})"] if self.command else []
-        return " ".join(said)
+        parts = [f"process {self.pid}"]
+        parts += [f"on {self.host}"] if self.host else []
+        parts += [f"since {self.started_at}"] if self.started_at else []
+        parts += [f"({self.command})"] if self.command else []
+        return " ".join(parts)
 
 
 class RunLock:

@@ -126,10 +126,14 @@ def linked(root: Path, relative: str) -> Foreign | None:
 
 def tracked(root: Path, relative: str) -> Foreign | None:
     """What git tracks of a path: the path, something below it, or a link in place of a parent."""
-    wanted = relative.casefold()
+    folded = relative.casefold()
     for path in _tracked_below(root):
-        found = path.casefold()
-        if found == wanted or found.startswith(f"{wanted}/") or wanted.startswith(f"{found}/"):
+        path_folded = path.casefold()
+        if (
+            path_folded == folded
+            or path_folded.startswith(f"{folded}/")
+            or folded.startswith(f"{path_folded}/")
+        ):
             return Foreign(ForeignReason.TRACKED, path if len(path) < len(relative) else relative)
     return None
 
@@ -149,8 +153,8 @@ def tracked_files(root: Path, relative: str) -> tuple[str, ...]:
     index = _index_of(root)
     if index is None or not Path(index).exists():
         return ()
-    told = git.tracked(root, environment.environment(), f":(literal){relative}")
-    return (relative,) if told is None else told
+    paths = git.tracked(root, environment.environment(), f":(literal){relative}")
+    return (relative,) if paths is None else paths
 
 
 @lru_cache(maxsize=8)
@@ -164,8 +168,8 @@ def is_tracked(path: Path) -> bool:
 
 def _tracked_above(root: Path, relative: str) -> Foreign | None:
     """A link or a repository within the repository, which git tracks in place of a folder."""
-    wanted = f"{relative}/".casefold()
-    above = (path for path in _tracked_below(root) if wanted.startswith(f"{path}/".casefold()))
+    prefix = f"{relative}/".casefold()
+    above = (path for path in _tracked_below(root) if prefix.startswith(f"{path}/".casefold()))
     return next((Foreign(ForeignReason.TRACKED, path) for path in above), None)
 
 
@@ -174,10 +178,10 @@ def _tracked_below(root: Path) -> tuple[str, ...]:
     if index is None:
         return ()
     try:
-        found = os.stat(index)  # for every cached answer
+        status = os.stat(index)  # for every cached answer
     except OSError:
         return ()  # nothing was ever added
-    return _tracked_paths(root, index, (found.st_ino, found.st_mtime_ns, found.st_size))
+    return _tracked_paths(root, index, (status.st_ino, status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=8)
@@ -188,9 +192,9 @@ def _tracked_paths(root: Path, index: str, _version: tuple[int, int, int]) -> tu
         data = b""
     if _holds_every_path(data) and HOME.encode() not in data.lower():
         return ()
-    told = git.tracked(root, environment.environment(), f":(icase){HOME}")
+    paths = git.tracked(root, environment.environment(), f":(icase){HOME}")
     # Where git cannot tell, nothing is known to be ours.
-    return (HOME,) if told is None else told
+    return (HOME,) if paths is None else paths
 
 
 def _holds_every_path(index: bytes) -> bool:

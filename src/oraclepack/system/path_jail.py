@@ -147,10 +147,10 @@ def refuse_own_links_out(root: Path) -> None:
 
     A single run that is a link is foreign, and shown as that.
     """
-    ours = root / ".oraclepack"
-    refuse_link_out(root, ours)
+    own_folder = root / ".oraclepack"
+    refuse_link_out(root, own_folder)
     try:
-        with os.scandir(ours) as entries:
+        with os.scandir(own_folder) as entries:
             linked = sorted(entry.path for entry in entries if entry.is_symlink())
     except OSError:
         return  # there is none, or whoever needs it says why it cannot be read
@@ -196,21 +196,21 @@ def plain_place(folder: Path, relative: str) -> Path | None:
 
 def _has_no_text(path: Path) -> bool:
     """A link whose words no record could keep, although where it leads has a name."""
-    said = str(path.readlink()) if path.is_symlink() else ""
-    return readable(said) != said
+    link_target = str(path.readlink()) if path.is_symlink() else ""
+    return readable(link_target) != link_target
 
 
 def _occupied(path: Path) -> str | None:
     """What stands in the way of writing a plain file there."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
     except NotADirectoryError:
         return "a file stands where one of its directories should be"
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return "a directory has that name"
-    return None if stat.S_ISREG(found.st_mode) else "it is not a regular file"
+    return None if stat.S_ISREG(status.st_mode) else "it is not a regular file"
 
 
 def content_at(root: Path, path: str) -> Content:
@@ -232,9 +232,9 @@ def read_content(place: Path) -> Content:
 
 def hashes_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
     """SHA-256 of every path that is a readable file; others are left out."""
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     for path in paths:
         content = read_content(root / path).data
         if content is not None:
-            found[path] = sha256_bytes(content)
-    return found
+            hashes[path] = sha256_bytes(content)
+    return hashes

@@ -54,9 +54,9 @@ def find_bash(search: str) -> str:
 def named_program(name: str) -> tuple[str, str]:
     """A program that the user named, by its absolute path; else an empty path and what is wrong."""
     place = os.path.expanduser(name)  # a bare word stays one
-    found = find_program(place)
-    if found is not None:
-        return os.path.abspath(found), ""  # keeps links
+    program = find_program(place)
+    if program is not None:
+        return os.path.abspath(program), ""  # keeps links
     if "/" not in place:
         return "", "there is no such program on PATH"
     if os.path.isdir(place):
@@ -94,7 +94,7 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
         return Probe(None, "", time.monotonic_ns() - started, f"cannot start: {trouble.strerror}")
     with process:
         try:
-            said, _ = process.communicate(timeout=timeout)
+            output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             kill_group(process)
             elapsed = time.monotonic_ns() - started
@@ -103,7 +103,7 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
             # Ctrl-C: whoever asked is gone, and leaving the block would wait for the answer.
             kill_group(process)
             raise
-    answer = said[:MOST_BYTES].decode("utf-8", "replace")
+    answer = output[:MOST_BYTES].decode("utf-8", "replace")
     code = process.returncode
     problem = "" if code == 0 else f"exit code {code}"
     return Probe(code, answer, time.monotonic_ns() - started, problem)

@@ -72,10 +72,10 @@ def secrets_of(environment: Mapping[str, str]) -> set[str]:
     more = [word.strip() for word in environment.get(NAMES_VARIABLE, "").split(",")]
     named = {value for name, value in environment.items() if is_secret_name(name, more)}
     held = {
-        found["password"] or (found["user"] if found["password"] is None else "")
+        match["password"] or (match["user"] if match["password"] is None else "")
         for name, value in environment.items()
         if "@" in value and name.upper() not in ORDINARY
-        for found in _USERINFO.finditer(value)
+        for match in _USERINFO.finditer(value)
     }
     return named | held
 
@@ -151,8 +151,8 @@ def _forms(value: str) -> set[str]:
     Messages are made of single lines with single blanks, so a secret of several lines is one in
     each of its lines.
     """
-    shown = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    forms = {value, shown, value.encode("utf-8", "backslashreplace").decode()}
+    decoded = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    forms = {value, decoded, value.encode("utf-8", "backslashreplace").decode()}
     parts = {part for form in forms for part in (*_lines(form), form.strip())}
     forms |= {part for part in parts if len(part) >= SHORTEST}
     forms |= {" ".join(form.split()) for form in forms}
@@ -169,12 +169,12 @@ def _lines(text: str) -> Iterator[str]:
 def _quoted(text: str) -> tuple[str, ...]:
     if text.isascii() and text.replace("-", "").replace("_", "").isalnum():
         return ()
-    told = text.encode("utf-8", "surrogateescape")
+    data = text.encode("utf-8", "surrogateescape")
     return (
-        msgspec.json.encode(told.decode("utf-8", "replace")).decode()[1:-1],
+        msgspec.json.encode(data.decode("utf-8", "replace")).decode()[1:-1],
         text.encode("unicode_escape", "backslashreplace").decode(),
         repr(text)[1:-1],
-        *("".join(map(spelling.__getitem__, told)) for spelling in _in_urls()),
+        *("".join(map(spelling.__getitem__, data)) for spelling in _in_urls()),
     )
 
 

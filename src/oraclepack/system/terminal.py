@@ -42,10 +42,10 @@ def is_terminal() -> bool:
 def screen_size() -> tuple[int, int]:
     """Columns and rows of the terminal behind stderr, as they are now."""
     try:
-        found = os.get_terminal_size(sys.stderr.fileno())
+        size = os.get_terminal_size(sys.stderr.fileno())
     except (AttributeError, OSError, ValueError):
         return _USUAL
-    return (found.columns or _USUAL[0], found.lines or _USUAL[1])
+    return (size.columns or _USUAL[0], size.lines or _USUAL[1])
 
 
 def log_size(path: Path) -> int:

@@ -52,31 +52,31 @@ def find_key() -> bytes | None:
         if not path.is_absolute():
             # From the current directory it could be a file of the repository.
             raise UsageError(f"trust_key_file: {path} is not an absolute path")
-        told = _read(path)
-        if told is None:
+        content = _read(path)
+        if content is None:
             raise MachineError(f"trust_key_file: {path} is gone", hint="write the shared key there")
-        return _digest(told, str(path))
-    told = _read(key_file())
-    return None if told is None else _digest(told, str(key_file()))
+        return _digest(content, str(path))
+    content = _read(key_file())
+    return None if content is None else _digest(content, str(key_file()))
 
 
 def make_key() -> bytes:
     """The key; one is made if there is none."""
     path = key_file()
     files.sweep(path.parent)  # whoever was killed while making it may have left half a file
-    found = find_key()
-    if found is not None:
-        return found
+    existing = find_key()
+    if existing is not None:
+        return existing
     try:
         files.make_private(path.parent)
         _write(path)
     except MachineError as trouble:
         hint = f"{trouble.hint}; or give a key of your own in {TRUST_KEY_VARIABLE}".lstrip("; ")
         raise MachineError(trouble.message, hint=hint, detail=trouble.detail) from trouble
-    made = find_key()
-    if made is None:
+    created = find_key()
+    if created is None:
         raise MachineError(f"{path} is gone right after it was made", hint="try again")
-    return made
+    return created
 
 
 def _write(path: Path) -> None:
@@ -117,12 +117,12 @@ def _read(path: Path) -> bytes | None:
         os.close(descriptor)
 
 
-def _check(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise _unsafe(path, "it is no regular file")
-    if found.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         raise _unsafe(path, "it belongs to another user")
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise _unsafe(path, "others may read or write it", f"`chmod 600 {path}`; ")
     if is_tracked(path):
         # With a home inside of a clone, and a strict umask, it may be the repository's.
@@ -134,9 +134,9 @@ def _unsafe(path: Path, reason: str, first: str = "") -> MachineError:
     return MachineError(f"the trust key {path} is not used: {reason}", hint=hint)
 
 
-def _digest(told: bytes, where: str) -> bytes:
+def _digest(content: bytes, where: str) -> bytes:
     """The same for the same text, whether a variable or a file holds it."""
-    text = told.strip()
+    text = content.strip()
     if len(text) < SHORTEST:
         raise UsageError(
             f"{where}: a trust key has at least {SHORTEST} characters",

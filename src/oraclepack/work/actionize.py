@@ -55,7 +55,7 @@ class ActionizeRequest(msgspec.Struct, frozen=True):
 class ActionizeResult(msgspec.Struct, frozen=True):
     """What an actionize came to."""
 
-    told: ActionizeReport
+    report: ActionizeReport
     work: WorkItems
     warnings: tuple[str, ...] = ()
 
@@ -94,15 +94,15 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     # A run directory tells its project, unless it was moved elsewhere.
     home = project_of(Path(run_dir)) if run_dir else None
     done = actionize_request(request, home or Path(settings.root))
-    actionable = done.told.tasks[WorkStatus.ACTIONABLE]
-    figures = yield_of(actionable, done.told.answered, settings[rs.MIN_YIELD])
+    actionable = done.report.tasks[WorkStatus.ACTIONABLE]
+    figures = yield_of(actionable, done.report.answered, settings[rs.MIN_YIELD])
     policy = YieldPolicy(
         applies=settings[rs.CI], met=figures.shortfall is None, action_yield=figures
     )
     code = weigh(failed=False, met=policy.met if policy.applies else None, unweighable=False)
     return ActionizeOutcome(
-        report=msgspec.structs.replace(done.told, policy=policy),
-        exit_code=code if done.told.ok else ExitCode.STEP_FAILED,
+        report=msgspec.structs.replace(done.report, policy=policy),
+        exit_code=code if done.report.ok else ExitCode.STEP_FAILED,
         policy=policy,
         warnings=done.warnings,
     )

@@ -10,7 +10,7 @@ import msgspec
 
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir as runs
-from oraclepack.system import environment as surroundings
+from oraclepack.system import environment as env
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.secrets import Redactor
 from oraclepack.work.actionize import locked
@@ -98,7 +98,7 @@ def publish_run(
 ) -> PublishResult:
     """Create or update an issue for each question, or each task, of a run."""
     base = checked_base(request.api_url)
-    environment = surroundings.environment()
+    environment = env.environment()
     token = token_of(environment)
     if not token and not request.dry_run:
         raise UsageError(
@@ -110,7 +110,7 @@ def publish_run(
     if not place.is_dir():
         raise UsageError(f"--run-dir {place}: no such directory")
     refuse_foreign(place)
-    project = surroundings.project_of(place) or root
+    project = env.project_of(place) or root
     with locked(place, "publish"):
         issues, warnings = _issues(request, base, place, project, environment)
         clock = SystemClock()

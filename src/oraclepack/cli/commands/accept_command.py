@@ -55,12 +55,12 @@ def accept(
     does not enter the cache: other runs ask for themselves. A missing or empty file and a
     rehearsal are never accepted.
     """
-    told = api.accept(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
-    return Reply(told, _text(told))
+    report = api.accept(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
+    return Reply(report, _text(report))
 
 
-def _text(told: api.AcceptReport) -> str:
-    lines = [f"{one.line}\n" for one in told.outputs]
-    lines += [f"{one.line}\n" for one in told.failures]
-    rest = "" if told.status == "accepted" else ": `oraclepack run` goes on with it"
-    return "".join((*lines, f"step {told.step_id} is {told.status}{rest}\n"))
+def _text(report: api.AcceptReport) -> str:
+    lines = [f"{one.line}\n" for one in report.outputs]
+    lines += [f"{one.line}\n" for one in report.failures]
+    rest = "" if report.status == "accepted" else ": `oraclepack run` goes on with it"
+    return "".join((*lines, f"step {report.step_id} is {report.status}{rest}\n"))

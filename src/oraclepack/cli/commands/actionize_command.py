@@ -61,37 +61,37 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     figures on stderr.
     """
     outcome = api.actionize(settings, **options)
-    told, policy = outcome.report, outcome.policy
+    report, policy = outcome.report, outcome.policy
     warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
     if settings[rs.JSON_LOG] or settings[rs.CI]:
-        to_stderr("".join(_log(told)))
-    if not told.ok:
-        return partial_failure(told, f"cannot write {told.failed_step}", warnings)
+        to_stderr("".join(_log(report)))
+    if not report.ok:
+        return partial_failure(report, f"cannot write {report.failed_step}", warnings)
     short = policy.action_yield.shortfall
-    suggestion = f"what is blocked stands in {told.out_dir}/backlog.md"
+    suggestion = f"what is blocked stands in {report.out_dir}/backlog.md"
     error = policy_failure((short,), suggestion) if outcome.exit_code and short else None
-    said = warnings + rollback_notice(told)
-    return Reply(told, _text(told, policy), outcome.exit_code, warnings=said, error=error)
+    notices = warnings + rollback_notice(report)
+    return Reply(report, _text(report, policy), outcome.exit_code, warnings=notices, error=error)
 
 
-def _log(told: api.ActionizeReport) -> Iterator[str]:
+def _log(report: api.ActionizeReport) -> Iterator[str]:
     """One JSON line per file, then one with the figures; no time, so the same bytes each time."""
-    for artifact in told.artifacts:
+    for artifact in report.artifacts:
         yield _line("artifact", asdict(artifact))
-    figures = {name: getattr(told, name) for name in _FIGURES}
-    yield _line("actionized", {**figures, "policy": told.policy})
+    figures = {name: getattr(report, name) for name in _FIGURES}
+    yield _line("actionized", {**figures, "policy": report.policy})
 
 
 def _line(kind: str, fields: dict[str, object]) -> str:
     return api.canonical_line({"kind": kind, **fields}).decode() + "\n"
 
 
-def _text(told: api.ActionizeReport, policy: api.YieldPolicy) -> tuple[str | Styled, ...]:
-    counts = ", ".join(f"{count} {status}" for status, count in told.tasks.items())
-    lines = [f"{told.answered} of {told.steps} answers: {counts}"]
-    for artifact in told.artifacts:
+def _text(report: api.ActionizeReport, policy: api.YieldPolicy) -> tuple[str | Styled, ...]:
+    counts = ", ".join(f"{count} {status}" for status, count in report.tasks.items())
+    lines = [f"{report.answered} of {report.steps} answers: {counts}"]
+    for artifact in report.artifacts:
         state = "written" if artifact.changed else "unchanged"
-        lines.append(f"{told.out_dir}/{artifact.path} {state}")
+        lines.append(f"{report.out_dir}/{artifact.path} {state}")
     text = "".join(f"{line}\n" for line in lines)
     if not policy.applies:
         return (text,)

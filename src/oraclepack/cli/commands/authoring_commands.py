@@ -35,35 +35,37 @@ def upgrade(pack: str, *, write: bool, work_lines: bool, settings: api.Settings)
     Only headers and prose are changed; the proof compares the bash of both forms. A pack that
     cannot be made strict without changing what it executes is left alone: exit code 2.
     """
-    told = api.upgrade(pack, settings, write=write, work_lines=work_lines)
-    if told.upgradable:
-        return Reply(data=told, text=told.diff, talk=_talk(told))
+    report = api.upgrade(pack, settings, write=write, work_lines=work_lines)
+    if report.upgradable:
+        return Reply(data=report, text=report.diff, talk=_progress(report))
     failure = ReplyError(
         "NOT_UPGRADABLE",
         f"{pack} cannot be made strict without changing what it executes",
-        detail="\n".join(told.reasons),
+        detail="\n".join(report.reasons),
         phase="upgrade",
-        suggestion=_advice(told),
+        suggestion=_advice(report),
     )
-    text = "".join(f"- {reason}\n" for reason in told.reasons)
-    return Reply(data=told, text=text, exit_code=ExitCode.INVALID, error=failure)
+    text = "".join(f"- {reason}\n" for reason in report.reasons)
+    return Reply(data=report, text=text, exit_code=ExitCode.INVALID, error=failure)
 
 
-def _talk(told: api.UpgradeReport) -> str:
-    if not told.changed:
-        return f"{told.path} is strict already\n"
-    lines = [f"- {note}" for note in told.notes]
-    if told.proof is not None:
+def _progress(report: api.UpgradeReport) -> str:
+    if not report.changed:
+        return f"{report.path} is strict already\n"
+    lines = [f"- {note}" for note in report.notes]
+    if report.proof is not None:
         lines.append(
-            f"proof: {told.proof.commands_before} commands before, {told.proof.commands_after}"
-            f" after, the same bash (sha256 {told.proof.sha256_before[:12]})"
+            f"proof: {report.proof.commands_before} commands before, {report.proof.commands_after}"
+            f" after, the same bash (sha256 {report.proof.sha256_before[:12]})"
         )
-    lines.append(f"{told.path}: written" if told.written else "nothing written; --write does it")
+    lines.append(
+        f"{report.path}: written" if report.written else "nothing written; --write does it"
+    )
     return "".join(f"{line}\n" for line in lines)
 
 
-def _advice(told: api.UpgradeReport) -> str:
-    words = " ".join(told.reasons)
+def _advice(report: api.UpgradeReport) -> str:
+    words = " ".join(report.reasons)
     if "questions; --strict wants" in words:
         return "validate it without --strict, or let `oraclepack generate` write twenty questions"
     return "fix these by hand; `oraclepack validate --fix` fixes some of them"
@@ -91,5 +93,5 @@ def new(pack: str, template: str, *, force: bool, settings: api.Settings) -> Rep
 
     It is valid as it is; its comments tell what each part is for.
     """
-    made = api.new_pack(pack, template, settings[api.CWD], force=force)
-    return Reply(data=made, text=f"{made.path}: written from the template {made.template}\n")
+    report = api.new_pack(pack, template, settings[api.CWD], force=force)
+    return Reply(data=report, text=f"{report.path}: written from the template {report.template}\n")

@@ -39,11 +39,11 @@ def list_all(settings: api.Settings) -> Reply:
     An answer that somebody edited is listed as changed; it is asked for again. A foreign one is not
     signed with your key: it is never served, unless you take it over with `oraclepack trust`.
     """
-    found = api.cache(settings.root).list()
-    if not found.entries:
-        return Reply(found, talk=f"the cache of {settings.root} is empty\n")
+    entries = api.cache(settings.root).list()
+    if not entries.entries:
+        return Reply(entries, talk=f"the cache of {settings.root} is empty\n")
     heads = ("key", "stored", "bytes", "step", "files", "model", "state", "output")
-    return Reply(found, columns(heads, map(_row, found.entries)))
+    return Reply(entries, columns(heads, map(_row, entries.entries)))
 
 
 @command("show", data="cache-details", examples=("oraclepack cache show 3f1a9c",))
@@ -53,10 +53,10 @@ def show(key: str, settings: api.Settings) -> Reply:
 
     KEY may be the beginning of a key, if no other begins so.
     """
-    found = api.cache(settings.root).show(key)
-    entry = single_lines(found.entry)
-    head = f"key {entry.key} ({found.state}), stored {entry.stored_at}\n"
-    return Reply(found, f"{head}{_parts(entry.parts)}\n{found.answer}")
+    stored = api.cache(settings.root).show(key)
+    entry = single_lines(stored.entry)
+    head = f"key {entry.key} ({stored.state}), stored {entry.stored_at}\n"
+    return Reply(stored, f"{head}{_parts(entry.parts)}\n{stored.answer}")
 
 
 @command(
@@ -72,9 +72,9 @@ def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
     For each call: what its key is made of and, where the cache has no answer, in which parts
     it differs from the question most like it.
     """
-    found = api.cache(settings.root).explain(step, run_id)
-    text = "\n".join(map(_call, single_lines(found).calls)) or "it made no call of oracle\n"
-    return Reply(found, f"step {found.step} in {found.run_id}\n{text}")
+    explanation = api.cache(settings.root).explain(step, run_id)
+    text = "\n".join(map(_call, single_lines(explanation).calls)) or "it made no call of oracle\n"
+    return Reply(explanation, f"step {explanation.step} in {explanation.run_id}\n{text}")
 
 
 @command(
@@ -98,7 +98,7 @@ def prune_old(
     """
     if older_than is None and max_size is None:
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
-    found = api.cache(settings.root).prune(
+    report = api.cache(settings.root).prune(
         older_than=None
         if older_than is None
         else api.value_kinds.seconds_of(older_than, "--older-than"),
@@ -106,20 +106,20 @@ def prune_old(
         dry_run=dry_run,
     )
     done, rest = ("would remove", "would keep") if dry_run else ("removed", "kept")
-    listed = "".join(f"{key}\n" for key in found.removed) if dry_run else ""
-    count = f"{len(found.removed)} answers, {size(found.bytes)}"
-    text = f"{listed}{done} {count}; {rest} {found.kept}\n"
-    if found.foreign:
-        text += f"{found.foreign} of them are foreign, and not removed\n"
-    return Reply(found, text)
+    listed = "".join(f"{key}\n" for key in report.removed) if dry_run else ""
+    count = f"{len(report.removed)} answers, {size(report.bytes)}"
+    text = f"{listed}{done} {count}; {rest} {report.kept}\n"
+    if report.foreign:
+        text += f"{report.foreign} of them are foreign, and not removed\n"
+    return Reply(report, text)
 
 
 def _bytes(text: str) -> int:
     """`500`, `20k`, `1.5MB`, `2GiB` → bytes; a thousand is a thousand."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"--max-size: must be a size like 500k, 20MB or 1GB, not {text!r}")
-    return int(float(found[1]) * _FACTORS[found[2].lower()])
+    return int(float(match[1]) * _FACTORS[match[2].lower()])
 
 
 def _row(row: api.CacheRow) -> tuple[str, ...]:

@@ -47,29 +47,31 @@ def plan(pack: str, *, settings: api.Settings, form: str, **flags: object) -> Re
     likely and high; output tokens come from past answers of the model in this project, else
     from stated assumptions.
     """
-    found, warnings = api.forecast(pack, settings, run_arguments(flags))
-    text = api.forecast_comment(found, pack) if form == "github" else _text(single_lines(found))
-    return Reply(found, text, warnings=warnings)
+    forecast, warnings = api.forecast(pack, settings, run_arguments(flags))
+    text = (
+        api.forecast_comment(forecast, pack) if form == "github" else _text(single_lines(forecast))
+    )
+    return Reply(forecast, text, warnings=warnings)
 
 
-def _text(found: api.CostForecast) -> str:
-    rows = [_row(step) for step in found.steps]
+def _text(forecast: api.CostForecast) -> str:
+    rows = [_row(step) for step in forecast.steps]
     heads = ("step", "decision", "ask", "cached", "files", "bytes", "tokens", "cost", "title")
-    return f"{columns(heads, rows)}\n{_summary(found)}{_notes(found)}"
+    return f"{columns(heads, rows)}\n{_summary(forecast)}{_notes(forecast)}"
 
 
 def _row(step: api.PlannedStepCost) -> tuple[str, ...]:
-    asked = [call for call in step.calls if call.fate in {"ask", "adopt"}]
+    paid = [call for call in step.calls if call.fate in {"ask", "adopt"}]
     cached = sum(call.fate == "cached" for call in step.calls)
     return (
         step.step_id,
         step.decision,
-        str(len(asked)),
+        str(len(paid)),
         str(cached),
-        str(sum(call.files for call in asked)),
-        size(sum(call.bytes for call in asked)),
-        f"{sum(call.input_tokens or 0 for call in asked):,}",
-        _cost(step.cost, sum(call.is_unpriced for call in asked)),
+        str(sum(call.files for call in paid)),
+        size(sum(call.bytes for call in paid)),
+        f"{sum(call.input_tokens or 0 for call in paid):,}",
+        _cost(step.cost, sum(call.is_unpriced for call in paid)),
         step.title,
     )
 
@@ -81,30 +83,34 @@ def _cost(cost: api.CostRange | None, unpriced: int) -> str:
     return f"{api.money(cost.low)} {api.money(cost.likely)} {api.money(cost.high)}{more}"
 
 
-def _summary(found: api.CostForecast) -> str:
-    counts = f"{found.to_ask} calls to ask, {found.cached} cached, {found.adopted} adopted"
-    refused = f", {found.refused} refused" if found.refused else ""
+def _summary(forecast: api.CostForecast) -> str:
+    counts = f"{forecast.to_ask} calls to ask, {forecast.cached} cached, {forecast.adopted} adopted"
+    refused = f", {forecast.refused} refused" if forecast.refused else ""
     cost = "nothing is known to cost money"
-    if found.cost is not None:
-        low, likely, high = map(api.money, (found.cost.low, found.cost.likely, found.cost.high))
+    if forecast.cost is not None:
+        low, likely, high = map(
+            api.money, (forecast.cost.low, forecast.cost.likely, forecast.cost.high)
+        )
         cost = f"likely {likely}, from {low} to {high}"
-    unknown = f"; {found.unpriced_calls} calls of unknown price" if found.unpriced_calls else ""
+    unknown = (
+        f"; {forecast.unpriced_calls} calls of unknown price" if forecast.unpriced_calls else ""
+    )
     return (
-        f"{counts}{refused}; {size(found.bytes)}, about {found.input_tokens:,} input tokens\n"
+        f"{counts}{refused}; {size(forecast.bytes)}, about {forecast.input_tokens:,} input tokens\n"
         f"cost: {cost}{unknown}\n"
-        f"time: about {clock(round(found.seconds * 1000))} with {found.max_parallel} at once; "
-        f"critical path: {', '.join(found.critical_path) or 'none'}\n"
+        f"time: about {clock(round(forecast.seconds * 1000))} with {forecast.max_parallel} at once;"
+        f" critical path: {', '.join(forecast.critical_path) or 'none'}\n"
     )
 
 
-def _notes(found: api.CostForecast) -> str:
+def _notes(forecast: api.CostForecast) -> str:
     lines = []
-    for one in found.repeated[:_SHOWN]:
+    for one in forecast.repeated[:_SHOWN]:
         cost = f": {api.money(one.cost)}" if one.cost is not None else ""
         lines.append(
             f"sent {one.calls} times, about {one.input_tokens:,} tokens{cost}: {some_of(one.files)}"
         )
-    lines += [f"call {place} is longer than its model takes" for place in found.too_long]
-    lines += list(found.missing)
-    lines += [f"assumption: {said}" for said in found.assumptions]
+    lines += [f"call {place} is longer than its model takes" for place in forecast.too_long]
+    lines += list(forecast.missing)
+    lines += [f"assumption: {assumption}" for assumption in forecast.assumptions]
     return "".join(f"{line}\n" for line in lines)

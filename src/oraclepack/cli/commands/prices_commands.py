@@ -29,9 +29,9 @@ def list_models(settings: api.Settings) -> Reply:
     Prices are US dollars for a million tokens. They come from a dated table in the program; a
     table [prices."MODEL"] with `input` and `output` in your own config file wins.
     """
-    found = api.prices(settings).list()
+    report = api.prices(settings).list()
     heads = ("model", "input", "output", "source", "date")
-    return Reply(found, columns(heads, map(_row, single_lines(found).models)))
+    return Reply(report, columns(heads, map(_row, single_lines(report).models)))
 
 
 @command(
@@ -46,8 +46,8 @@ def show(model: str, settings: api.Settings) -> Reply:
     MODEL is a name as oracle takes it; the name that oracle makes of it, and the one that is
     billed, are shown too.
     """
-    found = api.prices(settings).show(model)
-    return Reply(found, _text(single_lines(found)))
+    report = api.prices(settings).show(model)
+    return Reply(report, _text(single_lines(report)))
 
 
 def _row(price: api.ModelPrice) -> tuple[str, ...]:
@@ -55,27 +55,27 @@ def _row(price: api.ModelPrice) -> tuple[str, ...]:
     return (price.model, str(rates.input), str(rates.output), price.source, price.date or "-")
 
 
-def _text(found: api.PriceReport) -> str:
-    if found.resolved is None:
-        return f"{found.model}: oracle refuses this name over the API\n"
-    meaning = f", for oracle {found.resolved}" if found.resolved != found.model else ""
-    if found.price is None:
+def _text(report: api.PriceReport) -> str:
+    if report.resolved is None:
+        return f"{report.model}: oracle refuses this name over the API\n"
+    meaning = f", for oracle {report.resolved}" if report.resolved != report.model else ""
+    if report.price is None:
         return (
-            f"{found.model}{meaning}: the price is unknown\n"
-            f'  set it in your own config file: [prices."{found.resolved}"] with input = and '
+            f"{report.model}{meaning}: the price is unknown\n"
+            f'  set it in your own config file: [prices."{report.resolved}"] with input = and '
             "output =, in dollars for a million tokens\n"
         )
-    price, rates = found.price, found.price.price
-    billed = f", billed as {price.billed_as}" if price.billed_as != found.resolved else ""
+    price, rates = report.price, report.price.price
+    billed = f", billed as {price.billed_as}" if price.billed_as != report.resolved else ""
     since = f", {price.date}" if price.date else ""
     tiers = "".join(
         f"  above {tier.above:,} input tokens: ${tier.input} and ${tier.output}\n"
         for tier in rates.tiers
     )
     return (
-        f"{found.model}{meaning}{billed}\n"
+        f"{report.model}{meaning}{billed}\n"
         f"  ${rates.input} for a million input tokens, ${rates.output} for a million output "
         f"tokens\n{tiers}"
         f"  source: {price.source}{since}\n"
-        f"  oracle sends at most {found.input_limit or 0:,} input tokens\n"
+        f"  oracle sends at most {report.input_limit or 0:,} input tokens\n"
     )

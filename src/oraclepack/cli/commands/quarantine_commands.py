@@ -37,7 +37,7 @@ quarantine = Group(
     "quarantine",
     entries={
         "list": LazyCommand(
-            f"{__name__}:list_kept", "List the outputs of failed attempts that were set aside."
+            f"{__name__}:list_entries", "List the outputs of failed attempts that were set aside."
         ),
         "restore": LazyCommand(f"{__name__}:restore", "Bring files back to where they came from."),
     },
@@ -51,16 +51,16 @@ quarantine = Group(
     examples=("oraclepack quarantine list", "oraclepack quarantine list pack.md --json"),
 )
 @click.argument("pack", required=False)
-def list_kept(pack: str | None, settings: api.Settings) -> Reply:
+def list_entries(pack: str | None, settings: api.Settings) -> Reply:
     """List the outputs of failed attempts that were set aside.
 
     With PACK only those of its runs.
     """
-    found = api.quarantine(settings.root).list(pack)
-    if not found.files:
-        return Reply(found, talk="nothing is in quarantine\n")
+    entries = api.quarantine(settings.root).list(pack)
+    if not entries.files:
+        return Reply(entries, talk="nothing is in quarantine\n")
     heads = ("step", "attempt", "came from", "size", "now there", "why", "path")
-    return Reply(found, columns(heads, map(_row, found.files)))
+    return Reply(entries, columns(heads, map(_row, entries.files)))
 
 
 @command(
@@ -86,7 +86,7 @@ def restore(paths: tuple[str, ...], settings: api.Settings, *, force: bool) -> R
     return Reply(done, text, warnings=warnings)
 
 
-def _row(kept: api.QuarantineEntry) -> tuple[str, ...]:
-    there = "a file" if kept.occupied else "-"
-    bytes_now = size(kept.bytes)
-    return (kept.step_id, kept.attempt, kept.original, bytes_now, there, kept.cause, kept.path)
+def _row(entry: api.QuarantineEntry) -> tuple[str, ...]:
+    there = "a file" if entry.occupied else "-"
+    bytes_now = size(entry.bytes)
+    return (entry.step_id, entry.attempt, entry.original, bytes_now, there, entry.cause, entry.path)

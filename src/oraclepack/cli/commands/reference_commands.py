@@ -66,13 +66,13 @@ def explain(rule: str | None) -> Reply:
 
     Without RULE, list all rules with their weight by default and under --strict.
     """
-    found = api.explain_rules(rule)
-    docs = found.rules
+    rules = api.explain_rules(rule)
+    docs = rules.rules
     if rule is not None:
-        return Reply(data=found, text=docs[0].text)
+        return Reply(data=rules, text=docs[0].text)
     rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
     head = ("rule", "name", "default", "strict", "demands")
-    return Reply(data=found, text=columns(head, rows))
+    return Reply(data=rules, text=columns(head, rows))
 
 
 @command(
@@ -91,5 +91,5 @@ def schema(name: str | None) -> Reply:
         names = api.schema_names()
         return Reply(data=names, text=columns(("name", "id"), names.items()))
 
-    found = api.schema_of(name)
-    return Reply(data=found, text=api.canonical_file(found).decode())
+    document = api.schema_of(name)
+    return Reply(data=document, text=api.canonical_file(document).decode())

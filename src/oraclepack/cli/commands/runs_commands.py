@@ -39,11 +39,11 @@ def list_all(settings: api.Settings) -> Reply:
     listed as damaged, with the reason. A foreign one cannot be proven to be yours: no command acts
     on it, unless you take it over with `oraclepack trust`.
     """
-    found = api.runs(settings.root).list()
-    if not found.runs:
-        return Reply(found, talk=f"there are no runs in {settings.root}\n")
+    summaries = api.runs(settings.root).list()
+    if not summaries.runs:
+        return Reply(summaries, talk=f"there are no runs in {settings.root}\n")
     heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "cost", "note")
-    return Reply(found, columns(heads, map(_listed, found.runs)))
+    return Reply(summaries, columns(heads, map(_listed, summaries.runs)))
 
 
 @command(
@@ -61,8 +61,8 @@ def show(run: str, settings: api.Settings) -> Reply:
     ID may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
     Of a damaged run everything before the damage is shown.
     """
-    found = api.runs(settings.root).show(run)
-    return Reply(found, _run(single_lines(found)))
+    details = api.runs(settings.root).show(run)
+    return Reply(details, _run(single_lines(details)))
 
 
 @command(
@@ -92,16 +92,16 @@ def prune(
     if older_than is None and keep is None:
         raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
     age = None if older_than is None else api.value_kinds.seconds_of(older_than, "--older-than")
-    found = api.runs(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
-    return Reply(found, _pruned(found))
+    report = api.runs(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
+    return Reply(report, _pruned(report))
 
 
-def _pruned(found: api.RunsPruneReport) -> str:
-    done, rest = ("would remove", "would keep") if found.dry_run else ("removed", "kept")
-    lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in found.removed]
-    lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in found.kept]
-    count = f"{len(found.removed)} runs, {size(found.bytes)}"
-    return "".join([*lines, f"{done} {count}; {rest} {len(found.kept)}\n"])
+def _pruned(report: api.RunsPruneReport) -> str:
+    done, rest = ("would remove", "would keep") if report.dry_run else ("removed", "kept")
+    lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in report.removed]
+    lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in report.kept]
+    count = f"{len(report.removed)} runs, {size(report.bytes)}"
+    return "".join([*lines, f"{done} {count}; {rest} {len(report.kept)}\n"])
 
 
 def _listed(run: api.RunListEntry) -> tuple[str, ...]:
@@ -119,8 +119,8 @@ def _listed(run: api.RunListEntry) -> tuple[str, ...]:
     )
 
 
-def _run(found: api.RunDetails) -> tuple[str | Styled, ...]:
-    run, manifest = found.run, found.manifest
+def _run(details: api.RunDetails) -> tuple[str | Styled, ...]:
+    run, manifest = details.run, details.manifest
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
     if run.foreign is not None:
         pieces += [Styled("foreign", "red"), f": {run.foreign}; no command acts on it\n"]
@@ -140,10 +140,10 @@ def _run(found: api.RunDetails) -> tuple[str | Styled, ...]:
             pieces.append(f"  {session.started_at}  {words}: {end}\n")
         cost = api.cost_text(manifest.cost)
         pieces += [f"cost: {cost}\n"] if cost else []
-    pieces.append(f"directory {found.run_dir}\n\n")
+    pieces.append(f"directory {details.run_dir}\n\n")
     heads = ("step", "status", "attempts", "time", "cost", "output", "title")
-    pieces.append(columns(heads, map(_step, found.steps)))
-    pieces += _troubles(found)
+    pieces.append(columns(heads, map(_step, details.steps)))
+    pieces += _troubles(details)
     return tuple(pieces)
 
 
@@ -160,22 +160,24 @@ def _step(step: api.StepDetails) -> tuple[str, ...]:
     )
 
 
-def _troubles(found: api.RunDetails) -> list[str | Styled]:
+def _troubles(details: api.RunDetails) -> list[str | Styled]:
     pieces: list[str | Styled] = []
-    for step in found.steps:
+    for step in details.steps:
         if step.changes is not None:
-            said = f"{some_of(step.changes.files)} ({found.run_dir}/{step.changes.patch})"
-            pieces.append(f"\nstep {step.step_id} changed {said}\n")
-        for taken in step.accepted:
-            why = f": {taken.reason}" if taken.reason else ""
-            pieces.append(f"\nstep {step.step_id}: {taken.path} was accepted as it is{why}\n")
+            changed = f"{some_of(step.changes.files)} ({details.run_dir}/{step.changes.patch})"
+            pieces.append(f"\nstep {step.step_id} changed {changed}\n")
+        for acceptance in step.accepted:
+            why = f": {acceptance.reason}" if acceptance.reason else ""
+            pieces.append(f"\nstep {step.step_id}: {acceptance.path} was accepted as it is{why}\n")
         if step.last_error is not None:
-            said = f": {step.last_error.code}: {step.last_error.message}\n"
-            pieces += ["\n", Styled(f"step {step.step_id}", "red"), said]
-            pieces.append(f"  log: {found.run_dir}/{step.stderr_log}\n" if step.stderr_log else "")
+            changed = f": {step.last_error.code}: {step.last_error.message}\n"
+            pieces += ["\n", Styled(f"step {step.step_id}", "red"), changed]
+            pieces.append(
+                f"  log: {details.run_dir}/{step.stderr_log}\n" if step.stderr_log else ""
+            )
         elif step.skip_reason is not None:
             pieces.append(f"\nstep {step.step_id} skipped: {step.skip_reason}\n")
-    for notice in found.manifest.warnings if found.manifest else ():
+    for notice in details.manifest.warnings if details.manifest else ():
         if notice.code != "unknown_value":
             where = f"step {notice.step_id}: " if notice.step_id else ""
             pieces.append(f"warning: {where}{notice.message}\n")

@@ -92,12 +92,12 @@ def doctor(*, settings: api.Settings, rebuild: bool, run_id: str | None) -> Repl
         raise UsageError("--run-id needs --rebuild", hint="doctor itself is not about runs")
     health = api.examine_machine(settings)
     named = ("oracle",) if settings[api.call_settings.ORACLE_BIN] else ()
-    lost = [one for one in health.programs if one.name in named and one.path is None]
-    if health.usable and not lost:
+    missing = [one for one in health.programs if one.name in named and one.path is None]
+    if health.usable and not missing:
         return Reply(data=health, text=_text(single_lines(health)))
     failure = ReplyError("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
     if health.usable:
-        failure = ReplyError("USAGE", lost[0].problem, suggestion="name a program by its path")
+        failure = ReplyError("USAGE", missing[0].problem, suggestion="name a program by its path")
     return Reply(
         data=health, text=_text(single_lines(health)), exit_code=ExitCode.INVALID, error=failure
     )
@@ -119,8 +119,8 @@ def _text(health: api.Health) -> tuple[str | Styled, ...]:
 
 def _lines(check: api.ProgramCheck) -> list[str | Styled]:
     if check.status == "ok":
-        told = f" {check.name} {check.version} ({check.path})\n"
-        return [Styled("ok     ", "green"), told]
+        text = f" {check.name} {check.version} ({check.path})\n"
+        return [Styled("ok     ", "green"), text]
     what = f" {check.name} {check.version or ''}".rstrip()
     return [
         Styled(f"{check.status.value:<7}", "yellow"),
@@ -134,17 +134,17 @@ def _rebuilt(root: Path, run_id: str | None) -> Reply:
     pieces = tuple(piece for run in done.runs for piece in _run(single_lines(run)))
     code, failure = _verdict(done)
     talk = "" if done.runs else f"there are no runs in {root}\n"
-    warnings = tuple(f"{run.run_id}: {said}" for run in done.runs for said in run.notices)
+    warnings = tuple(f"{run.run_id}: {notice}" for run in done.runs for notice in run.notices)
     return Reply(done, pieces, code, warnings, failure, talk)
 
 
 def _run(run: api.RunRebuild) -> list[str | Styled]:
-    look = {"rebuilt": "green", "empty": "yellow"}.get(run.result, "red")
-    told = f": {run.problem}" if run.problem else ""
+    colour = {"rebuilt": "green", "empty": "yellow"}.get(run.result, "red")
+    problem = f": {run.problem}" if run.problem else ""
     torn = "; a last line that a crash cut short was left out" if run.torn else ""
     pieces: list[str | Styled] = [
-        Styled(run.result.value, look),
-        f" {run.run_id}: {run.events} intact events{torn}{told}\n",
+        Styled(run.result.value, colour),
+        f" {run.run_id}: {run.events} intact events{torn}{problem}\n",
     ]
     return pieces + [f"  {path}\n" for path in run.files]
 

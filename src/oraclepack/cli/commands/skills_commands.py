@@ -67,8 +67,8 @@ _skills = click.option(
 )
 def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
-    found = api.skills().show(agent, skill)
-    return Reply(data=found, text=found.text)
+    skill_text = api.skills().show(agent, skill)
+    return Reply(data=skill_text, text=skill_text.text)
 
 
 @command(
@@ -99,21 +99,21 @@ def install(
 
     Codex reads .agents/skills, the Gemini CLI .gemini/commands, Claude .claude/skills.
     """
-    told = api.skills(settings.root).install(
+    report = api.skills(settings.root).install(
         agents,
         directory,
         skills=chosen,
         force=force,
         rollback_on_failure=settings[api.run_settings.ROLLBACK_ON_FAILURE],
     )
-    if not told.ok:
-        return partial_failure(told, "not every skill was installed")
+    if not report.ok:
+        return partial_failure(report, "not every skill was installed")
     rows = [
         (skill.agent, skill.skill, "written" if skill.written else "unchanged", skill.path)
-        for skill in told.skills
+        for skill in report.skills
     ]
     text = columns(("agent", "skill", "result", "path"), rows)
-    return Reply(data=told, text=text, warnings=rollback_notice(told))
+    return Reply(data=report, text=text, warnings=rollback_notice(report))
 
 
 @command(
@@ -135,21 +135,21 @@ def check(
     Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
     not installed is no fault.
     """
-    told = api.skills(settings.root).check(directory, agents, chosen)
+    report = api.skills(settings.root).check(directory, agents, chosen)
     rows = [
         (skill.agent, skill.skill, skill.state.value, skill.version or "-", skill.path)
-        for skill in told.skills
+        for skill in report.skills
     ]
     text = columns(("agent", "skill", "state", "made by", "path"), rows)
-    if not told.outdated:
-        return Reply(data=told, text=text)
+    if not report.outdated:
+        return Reply(data=report, text=text)
     words = [
-        *dict.fromkeys(skill.agent for skill in told.outdated),
+        *dict.fromkeys(skill.agent for skill in report.outdated),
         *(["--dir", directory] if directory else []),
     ]
     failure = ReplyError(
         "OUTDATED_SKILL",
-        f"stale or edited: {', '.join(skill.path for skill in told.outdated)}",
+        f"stale or edited: {', '.join(skill.path for skill in report.outdated)}",
         suggestion=f"oraclepack skills install {shlex.join(words)} (with --force to drop edits)",
     )
-    return Reply(data=told, text=text, exit_code=ExitCode.INVALID, error=failure)
+    return Reply(data=report, text=text, exit_code=ExitCode.INVALID, error=failure)

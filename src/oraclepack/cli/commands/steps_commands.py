@@ -28,16 +28,16 @@ def why(pack: str, step: str, settings: api.Settings) -> Reply:
     For each call of its last attempt: whether it was asked or answered from the cache, and in
     which parts its question differs from the one asked before.
     """
-    said, told = api.why(pack, step, settings)
-    shown = single_lines(told)
-    lines = [f"{one_line(said)}\n", f"run {shown.run_id}: {shown.run_reason}\n"]
-    lines.append(f"status {shown.status}, attempts {shown.attempts}\n")
-    if shown.error:
-        lines.append(f"last error {shown.error}: {shown.message}\n")
-    if shown.recorded_hash not in {None, shown.command_hash}:
-        lines.append(f"commands {shown.recorded_hash} then, {shown.command_hash} now\n")
-    lines += [call_line(call) + differing(call) for call in shown.calls]
-    return Reply(told, "".join(lines))
+    why_text, reasons = api.why(pack, step, settings)
+    printable = single_lines(reasons)
+    lines = [f"{one_line(why_text)}\n", f"run {printable.run_id}: {printable.run_reason}\n"]
+    lines.append(f"status {printable.status}, attempts {printable.attempts}\n")
+    if printable.error:
+        lines.append(f"last error {printable.error}: {printable.message}\n")
+    if printable.recorded_hash not in {None, printable.command_hash}:
+        lines.append(f"commands {printable.recorded_hash} then, {printable.command_hash} now\n")
+    lines += [call_line(call) + differing(call) for call in printable.calls]
+    return Reply(reasons, "".join(lines))
 
 
 @command(
@@ -53,11 +53,11 @@ def list_steps(pack: str, *, settings: api.Settings, contracts: bool) -> Reply:
     The status of a step is the one in the run that `oraclepack run PACK` would continue. With
     --json each step has its attributes as they are written too: `# Impact: High` is no number.
     """
-    found = api.list_steps(pack, settings)
-    if not found.steps:
+    steps = api.list_steps(pack, settings)
+    if not steps.steps:
         raise InputError(f"{pack}: no steps found", hint=f"oraclepack validate {pack} tells why")
-    text = _contracts(found.steps) if contracts else _steps(found.steps)
-    return Reply(data=found, text=text)
+    text = _contracts(steps.steps) if contracts else _steps(steps.steps)
+    return Reply(data=steps, text=text)
 
 
 def _steps(steps: tuple[api.ListedStep, ...]) -> str:

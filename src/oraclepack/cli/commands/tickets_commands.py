@@ -58,7 +58,7 @@ def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
 
     A line that begins with `SKIP:` says why there is nothing to ask.
     """
-    return _told(api.ticket_steps(settings.root, out_dir).prompt(stage))
+    return _reply(api.ticket_steps(settings.root, out_dir).prompt(stage))
 
 
 @command(
@@ -81,8 +81,8 @@ def take(
     """
     steps = api.ticket_steps(settings.root, out_dir)
     if missing is not None:
-        return _told(steps.note_missing(missing))
-    return _told(steps.take(stage, _answer(), agent))
+        return _reply(steps.note_missing(missing))
+    return _reply(steps.take(stage, _answer(), agent))
 
 
 @command(
@@ -102,7 +102,7 @@ def tasks(question: str, out_dir: str, *, settings: api.Settings) -> Reply:
     `made` and `kept` (tm-tasks.json), `expanded`, `check` (exit code 4 on problems) and `sync`;
     `weighed` demands a complexity report.
     """
-    return _told(*api.ticket_steps(settings.root, out_dir).tasks(question))
+    return _reply(*api.ticket_steps(settings.root, out_dir).tasks(question))
 
 
 @command(
@@ -120,7 +120,7 @@ def report(about: str, out_dir: str, *, settings: api.Settings) -> Reply:
     `changes`: what differs from the last commit. `audit`: every file of ours, whether it is
     there and can be read; exit code 4 if one cannot. `close-out`: what was done and what is left.
     """
-    return _told(api.ticket_steps(settings.root, out_dir).report(about))
+    return _reply(api.ticket_steps(settings.root, out_dir).report(about))
 
 
 def _answer() -> str:
@@ -130,9 +130,9 @@ def _answer() -> str:
     return sys.stdin.buffer.read(_LONGEST_ANSWER).decode("utf-8", "replace")
 
 
-def _told(told: api.TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
-    if told.ok:
-        return Reply(data=told, text=told.text, warnings=warnings)
-    first, _, rest = told.text.partition("\n")
+def _reply(reply: api.TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
+    if reply.ok:
+        return Reply(data=reply, text=reply.text, warnings=warnings)
+    first, _, rest = reply.text.partition("\n")
     failure = ReplyError("PROBLEMS", "not all of it is right", detail=rest, phase="check")
-    return Reply(told, first, ExitCode.CONTRACT, warnings=warnings, error=failure)
+    return Reply(reply, first, ExitCode.CONTRACT, warnings=warnings, error=failure)

@@ -47,9 +47,9 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) ->
     if cache == (run is not None):
         raise UsageError("give the name of a run, or --cache")
     if run is not None:
-        found = records.find_run(run)
-        _agree(f"{_about(found)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
-        done = records.trust(found)
+        candidate = records.find_run(run)
+        _agree(f"{_about(candidate)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
+        done = records.trust(candidate)
         text = f"run {done.run_id} is yours now\n"
         return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(records))
     answers = records.find_answers()
@@ -65,19 +65,19 @@ def _of_the_cache(records: api.ForeignRecords) -> str:
         count = len(records.find_answers().keys)
     except OraclePackError:
         return ""
-    told = f"{count} answers in the cache are not signed either: `oraclepack trust --cache`\n"
-    return told if count else ""
+    notice = f"{count} answers in the cache are not signed either: `oraclepack trust --cache`\n"
+    return notice if count else ""
 
 
-def _about(found: api.Candidate) -> str:
-    state, created = found.state, found.state.created
+def _about(candidate: api.Candidate) -> str:
+    state, created = candidate.state, candidate.state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
     # A foreign journal may hold anything: one line stays one line.
     pack = " ".join(created.pack_path.split()) if created else "none"
     since = created.at[:20].strip() if created else "unknown"
     calls = sum(len(step.invocations) for step in state.steps.values())
     return (
-        f"run {found.run.run_id}: {found.foreign.reason}\n"
+        f"run {candidate.run.run_id}: {candidate.foreign.reason}\n"
         f"  pack {pack}, begun {since}\n"
         f"  {statuses.count(api.Status.OK)} of {len(statuses)} steps ok, {calls} calls\n"
     )

@@ -62,8 +62,8 @@ def _unread(outcome: api.ValidateResult) -> ReplyError | None:
     """Packs that could not be read: the formats have findings, and no place for these."""
     if not outcome.unreadable:
         return None
-    told = "\n".join(pack.error for pack in outcome.unreadable)
-    return ReplyError("INVALID_INPUT", "some packs could not be read", told, phase="validate")
+    errors = "\n".join(pack.error for pack in outcome.unreadable)
+    return ReplyError("INVALID_INPUT", "some packs could not be read", errors, phase="validate")
 
 
 def _failure(outcome: api.ValidateResult) -> ReplyError:

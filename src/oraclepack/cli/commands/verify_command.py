@@ -45,15 +45,15 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) 
     are for runs and change nothing here, and --output-verify=false is refused.
     """
     _refuse_nothing_to_do(settings)
-    found = api.verify(packs, settings, run_dir)
-    listed = found.packs
+    report = api.verify(packs, settings, run_dir)
+    listed = report.packs
     ok = all(pack.ok for pack in listed)
-    totals = found.totals
+    totals = report.totals
     error = None if ok else _failure(totals)
     code = ExitCode.DONE if ok else ExitCode.CONTRACT
     warnings = tuple(warning for pack in listed for warning in pack.warnings)
     text = "".join(map(_text, listed)) + _totals(totals)
-    return Reply(found, text, code, warnings=warnings, error=error)
+    return Reply(report, text, code, warnings=warnings, error=error)
 
 
 def _refuse_nothing_to_do(settings: api.Settings) -> None:
@@ -65,8 +65,8 @@ def _refuse_nothing_to_do(settings: api.Settings) -> None:
         )
 
 
-def _text(found: api.VerifyReport) -> str:
-    pack = single_lines(found)
+def _text(report: api.VerifyReport) -> str:
+    pack = single_lines(report)
     lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
         f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"

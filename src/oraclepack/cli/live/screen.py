@@ -33,12 +33,12 @@ class Painter:
         self._before: list[int] = []
         """The width of each line on the screen."""
 
-    def paint(self, block: Sequence[str], columns: int, said: Sequence[str] = ()) -> None:
+    def paint(self, block: Sequence[str], columns: int, lines: Sequence[str] = ()) -> None:
         """Show a block; what is `said` goes above it and stays there."""
         parts = [_HIDE, self._to_top(columns)]
         # Erased line by line, after the text: nothing is blank for a moment, and no terminal
         # takes it for the end of a page that it should keep.
-        parts += [f"{line}{_TO_LINE_END}\n" for line in (*said, *block)]
+        parts += [f"{line}{_TO_LINE_END}\n" for line in (*lines, *block)]
         self._write("".join([*parts, _TO_SCREEN_END, _SHOW]))
         self._before = [self._width_of(line) for line in block]
 
@@ -80,7 +80,7 @@ class LiveTable(Silence):
         self._grown: dict[str, tuple[int, int]] = {}
         """The size of each step's logs, and since when they have it, in nanoseconds."""
         self._shown = False
-        self._said: list[str] = []
+        self._lines: list[str] = []
         self._preview = api.RunPreview("", Path(), (), lambda _: None)
         self._began = 0
         self._over = threading.Event()
@@ -110,10 +110,10 @@ class LiveTable(Silence):
                     self._touched.add(step)
             line = line_of(event, state) if _is_worth_a_line(event) else None
             if line is not None:
-                self._said.append(" ".join(visible(line).split("\n")))
+                self._lines.append(" ".join(visible(line).split("\n")))
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def suspended(self) -> Iterator[None]:
         """Leave the screen to somebody else for a while; then go on below what they wrote."""
         self._aside.set()
         try:
@@ -147,12 +147,12 @@ class LiveTable(Silence):
         with self._lock:
             # A command that finds nothing to do needs no table.
             self._shown = self._shown or bool(self._touched or self._running.now())
-            if not self._shown and not (last and self._said):
+            if not self._shown and not (last and self._lines):
                 return
-            said, self._said = self._said, []
+            lines, self._lines = self._lines, []
         columns, rows = self._screen()
         block = painting.lines(self.frame(over=last), columns, None if last else rows)
-        painter.paint(block if self._shown else (), columns, said)
+        painter.paint(block if self._shown else (), columns, lines)
 
     def frame(self, *, over: bool = False) -> Frame:
         """The table as it is now."""
@@ -161,7 +161,7 @@ class LiveTable(Silence):
             state, touched = self._state, frozenset(self._touched)
         sizes = {step: self._size(state, step) for step in touched}
         now = self._clock.monotonic_ns()
-        seen = TableState(
+        table_state = TableState(
             state=state,
             touched=touched,
             running=running,
@@ -170,7 +170,7 @@ class LiveTable(Silence):
             elapsed_ms=(now - self._began) // 1_000_000,
             over=over,
         )
-        return frame(self._preview, seen)
+        return frame(self._preview, table_state)
 
     def _silent(self, sizes: Mapping[str, int], now: int) -> dict[str, int]:
         """Milliseconds since the logs of each running step have grown; asked by one thread."""

@@ -81,7 +81,7 @@ class Painting:
             if row.note:
                 with self._console.capture() as captured:
                     note = " ".join(visible(row.note).split())
-                    self._print(Text(f"{_INDENT}{note}", _COLOURS[row.look]), wide)
+                    self._print(Text(f"{_INDENT}{note}", _COLOURS[row.state]), wide)
                 yield captured.get().rstrip("\n")
 
     def _print(self, text: Text, wide: int) -> None:
@@ -95,15 +95,15 @@ def width_of(line: str) -> int:
 
 
 def _table(rows: tuple[Row, ...], width: int) -> Table:
-    shown = [name for name, least in _COLUMNS if width >= least]
+    columns = [name for name, least in _COLUMNS if width >= least]
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     cells = [_cells(row) for row in rows]
-    needed = {name: max([len(name), *(one[name].cell_len for one in cells)]) for name in shown}
+    needed = {name: max([len(name), *(one[name].cell_len for one in cells)]) for name in columns}
     # Cut here: rich would make all columns shrink together.
-    room = width - 1 - sum(needed[name] + _GAP for name in shown if name != "title")
+    room = width - 1 - sum(needed[name] + _GAP for name in columns if name != "title")
     for one in cells:
         one["title"].truncate(max(room, 1), overflow="ellipsis")
-    for name in shown:
+    for name in columns:
         table.add_column(
             name,
             justify="right" if name in _RIGHT else "left",
@@ -111,7 +111,7 @@ def _table(rows: tuple[Row, ...], width: int) -> Table:
             overflow="ellipsis",
         )
     for one in cells:
-        table.add_row(*(one[name] for name in shown))
+        table.add_row(*(one[name] for name in columns))
     return table
 
 
@@ -119,13 +119,13 @@ def _cells(row: Row) -> dict[str, Text]:
     ran = row.attempts > 0
     return {
         "step": Text(row.step_id),
-        "state": Text(row.look.value, _COLOURS[row.look]),
+        "state": Text(row.state.value, _COLOURS[row.state]),
         "elapsed": Text("" if row.elapsed_ms is None else clock(row.elapsed_ms)),
         "output": Text("" if row.bytes is None else size(row.bytes)),
         "attempt": Text(str(row.attempts) if ran else ""),
         "retries": Text(str(row.retries) if ran else ""),
         "title": Text(
-            " ".join(visible(row.title).split()), "dim" if row.look is RowState.LEFT else ""
+            " ".join(visible(row.title).split()), "dim" if row.state is RowState.LEFT else ""
         ),
     }
 
@@ -141,11 +141,11 @@ def _total(frame: Frame) -> Text:
         (frame.count(RowState.QUEUED), "queued"),
         (frame.count(RowState.NOT_STARTED), "not started"),
     ]
-    said = [f"{frame.done}/{frame.total} done"]
-    said += [f"{count} {word}" for count, word in counts if count]
+    figures = [f"{frame.done}/{frame.total} done"]
+    figures += [f"{count} {word}" for count, word in counts if count]
     time = clock(frame.elapsed_ms)
     time += f", about {clock(frame.eta_ms)} left" if frame.eta_ms is not None else ""
-    parts = [", ".join(said), time]
+    parts = [", ".join(figures), time]
     parts += [f"{frame.cache_hits} from the cache"] if frame.cache_hits else []
     parts += [api.short_cost(frame.cost)] if frame.cost.calls else []
     return Text(" · ".join(parts), "bold")

@@ -68,7 +68,7 @@ class Row(msgspec.Struct, frozen=True):
 
     step_id: str
     title: str
-    look: RowState
+    state: RowState
     elapsed_ms: int | None = None
     bytes: int | None = None
     attempts: int = 0
@@ -93,8 +93,8 @@ class Frame(msgspec.Struct, frozen=True):
     cost: api.CostTotal = api.NO_COST
     """Of the run so far, its earlier commands included."""
 
-    def count(self, *looks: RowState) -> int:
-        return sum(row.look in looks for row in self.rows)
+    def count(self, *states: RowState) -> int:
+        return sum(row.state in states for row in self.rows)
 
     @property
     def total(self) -> int:
@@ -103,24 +103,24 @@ class Frame(msgspec.Struct, frozen=True):
 
     @property
     def done(self) -> int:
-        return sum(row.look.is_over for row in self.rows)
+        return sum(row.state.is_over for row in self.rows)
 
 
-def frame(preview: api.RunPreview, seen: TableState) -> Frame:
+def frame(preview: api.RunPreview, table: TableState) -> Frame:
     """The table of what was planned and what has happened since."""
-    rows = tuple(_row(step, seen) for step in preview.steps)
+    rows = tuple(_row(step, table) for step in preview.steps)
     outcomes = [
         call.outcome
-        for step in seen.touched
-        for call in seen.state.step(step).last_invocations()
+        for step in table.touched
+        for call in table.state.step(step).last_invocations()
         if call.outcome is not None
     ]
     return Frame(
         rows=rows,
-        elapsed_ms=seen.elapsed_ms,
-        eta_ms=eta(rows, preview.lanes(sorted(_providers(seen)))),
+        elapsed_ms=table.elapsed_ms,
+        eta_ms=eta(rows, preview.lanes(sorted(_providers(table)))),
         cache_hits=sum(outcome.cache is api.Cache.HIT for outcome in outcomes),
-        cost=seen.state.cost(),
+        cost=table.state.cost(),
     )
 
 
@@ -132,8 +132,8 @@ def eta(rows: Sequence[Row], parallel: int | None) -> int | None:
     than usual.
     """
     ended = [_worked(row) for row in rows if _has_run(row) and row.elapsed_ms is not None]
-    active = [_worked(row) for row in rows if row.look.is_active]
-    queued = sum(row.look is RowState.QUEUED for row in rows)
+    active = [_worked(row) for row in rows if row.state.is_active]
+    queued = sum(row.state is RowState.QUEUED for row in rows)
     if parallel is None or not ended or not (active or queued):
         return None
     usual = fmean(ended)
@@ -151,55 +151,57 @@ def fitting(rows: Sequence[Row], room: int) -> tuple[tuple[Row, ...], str]:
         return tuple(rows), ""
     ranked = sorted(range(len(rows)), key=lambda at: _rank(rows[at], at))
     used = accumulate(rows[at].lines for at in ranked)
-    kept = {at for at, lines in zip(ranked, used, strict=True) if lines < room}
-    left = Counter(row.look for at, row in enumerate(rows) if at not in kept)
-    told = ", ".join(f"{left[look]} {look}" for look in RowState if left[look])
-    return tuple(row for at, row in enumerate(rows) if at in kept), f"… and {told}"
+    visible = {at for at, lines in zip(ranked, used, strict=True) if lines < room}
+    left = Counter(row.state for at, row in enumerate(rows) if at not in visible)
+    counts = ", ".join(f"{left[state]} {state}" for state in RowState if left[state])
+    return tuple(row for at, row in enumerate(rows) if at in visible), f"… and {counts}"
 
 
 def _rank(row: Row, at: int) -> tuple[int, int]:
-    if row.look.is_active:
+    if row.state.is_active:
         return 0, at
-    if row.look is RowState.FAILED:
+    if row.state is RowState.FAILED:
         return 1, at
-    if row.look is RowState.QUEUED:
+    if row.state is RowState.QUEUED:
         return 2, at
-    return (4, -at) if row.look in {RowState.DONE, RowState.LEFT} else (3, -at)
+    return (4, -at) if row.state in {RowState.DONE, RowState.LEFT} else (3, -at)
 
 
 def _worked(row: Row) -> int:
     return max((row.elapsed_ms or 0) - row.waited_ms, 0)
 
 
-def _providers(seen: TableState) -> set[str]:
+def _providers(table: TableState) -> set[str]:
     """Whom the calls of this command ask."""
     intents = (
-        call.intent for step in seen.touched for call in seen.state.step(step).last_invocations()
+        call.intent for step in table.touched for call in table.state.step(step).last_invocations()
     )
     return {intent.provider for intent in intents if intent is not None and intent.provider}
 
 
 def _has_run(row: Row) -> bool:
-    return row.look in {RowState.OK, RowState.FAILED, RowState.SKIPPED}
+    return row.state in {RowState.OK, RowState.FAILED, RowState.SKIPPED}
 
 
-def _row(step: api.StepPreview, seen: TableState) -> Row:
-    now = seen.state.step(step.step_id)
-    look = _look(step, now, seen)
-    if step.step_id not in seen.touched:
-        return Row(step.step_id, step.title, look)
-    running = seen.running.get(step.step_id)
+def _row(step: api.StepPreview, table: TableState) -> Row:
+    now = table.state.step(step.step_id)
+    row_state = _row_state(step, now, table)
+    if step.step_id not in table.touched:
+        return Row(step.step_id, step.title, row_state)
+    running = table.running.get(step.step_id)
     outcomes = [call.outcome for call in now.last_invocations() if call.outcome is not None]
     retries = sum(max(outcome.attempts - 1, 0) for outcome in outcomes)
     return Row(
         step_id=step.step_id,
         title=step.title,
-        look=look,
+        state=row_state,
         elapsed_ms=now.duration_ms if running is None else running.elapsed_ms,
-        bytes=seen.sizes.get(step.step_id),
+        bytes=table.sizes.get(step.step_id),
         attempts=now.attempts,
         retries=retries if running is None else max(retries, running.retries),
-        note=_note(running, seen.silent.get(step.step_id, 0)) if running and not seen.over else "",
+        note=_note(running, table.silent.get(step.step_id, 0))
+        if running and not table.over
+        else "",
         waited_ms=sum(outcome.waited_ms for outcome in outcomes),
     )
 
@@ -211,13 +213,13 @@ def _note(running: Activity, silent_ms: int) -> str:
     return f"silent for {clock(silent_ms)}" if silent_ms >= QUIET_MS else ""
 
 
-def _look(step: api.StepPreview, now: api.StepState, seen: TableState) -> RowState:
-    if step.step_id not in seen.touched:
+def _row_state(step: api.StepPreview, now: api.StepState, table: TableState) -> RowState:
+    if step.step_id not in table.touched:
         was_to_run = step.decision is api.Decision.RUN
-        return RowState.NOT_STARTED if seen.over and was_to_run else _UNTOUCHED[step.decision]
+        return RowState.NOT_STARTED if table.over and was_to_run else _UNTOUCHED[step.decision]
     match now.status:
         case api.Status.RUNNING:
-            active = seen.running.get(step.step_id)
+            active = table.running.get(step.step_id)
             return (
                 RowState.WAITING if active is not None and active.is_waiting else RowState.RUNNING
             )
