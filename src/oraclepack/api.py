@@ -373,7 +373,7 @@ def plan(
     from oraclepack.run import run_pack, run_report, run_request
 
     request = run_request.read_request(pack, settings or load_settings(pack), arguments)
-    return run_report.plan_outcome(*run_pack.look_up(request))
+    return run_report.plan_outcome(*run_pack.preview_run(request))
 
 
 def forecast(
@@ -431,7 +431,7 @@ def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[
     from oraclepack.run import explain_steps, run_pack, run_request
 
     request = run_request.read_request(pack, settings or load_settings(pack))
-    return explain_steps.why_step(request, *run_pack.look_up(request), step)
+    return explain_steps.why_step(request, *run_pack.preview_run(request), step)
 
 
 def verify(

@@ -123,7 +123,7 @@ def test_protected_and_lost_files_are_kept_and_told() -> None:
 
     assert undo_list(state, failed=["03"], also=["b.md"]) == UndoList(
         undos=(),
-        kept=(
+        unrestored=(
             UnrestoredPath("03", "b.md", "it is to be left alone"),
             UnrestoredPath("02", "a.md", "no copy of the file it replaced was kept"),
             UnrestoredPath("01", "prd.md", "it is the PRD"),
@@ -224,4 +224,4 @@ def test_interrupted_anywhere_a_rollback_takes_back_the_same(
 
     rest = undo_list(after(*events, j.RollbackStarted(steps=whole.steps), *undone))
 
-    assert rest == UndoList(whole.undos[cut:], whole.kept, whole.steps)
+    assert rest == UndoList(whole.undos[cut:], whole.unrestored, whole.steps)

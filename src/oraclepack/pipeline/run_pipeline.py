@@ -94,7 +94,7 @@ def run_pipeline(
         request = work.prepare(display, ask)
         result = work.run(stop)
         command = continue_command(request.argv, result.plan, result.state)
-        work.warnings += notices(result.found)
+        work.warnings += notices(result.selected)
     report, code = work.report()
     warnings, root = work.warnings, Path(wish.settings.root)
     if wish.junit is not None:
@@ -230,7 +230,7 @@ class Pipeline:
                 self._actionize(result)
         code = verdict([*self._stages.values()], self._policy(report), unweighable=prelude)
         later = any(one.status is StageStatus.FAILED for one in self._later())
-        return FollowUpResult(code, failed=result.told.is_unfinished or later)
+        return FollowUpResult(code, failed=result.reply.is_unfinished or later)
 
     def _continues(self) -> bool:
         """Whether the next stage has its turn.
@@ -264,7 +264,7 @@ class Pipeline:
             msgspec.structs.replace(request.pack, steps=tuple(well)),
             lambda name: content_at(result.root, name),
             self._manner(),
-            RecordedOutputs(result.found.run.run_id, recorded),
+            RecordedOutputs(result.selected.run.run_id, recorded),
         )
         totals = self._verified.totals
         detail = f"{totals.ok} of {totals.outputs} outputs meet their contract"
@@ -279,7 +279,7 @@ class Pipeline:
         return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
 
     def _actionize(self, result: RunResult) -> None:
-        run, root = result.found.run, self.prepared.root
+        run, root = result.selected.run, self.prepared.root
         try:
             writer = Writer(
                 root,

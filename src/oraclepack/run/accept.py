@@ -78,12 +78,12 @@ def accept_outputs(
     if known is None:
         ids = ", ".join(one.id for one in pack.steps)
         raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
-    found = _run_of(root, pack, run_id)
-    wish = RunSelector(run_id=run_id, legacy_files=found.state.has_legacy_files)
-    with opened(found, pack, wish, SystemClock(), "accept") as record:
+    selected = _run_of(root, pack, run_id)
+    wish = RunSelector(run_id=run_id, legacy_files=selected.state.has_legacy_files)
+    with opened(selected, pack, wish, SystemClock(), "accept") as record:
         _refuse_unready(record, known)
-        folder = failed_folder(root, pack.out_dir, found.run.path)
-        where = RunFiles(root, found.run, record, folder)
+        folder = failed_folder(root, pack.out_dir, selected.run.path)
+        where = RunFiles(root, selected.run, record, folder)
         manner = manner_of(settings)
         chosen = _chosen(list(_candidates(where, known, manner)), outputs, pack_path, known)
         for one in chosen:
@@ -92,21 +92,21 @@ def accept_outputs(
 
 
 def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
-    found = find_run(root, pack, RunSelector(run_id=run_id), SystemClock())
-    if found.state.created is not None and is_rehearsal(found.state.created.engine):
+    selected = find_run(root, pack, RunSelector(run_id=run_id), SystemClock())
+    if selected.state.created is not None and is_rehearsal(selected.state.created.engine):
         if run_id is None:
-            found = find_run(root, pack, RunSelector(rehearsal=False), SystemClock())
+            selected = find_run(root, pack, RunSelector(rehearsal=False), SystemClock())
         else:
             raise UsageError(
                 f"run {run_id} is a rehearsal: nothing in it is an answer",
                 hint="run the pack without --engine rehearsal",
             )
-    if found.is_new:
+    if selected.is_new:
         raise UsageError(
-            f"there is no run to accept an answer of: {found.reason}",
+            f"there is no run to accept an answer of: {selected.reason}",
             hint="`oraclepack runs list` shows the runs; --run-id names one",
         )
-    return found
+    return selected
 
 
 def _refuse_unready(record: Recorder, step: Step) -> None:
@@ -125,27 +125,27 @@ def _candidates(where: RunFiles, step: Step, manner: VerifyOptions) -> Iterator[
     state = where.record.state.step(step.id)
     recorded = {out.declared_path: out.sha256 for out in state.outputs if out.declared_path}
     paths = tuple(dict.fromkeys((*declared_paths(step), *recorded, *_called(state))))
-    found = verify_step(step, lambda path: content_at(where.root, path), manner, paths)
-    missing = {one.path: one.missing_sections for one in found.failures}
+    checked = verify_step(step, lambda path: content_at(where.root, path), manner, paths)
+    missing = {one.path: one.missing_sections for one in checked.failures}
     for path in paths:
         content = content_at(where.root, path)
         digest = sha256_bytes(content.data) if content.data is not None else None
-        taken = accepted_in(state).get(path)
+        acceptance = accepted_in(state).get(path)
         yield _Candidate(
             path,
             content.data,
             content.trouble,
             missing.get(path, ()),
             edited=recorded.get(path) not in {None, digest},
-            known=taken is not None and taken.sha256 == digest,
+            known=acceptance is not None and acceptance.sha256 == digest,
         )
 
 
 def _called(state: StepState) -> Iterator[str]:
     """Paths that only the running shell could name."""
-    for made in state.last_invocations():
-        if made.outcome is not None and made.outcome.output_path is not None:
-            yield made.outcome.output_path
+    for invocation in state.last_invocations():
+        if invocation.outcome is not None and invocation.outcome.output_path is not None:
+            yield invocation.outcome.output_path
 
 
 def _chosen(

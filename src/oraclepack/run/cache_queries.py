@@ -21,7 +21,7 @@ from oraclepack.journal.events import InvocationOutcome
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Cache
 from oraclepack.journal.step_state import Invocation, StepState
-from oraclepack.run.past_runs import list_runs, look_at, named_run
+from oraclepack.run.past_runs import inspect_run, list_runs, named_run
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
@@ -47,17 +47,17 @@ def show_cached(root: Path, beginning: str) -> CacheDetails:
             f"{what} a key that begins with {beginning!r}",
             hint="`oraclepack cache list` shows the keys",
         )
-    found = cache.get(keys[0])
-    if found is None:
+    entry = cache.get(keys[0])
+    if entry is None:
         raise UsageError(f"the answer {keys[0][:12]} is gone", hint="`oraclepack cache prune`")
-    answer = found.data.decode("utf-8", "replace")
-    return CacheDetails(entry=found.entry, state=found.state, answer=answer)
+    answer = entry.data.decode("utf-8", "replace")
+    return CacheDetails(entry=entry.entry, state=entry.state, answer=answer)
 
 
 def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExplanation:
     """The calls of a step in its last run (or a named one), against what the cache has now."""
     run = named_run(root, run_name) if run_name else _last_run(root)
-    state = look_at(run).state
+    state = inspect_run(run).state
     if step not in state.steps:
         known = ", ".join(sorted(state.steps)) or "none"
         raise UsageError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
@@ -68,34 +68,34 @@ def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExp
 
 def explain_calls(root: Path, step: StepState) -> tuple[CallExplanation, ...]:
     """The calls of oracle in a step's last attempt, against what the cache has now."""
-    made = sorted(step.last_invocations(), key=lambda one: one.call)
-    if not made:
+    invocations = sorted(step.last_invocations(), key=lambda one: one.call)
+    if not invocations:
         return ()
     cache = project_cache(root)
     entries = [one.entry for one in cache.entries() if one.foreign is None]
     parts = {entry.key: entry.parts for entry in entries}
-    return tuple(_explained(one, parts, entries) for one in made if _tool(one) == ORACLE)
+    return tuple(_explained(one, parts, entries) for one in invocations if _tool(one) == ORACLE)
 
 
 def _explained(
-    made: Invocation, parts: dict[str, dict[str, str]], entries: list[CacheEntry]
+    invocation: Invocation, parts: dict[str, dict[str, str]], entries: list[CacheEntry]
 ) -> CallExplanation:
-    told = made.outcome or made.intent
-    assert told is not None
-    own = dict(made.intent.key_parts) if made.intent else {}
-    asked = CallExplanation(
-        call=made.call,
-        key=told.key,
-        parts=own or parts.get(told.key or "", {}),
+    record = invocation.outcome or invocation.intent
+    assert record is not None
+    own = dict(invocation.intent.key_parts) if invocation.intent else {}
+    explanation = CallExplanation(
+        call=invocation.call,
+        key=record.key,
+        parts=own or parts.get(record.key or "", {}),
         cached=False,
-        how=_how(made.outcome),
+        how=_how(invocation.outcome),
     )
-    return explained(asked, told.output_path, entries)
+    return explained(explanation, record.output_path, entries)
 
 
-def _tool(made: Invocation) -> str | None:
-    told = made.outcome or made.intent
-    return told.tool if told else None
+def _tool(invocation: Invocation) -> str | None:
+    record = invocation.outcome or invocation.intent
+    return record.tool if record else None
 
 
 def _how(outcome: InvocationOutcome | None) -> str:
@@ -112,8 +112,8 @@ def _how(outcome: InvocationOutcome | None) -> str:
 
 def _last_run(root: Path) -> RunDir:
     # A rehearsal only where nothing was asked for real: its calls have keys as well.
-    ours = (run for run in list_runs(root).runs if run.foreign is None)
-    runs = sorted(ours, key=lambda run: run.rehearsal)
+    own_runs = (run for run in list_runs(root).runs if run.foreign is None)
+    runs = sorted(own_runs, key=lambda run: run.rehearsal)
     if not runs:
         raise UsageError("there is no run in this project", hint="run the pack first")
     return RunDir(root, runs[0].run_id, runs[0].run_dir.rpartition("/")[0])
@@ -137,16 +137,16 @@ def prune(
     before = None
     if older_than is not None:
         before = rfc3339(clock.now() - timedelta(seconds=older_than))
-    gone = to_prune(entries, before=before, max_bytes=max_size)
+    pruned = to_prune(entries, before=before, max_bytes=max_size)
     if not dry_run:
-        for entry in gone:
+        for entry in pruned:
             cache.remove(entry.key)
         cache.sweep()
-    size = sum(entry.bytes for entry in gone)
-    removed = tuple(sorted(entry.key for entry in gone))
-    foreign, kept = len(listed) - len(entries), len(listed) - len(gone)
+    size = sum(entry.bytes for entry in pruned)
+    removed = tuple(sorted(entry.key for entry in pruned))
+    foreign, remaining = len(listed) - len(entries), len(listed) - len(pruned)
     return CachePruneReport(
-        removed=removed, bytes=size, kept=kept, foreign=foreign, dry_run=dry_run
+        removed=removed, bytes=size, kept=remaining, foreign=foreign, dry_run=dry_run
     )
 
 

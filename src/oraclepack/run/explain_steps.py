@@ -15,7 +15,7 @@ from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import questions_of, title_of
 from oraclepack.run.cache_queries import explain_calls
-from oraclepack.run.past_runs import last_statuses, look_at
+from oraclepack.run.past_runs import inspect_run, last_statuses
 from oraclepack.run.run_report import StepReport, plan_report
 from oraclepack.system.environment import has_runs
 
@@ -40,24 +40,24 @@ class WhyReport(StepReport, frozen=True, kw_only=True):
 
 
 def why_step(
-    request: RunRequest, found: SelectedRun, plan: Plan, step: str
+    request: RunRequest, selected: SelectedRun, plan: Plan, step: str
 ) -> tuple[str, WhyReport]:
-    """The reason in a sentence, and everything behind it, from what `look_up` found."""
-    told = plan_report(found, plan)
+    """The reason in a sentence, and everything behind it, from what `preview_run` found."""
+    report = plan_report(selected, plan)
     step_id = step.zfill(2)
-    one = next((one for one in told.steps if one.step_id == step_id), None)
+    one = next((one for one in report.steps if one.step_id == step_id), None)
     if one is None:
-        known = ", ".join(step.step_id for step in told.steps)
+        known = ", ".join(step.step_id for step in report.steps)
         raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {known}")
     planned = next(step for step in plan.steps if step.step_id == step_id)
     # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
-    last = look_at(found.run).state if request.wish.rehearsal else found.state
+    last = inspect_run(selected.run).state if request.wish.rehearsal else selected.state
     state = last.step(step_id)
     fields = {name: getattr(one, name) for name in one.__struct_fields__}
     return plan.why(step_id) or one.reason, WhyReport(
         **fields,
-        run_id=told.run_id,
-        run_reason=told.reason,
+        run_id=report.run_id,
+        run_reason=report.reason,
         command_hash=planned.command_hash,
         recorded_hash=state.command_hash,
         calls=explain_calls(request.root, state),

@@ -227,10 +227,10 @@ def repeated_files(
     for path, at_calls in sorted(senders.items()):
         if len(at_calls) > 1:
             groups.setdefault(tuple(at_calls), []).append(path)
-    made = [
+    repeated = [
         _repeated(paths, [asking[at] for at in places], own) for places, paths in groups.items()
     ]
-    return tuple(sorted(made, key=lambda one: (-one.input_tokens, one.files)))
+    return tuple(sorted(repeated, key=lambda one: (-one.input_tokens, one.files)))
 
 
 def _repeated(
@@ -285,17 +285,17 @@ def assumptions_of(
     calls: Iterable[PlannedCall], past: Mapping[str, Sequence[tuple[int, float]]]
 ) -> tuple[str, ...]:
     """What the forecast rests on, in words."""
-    asked = [call for call in calls if call.seconds]
-    models = sorted({call.model for call in asked if call.model})
-    browser = sum(call.provider == BROWSER for call in asked)
-    said = []
+    timed = [call for call in calls if call.seconds]
+    models = sorted({call.model for call in timed if call.model})
+    browser = sum(call.provider == BROWSER for call in timed)
+    assumptions = []
     if browser:
-        said.append(f"{browser} calls go through the browser, which has no price per token")
+        assumptions.append(f"{browser} calls go through the browser, which has no price per token")
     for model in models:
         one = expected_answer(model, past.get(model, ()))
         basis = f"from {one.sample} past answers" if one.sample else "assumed, no past answers"
-        said.append(
+        assumptions.append(
             f"{model}: {one.low:,}, likely {one.likely:,}, up to {one.high:,} output tokens and "
             f"{one.seconds:g} s a call ({basis})"
         )
-    return tuple(said)
+    return tuple(assumptions)

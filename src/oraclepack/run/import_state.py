@@ -59,33 +59,37 @@ def find_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | No
     )
 
 
-def take_over(session: RunSession, older: ImportedState) -> None:
+def take_over(session: RunSession, imported: ImportedState) -> None:
     """Keep the Go tool's files before ours replace them, and take over what it has done."""
-    kept = [keep_original(session.root, name) for name in older.originals]
-    if not older.statuses:
+    originals = [keep_original(session.root, name) for name in imported.originals]
+    if not imported.statuses:
         return
-    if older.against:
+    if imported.against:
         message = (
-            f"{older.source} of the Go tool is not taken over: {older.against}; "
-            f"--import-state {kept[0]} does it"
+            f"{imported.source} of the Go tool is not taken over: {imported.against}; "
+            f"--import-state {originals[0]} does it"
         )
         session.record.append(j.WarningRecorded(code="import", message=message))
         return
-    import_state(session, older)
-    message = f"{older.source} of the Go tool was taken over; the original is kept as {kept[0]}"
+    import_state(session, imported)
+    message = (
+        f"{imported.source} of the Go tool was taken over; the original is kept as {originals[0]}"
+    )
     session.record.append(j.WarningRecorded(code="import", message=message))
 
 
-def import_state(session: RunSession, older: ImportedState) -> None:
+def import_state(session: RunSession, imported: ImportedState) -> None:
     """Steps that succeeded there, and whose outputs still meet their contract, count as ok."""
-    if any(event.sha256 == older.sha256 for event in session.record.state.imported):
+    if any(event.sha256 == imported.sha256 for event in session.record.state.imported):
         return
-    taken = tuple(
+    taken_over = tuple(
         step.id
         for step in session.pack.steps
-        if older.statuses.get(step.id) is Status.OK and _take(session, step)
+        if imported.statuses.get(step.id) is Status.OK and _take(session, step)
     )
-    session.record.append(j.Imported(source=older.source, sha256=older.sha256, steps=taken))
+    session.record.append(
+        j.Imported(source=imported.source, sha256=imported.sha256, steps=taken_over)
+    )
 
 
 def _take(session: RunSession, step: Step) -> bool:

@@ -362,8 +362,8 @@ def files_of_go(root: Path, pack_path: str) -> tuple[str, ...]:
     names = names_for(root, pack_path)
     if names != file_names(pack_path):
         return ()
-    found = {name: files.read(root / name) for name in names if (root / name).is_file()}
-    return tuple(name for name, data in found.items() if data and maker_of(data)[0] is Maker.GO)
+    contents = {name: files.read(root / name) for name in names if (root / name).is_file()}
+    return tuple(name for name, data in contents.items() if data and maker_of(data)[0] is Maker.GO)
 
 
 def may_replace(root: Path, name: str) -> bool:

@@ -27,19 +27,19 @@ def write_manifests(
     While a run goes on they need not be `durable`: after a power cut the journal
     still knows everything, and the next command writes them again.
     """
-    wanted = tuple(_manifests(run, pack, state, redactor, legacy=legacy))
+    manifests = tuple(_manifests(run, pack, state, redactor, legacy=legacy))
     if durable:
-        files.write_together(wanted)
+        files.write_together(manifests)
         return
-    for path, content, mode in wanted:
+    for path, content, mode in manifests:
         files.write_atomic(path, content, mode=mode, durable=False)
 
 
 def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool) -> None:
     """The same for a command that began nothing: what is as it should be is left alone."""
-    wanted = _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy)
+    manifests = _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy)
     files.write_together(
-        [one for one in wanted if one[0].is_symlink() or files.read(one[0]) != one[1]]
+        [one for one in manifests if one[0].is_symlink() or files.read(one[0]) != one[1]]
     )
 
 
@@ -55,11 +55,11 @@ def _manifests(
         yield run.path / "run.json", content, files.PRIVATE_FILE
     yield run.path / "steps.json", canonical_file(steps), files.PRIVATE_FILE
     if legacy and state.created is not None:
-        made = (
+        documents = (
             (legacy_state(steps, state, run.relative), files.PRIVATE_FILE),
             (legacy_report(steps, state, run.relative), files.PUBLIC_FILE),
         )
         names = names_for(run.root, state.created.pack_path)
-        for name, (record, mode) in zip(names, made, strict=True):
+        for name, (record, mode) in zip(names, documents, strict=True):
             if may_replace(run.root, name):
                 yield run.root / name, canonical_file(record), mode

@@ -95,12 +95,12 @@ def output_entry(output: j.OutputRecorded) -> OutputEntry:
 
 
 def invocation_entry(call: Invocation) -> InvocationEntry:
-    said, outcome = call.outcome or call.intent, call.outcome
+    record, outcome = call.outcome or call.intent, call.outcome
     return InvocationEntry(
-        tool=said.tool if said else "",
-        key=said.key if said else None,
-        provider=said.provider if said else None,
-        model=said.model if said else None,
+        tool=record.tool if record else "",
+        key=record.key if record else None,
+        provider=record.provider if record else None,
+        model=record.model if record else None,
         cache=outcome.cache if outcome else None,
         attempts=outcome.attempts if outcome else 0,
         waited_ms=outcome.waited_ms if outcome else 0,
@@ -213,7 +213,7 @@ def run_manifest(state: RunState) -> RunManifest | None:
     if created is None:
         return None
     calls = [call for step in state.steps.values() for call in step.invocations]
-    said = [call.outcome or call.intent for call in calls]
+    records = [call.outcome or call.intent for call in calls]
     return RunManifest(
         schema_version=SCHEMA_VERSION,
         pack_id=created.pack_id,
@@ -229,8 +229,8 @@ def run_manifest(state: RunState) -> RunManifest | None:
         status=state.status,
         engine=created.engine,
         settings=created.settings,
-        models=tuple(sorted({one.model for one in said if one and one.model})),
-        providers=tuple(sorted({one.provider for one in said if one and one.provider})),
+        models=tuple(sorted({one.model for one in records if one and one.model})),
+        providers=tuple(sorted({one.provider for one in records if one and one.provider})),
         usage=state.usage(),
         cost=state.cost(),
         sessions=tuple(map(_session, state.sessions)),
@@ -288,7 +288,7 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
     outputs = state.outputs
     return StepEntry(
         step_id=step_id,
-        **_asked(step),
+        **_declared(step),
         command_hash=state.command_hash,
         output_path=outputs[0].path if outputs else None,
         output_hash=output_hash(outputs),
@@ -313,10 +313,10 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
     )
 
 
-def with_words_of(entry: StepEntry, told: StepEntry) -> StepEntry:
+def with_words_of(entry: StepEntry, described: StepEntry) -> StepEntry:
     """A step, with what an older entry has from the pack: the journal does not know it."""
     names = _Asked.__annotations__
-    return msgspec.structs.replace(entry, **{name: getattr(told, name) for name in names})
+    return msgspec.structs.replace(entry, **{name: getattr(described, name) for name in names})
 
 
 class _Asked(TypedDict):
@@ -334,7 +334,7 @@ class _Asked(TypedDict):
     tools: tuple[str, ...]
 
 
-def _asked(step: Step | None) -> _Asked:
+def _declared(step: Step | None) -> _Asked:
     """What the pack says of a step."""
     return {
         "title": step.title if step else None,

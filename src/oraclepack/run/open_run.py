@@ -112,13 +112,13 @@ def _choice(root: Path, pack: Pack, head: str | None, wish: RunSelector) -> RunC
         some = (run for run in runs if (run.foreign is not None) == foreign)
         return choose_run(some, pack.pack_hash, head, mutating=mutating, rehearsal=wish.rehearsal)
 
-    ours, other = choose(foreign=False), choose(foreign=True).run
-    if ours.run is not None or other is None or other.foreign is None:
-        return ours
+    own, other = choose(foreign=False), choose(foreign=True).run
+    if own.run is not None or other is None or other.foreign is None:
+        return own
     if other.foreign.may_be_ours:
         raise foreign_run(other.run_id, other.foreign, "--new-run starts afresh and may pay again")
     notice = f"run {other.run_id} is foreign and left alone: {other.foreign.reason}"
-    return msgspec.structs.replace(ours, notice=notice)
+    return msgspec.structs.replace(own, notice=notice)
 
 
 def _refuse_foreign_place(run: RunDir) -> None:
@@ -138,8 +138,8 @@ def _rehearsal(root: Path, wish: RunSelector, tree: git.WorkTreeState, name: str
             hint="leave --run-id out, or drop --engine rehearsal",
         )
     known = run_dir.run_ids(root, REHEARSALS)
-    taken = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
-    run = RunDir(root, free_run_id(name, taken), REHEARSALS)
+    usable = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
+    run = RunDir(root, free_run_id(name, usable), REHEARSALS)
     _refuse_foreign_place(run)
     return SelectedRun(run, EMPTY, tree, is_new=True, reason="a rehearsal starts over")
 
@@ -165,39 +165,39 @@ def _where(root: Path) -> git.WorkTreeState:
     return git.work_tree_state(root, environment.environment())
 
 
-def described(found: SelectedRun, meanwhile: Callable[[], None]) -> SelectedRun:
+def described(selected: SelectedRun, meanwhile: Callable[[], None]) -> SelectedRun:
     """The same with what a new run wants to know and only git can tell: whether files differ.
 
     That takes a while, in which something else can be done; if that fails, git is not waited for.
     """
-    tree = found.tree
-    if found.state.created is not None or tree.dirty is not None:
+    tree = selected.tree
+    if selected.state.created is not None or tree.dirty is not None:
         meanwhile()
-        return found
-    told = git.looking(found.run.root, environment.environment())
+        return selected
+    work_tree = git.looking(selected.run.root, environment.environment())
     meanwhile()
-    full = told()
+    full = work_tree()
     known = git.WorkTreeState(tree.sha or full.sha, full.dirty, full.reason)
-    return msgspec.structs.replace(found, tree=known)
+    return msgspec.structs.replace(selected, tree=known)
 
 
 @contextmanager
 def opened(
-    found: SelectedRun, pack: Pack, wish: RunSelector, clock: Clock, command: str
+    selected: SelectedRun, pack: Pack, wish: RunSelector, clock: Clock, command: str
 ) -> Iterator[Recorder]:
     """Lock the run and open its journal; give both back at the end."""
     check_name(Path(pack.path))
-    found.run.create()
+    selected.run.create()
     holder = locks.Holder(
         pid=environment.process_id(),
         host=environment.host(),
         started_at=rfc3339(clock.now()),
         command=command,
     )
-    held = locks.acquire(found.run.path, holder)
+    held = locks.acquire(selected.run.path, holder)
     if isinstance(held, locks.Holder):
         raise LockedError(
-            f"run {found.run.run_id} is in use by {held}",
+            f"run {selected.run.run_id} is in use by {held}",
             hint="wait for it to end"
             + ("" if wish.rehearsal else ", or start another one with --new-run"),
         )
@@ -205,21 +205,21 @@ def opened(
         if wish.rehearsal:
             from oraclepack.run.rehearsing import start_over
 
-            start_over(found.run)
+            start_over(selected.run)
         else:
-            was_killed = found.state.is_open or not found.state.sessions
-            found.run.sweep(*(_written_to(found.run, pack) if was_killed else ()))
+            was_killed = selected.state.is_open or not selected.state.sessions
+            selected.run.sweep(*(_written_to(selected.run, pack) if was_killed else ()))
         redactor = Redactor.of(environment.environment())
-        file = journal_file.JournalFile(found.run.journal, clock, redactor)
-        if wish.new_run and found.is_new and file.state.created is not None:
+        file = journal_file.JournalFile(selected.run.journal, clock, redactor)
+        if wish.new_run and selected.is_new and file.state.created is not None:
             file.close()
             raise LockedError(
-                f"another command began run {found.run.run_id} at the same moment",
+                f"another command began run {selected.run.run_id} at the same moment",
                 hint="give the command again",
                 retry_after=1.0,
             )
-        legacy = wish.legacy_files and found.run.folder == RUNS
-        recorder = Recorder(file, found.run, pack, legacy=legacy, observers=wish.observers)
+        legacy = wish.legacy_files and selected.run.folder == RUNS
+        recorder = Recorder(file, selected.run, pack, legacy=legacy, observers=wish.observers)
         try:
             with recorder:
                 yield recorder
@@ -304,7 +304,7 @@ def _state(run: RunDir) -> RunState:
     return fold(reading.events)
 
 
-def begin(request: RunRequest, found: SelectedRun, record: Recorder) -> None:
+def begin(request: RunRequest, selected: SelectedRun, record: Recorder) -> None:
     """The first event of a run; a run killed before it gets it now."""
     if record.state.created is not None:
         return
@@ -313,11 +313,11 @@ def begin(request: RunRequest, found: SelectedRun, record: Recorder) -> None:
     record.append(
         j.RunCreated(
             schema_version=j.SCHEMA_VERSION,
-            pack_id=without_suffix(found.run.run_id),
+            pack_id=without_suffix(selected.run.run_id),
             pack_path=path_in_project(request.pack.path, request.root),
             pack_hash=request.pack.pack_hash,
-            git_sha=found.tree.sha,
-            git_dirty=found.tree.dirty,
+            git_sha=selected.tree.sha,
+            git_dirty=selected.tree.dirty,
             oraclepack_version=__version__,
             oracle_version=_oracle_version(request),
             engine=request.options.engine,
@@ -337,7 +337,7 @@ def _oracle_version(request: RunRequest) -> str | None:
     return version_of_oracle(request.options.oracle_bin)
 
 
-def enter(request: RunRequest, found: SelectedRun, record: Recorder, private: str) -> None:
+def enter(request: RunRequest, selected: SelectedRun, record: Recorder, private: str) -> None:
     """A command goes to work on the run; the commit it finds is one of the run's."""
     record.append(
         j.SessionStarted(
@@ -350,8 +350,8 @@ def enter(request: RunRequest, found: SelectedRun, record: Recorder, private: st
             private=private,
         )
     )
-    if found.tree.sha is not None and found.tree.sha not in record.state.heads:
-        record.append(j.HeadRecorded(sha=found.tree.sha, dirty=found.tree.dirty))
+    if selected.tree.sha is not None and selected.tree.sha not in record.state.heads:
+        record.append(j.HeadRecorded(sha=selected.tree.sha, dirty=selected.tree.dirty))
 
 
 def path_in_project(path: str, root: Path) -> str:

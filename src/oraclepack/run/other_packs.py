@@ -11,7 +11,7 @@ from oraclepack.journal.run_dir import RunDir, is_rehearsal
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.run.open_run import path_in_project
-from oraclepack.run.past_runs import look_at
+from oraclepack.run.past_runs import inspect_run
 from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
@@ -46,25 +46,25 @@ def taken_outputs(
     if not there:
         return ()
     mine = path_in_project(pack.path, root)
-    taken: dict[str, TakenOutput] = {}
+    outputs: dict[str, TakenOutput] = {}
     for run_id in run_dir.run_ids(root):
-        looked = look_at(RunDir(root, run_id))
-        created = looked.state.created
-        if created is None or looked.foreign is not None or is_rehearsal(created.engine):
+        inspected = inspect_run(RunDir(root, run_id))
+        created = inspected.state.created
+        if created is None or inspected.foreign is not None or is_rehearsal(created.engine):
             continue
         same = created.pack_path == mine or created.pack_hash == pack.pack_hash
-        for path in _recorded(root, looked.state, there):
+        for path in _recorded(root, inspected.state, there):
             if same:
                 del there[path]
-                taken.pop(path, None)
+                outputs.pop(path, None)
             else:
-                taken[path] = TakenOutput(path, created.pack_path, run_id)
-    return tuple(taken[path] for path in sorted(taken) if taken[path].run_id != run.run_id)
+                outputs[path] = TakenOutput(path, created.pack_path, run_id)
+    return tuple(outputs[path] for path in sorted(outputs) if outputs[path].run_id != run.run_id)
 
 
-def refusal_of(taken: tuple[TakenOutput, ...], pack: str, run_id: str) -> Refusal:
-    first = taken[0]
-    more = f" (and {len(taken) - 1} more)" if len(taken) > 1 else ""
+def refusal_of(outputs: tuple[TakenOutput, ...], pack: str, run_id: str) -> Refusal:
+    first = outputs[0]
+    more = f" (and {len(outputs) - 1} more)" if len(outputs) > 1 else ""
     return Refusal(
         f"{first.path}{more} is an output of another pack, {first.pack} (run {first.run_id}); "
         f"{pack} (run {run_id}) would overwrite it",
@@ -74,8 +74,8 @@ def refusal_of(taken: tuple[TakenOutput, ...], pack: str, run_id: str) -> Refusa
     )
 
 
-def warnings_of(taken: Iterable[TakenOutput]) -> Iterator[str]:
-    for one in taken:
+def warnings_of(outputs: Iterable[TakenOutput]) -> Iterator[str]:
+    for one in outputs:
         yield f"{one.path} is taken over from {one.pack} (run {one.run_id}), as --take-over says"
 
 

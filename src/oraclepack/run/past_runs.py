@@ -115,7 +115,7 @@ def age(run: RunListEntry) -> tuple[str, str]:
     return (run.created_at or run.run_id, run.run_id)
 
 
-def shown(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDetails:
+def details_of(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDetails:
     steps = steps_manifest(pack, state).steps
     held = run.holder is not None
     return RunDetails(
@@ -135,7 +135,7 @@ def step_word(state: RunState, step_id: str, *, held: bool) -> str:
 def worked_ms(state: RunState) -> int:
     """How long commands have worked on a run: a killed one until the last that was heard of it."""
     return sum(
-        _took(session, _last_heard(state, later.started.at if later else None))
+        _took(session, _last_event_time(state, later.started.at if later else None))
         for session, later in zip_longest(state.sessions, state.sessions[1:])
     )
 
@@ -148,16 +148,16 @@ def _took(session: SessionState, last_at: str | None) -> int:
     return _between(began, ended.at if ended else last_at or began)
 
 
-def _last_heard(state: RunState, before: str | None) -> str | None:
+def _last_event_time(state: RunState, before: str | None) -> str | None:
     """The last time that anything was told, or that a step told before the next command."""
     if before is None:
         return state.last_at
     calls = (call for step in state.steps.values() for call in step.invocations)
-    told = [told.at for call in calls for told in (call.intent, call.outcome) if told]
-    told += [
+    event = [event.at for call in calls for event in (call.intent, call.outcome) if event]
+    event += [
         at for step in state.steps.values() for at in (step.started_at, step.finished_at) if at
     ]
-    return max((at for at in told if at < before), default=None)
+    return max((at for at in event if at < before), default=None)
 
 
 def _between(began: str, ended: str) -> int:
@@ -194,7 +194,7 @@ class InspectedRun(msgspec.Struct, frozen=True):
     foreign: Foreign | None = None
 
 
-def look_at(run: RunDir) -> InspectedRun:
+def inspect_run(run: RunDir) -> InspectedRun:
     """Read a run; whatever is wrong with it is told, not raised."""
     try:
         examined = run_dir.examine(run)
@@ -212,16 +212,16 @@ def _damage(reading: JournalContent) -> str | None:
 
 def list_runs(root: Path) -> RunList:
     """Every run and rehearsal of the project, the newest first."""
-    found = [listing_of(look_at(run)) for run in run_dir.every_run(root)]
-    return RunList(runs=tuple(sorted(found, key=age, reverse=True)))
+    listings = [listing_of(inspect_run(run)) for run in run_dir.every_run(root)]
+    return RunList(runs=tuple(sorted(listings, key=age, reverse=True)))
 
 
 def show_run(root: Path, name: str) -> RunDetails:
     """One run in full; damaged ones too, up to where they can be believed."""
-    looked = look_at(named_run(root, name))
-    created = looked.state.created
+    inspected = inspect_run(named_run(root, name))
+    created = inspected.state.created
     pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
-    return shown(listing_of(looked), looked.state, pack)
+    return details_of(listing_of(inspected), inspected.state, pack)
 
 
 def named_run(root: Path, name: str) -> RunDir:
@@ -270,17 +270,22 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:
         return None, {}
-    looked = look_at(RunDir(root, choice.run.run_id))
-    held = locks.holder_of(looked.run.path) is not None
-    words = {str(step.id): step_word(looked.state, step.id, held=held) for step in pack.steps}
+    inspected = inspect_run(RunDir(root, choice.run.run_id))
+    held = locks.holder_of(inspected.run.path) is not None
+    words = {str(step.id): step_word(inspected.state, step.id, held=held) for step in pack.steps}
     return choice.run.run_id, words
 
 
-def listing_of(looked: InspectedRun) -> RunListEntry:
+def listing_of(inspected: InspectedRun) -> RunListEntry:
     """A run as `runs list` tells it."""
     # Nobody of ours works on a foreign run; what its lock says is not asked.
-    holder = locks.holder_of(looked.run.path) if looked.foreign is None else None
-    told = None if holder is None else str(holder)
+    holder = locks.holder_of(inspected.run.path) if inspected.foreign is None else None
+    holder_text = None if holder is None else str(holder)
     return listed(
-        looked.run.run_id, looked.run.relative, looked.state, told, looked.damage, looked.foreign
+        inspected.run.run_id,
+        inspected.run.relative,
+        inspected.state,
+        holder_text,
+        inspected.damage,
+        inspected.foreign,
     )

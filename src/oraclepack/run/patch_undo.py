@@ -81,7 +81,7 @@ class PatchUndo(msgspec.Struct, frozen=True):
                     self._remove(path)
             for path in paths:
                 if self._real(path) != self._after(path):
-                    self._put(path)
+                    self._write(path)
         except OSError as trouble:
             raise files.cannot("put back", trouble.filename or self.tree.top, trouble) from trouble
         return paths
@@ -96,8 +96,8 @@ class PatchUndo(msgspec.Struct, frozen=True):
         """Before anything is put in place: the copies are ours, and none of them is git's own."""
         key = find_key()
         sealed = plain_file(self.place, _SEAL)
-        told = (files.read(sealed) or b"").decode("ascii", "replace") if sealed else ""
-        if key is None or not same_digest(told, _seal(self.place, self.patch, key)):
+        seal = (files.read(sealed) or b"").decode("ascii", "replace") if sealed else ""
+        if key is None or not same_digest(seal, _seal(self.place, self.patch, key)):
             raise ForeignError(
                 f"{self.place} was not prepared by your oraclepack; nothing was changed",
                 hint="look at the files in it; remove the folder, and undo again",
@@ -133,16 +133,16 @@ class PatchUndo(msgspec.Struct, frozen=True):
         return self._real(path) not in (self._before(path), self._after(path))
 
     def _copy(self, path: str, *folders: Path) -> None:
-        source, found = self.tree.top / path, self._real(path)
-        if found is None:
+        source, current = self.tree.top / path, self._real(path)
+        if current is None:
             return
-        if found[0] == "other":
+        if current[0] == "other":
             raise WorktreeError(f"{path} cannot be read")
         for folder in folders:
             _refuse_behind_a_link(folder, path)
             files.make_private((folder / path).parent)
             try:
-                _write(folder / path, found, stat.S_IMODE(source.lstat().st_mode))
+                _write(folder / path, current, stat.S_IMODE(source.lstat().st_mode))
             except OSError as trouble:
                 raise files.cannot("copy", source, trouble) from trouble
 
@@ -155,13 +155,13 @@ class PatchUndo(msgspec.Struct, frozen=True):
         file_moves.remove_empty(self.tree.top / folder for folder in _folders(path))
         disk.sync_directory(next(folder for folder in place.parents if folder.is_dir()))
 
-    def _put(self, path: str) -> None:
-        wanted, place = self._after(path), self.tree.top / path
-        assert wanted is not None
+    def _write(self, path: str) -> None:
+        target, place = self._after(path), self.tree.top / path
+        assert target is not None
         _refuse_behind_a_link(self.tree.top, path)
         files.make_directories(place.parent)
         files.sweep(place.parent)  # a command that was killed here may have left half a file
-        kind, held = wanted
+        kind, held = target
         if kind == "link":
             file_moves.replace_by_link(os.fsdecode(held), place)
             return
@@ -245,16 +245,16 @@ def _face(top: Path, name: str) -> _Face | None:
         return None
     path = top / name
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return "link", os.fsencode(path.readlink())
-    if not stat.S_ISREG(found.st_mode) or not os.access(path, os.R_OK):
+    if not stat.S_ISREG(status.st_mode) or not os.access(path, os.R_OK):
         return "other", b""
-    return "program" if found.st_mode & stat.S_IXUSR else "file", path.read_bytes()
+    return "program" if status.st_mode & stat.S_IXUSR else "file", path.read_bytes()
 
 
 def _write(path: Path, face: _Face, mode: int) -> None:

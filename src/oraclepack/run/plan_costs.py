@@ -31,7 +31,7 @@ from oraclepack.run.forecast import (
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
-from oraclepack.run.run_pack import RunRequest, look_up, run_pack
+from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
 from oraclepack.run.run_request import limits_of, request_for
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
@@ -54,10 +54,10 @@ def forecast(
     the project, whose record is kept below `.oraclepack/rehearsals`.
     """
     request = request_for(read_pack(Path(pack)), settings, arguments)
-    found, planned = look_up(request)
+    selected, planned = preview_run(request)
     steps = tuple(step.step_id for step in planned.to_run)
     state = _rehearsed(request, settings, steps, stop) if steps else EMPTY
-    calls = tuple(_calls(request, settings, found, state, steps))
+    calls = tuple(_calls(request, settings, selected, state, steps))
     past = past_answers(request.root)
     own = settings[cs.PRICES]
     priced = [planned_call(call, past, own) for call in calls]
@@ -69,30 +69,30 @@ def forecast(
     lanes = lanes_for(parallel, limits_of(settings), providers) or parallel
     wall, _ = simulated(planned, seconds, lanes)
     _, path = simulated(planned, seconds, _EVERYTHING)
-    asked = [call for call in priced if call.fate in {CallFate.ASK, CallFate.ADOPT}]
-    made = CostForecast(
-        run_id=found.run.run_id,
-        continued=not found.is_new,
+    paid = [call for call in priced if call.fate in {CallFate.ASK, CallFate.ADOPT}]
+    cost_forecast = CostForecast(
+        run_id=selected.run.run_id,
+        continued=not selected.is_new,
         steps=_steps(request, planned, state, priced),
         to_ask=_count(priced, CallFate.ASK),
         cached=_count(priced, CallFate.CACHED),
         adopted=_count(priced, CallFate.ADOPT),
         refused=_count(priced, CallFate.REFUSED),
-        input_tokens=sum(call.input_tokens or 0 for call in asked),
-        bytes=sum(call.bytes for call in asked),
-        cost=total_range(call.cost for call in asked),
-        unpriced_calls=sum(call.is_unpriced for call in asked),
-        too_long=tuple(f"{call.step_id}.{call.call}" for call in asked if call.is_too_long),
+        input_tokens=sum(call.input_tokens or 0 for call in paid),
+        bytes=sum(call.bytes for call in paid),
+        cost=total_range(call.cost for call in paid),
+        unpriced_calls=sum(call.is_unpriced for call in paid),
+        too_long=tuple(f"{call.step_id}.{call.call}" for call in paid if call.is_too_long),
         repeated=repeated_files(calls, own),
         missing=tuple(_missing(priced, state, steps)),
         max_parallel=parallel,
-        seconds=max(wall, _paced(asked, settings)),
+        seconds=max(wall, _paced(paid, settings)),
         critical_path=path,
         assumptions=assumptions_of(priced, past),
     )
     refusal = planned.refusal
     refused = (f"`run` refuses this: {refusal} ({refusal.hint})",) if refusal else ()
-    return made, (*planned.warnings, *refused)
+    return cost_forecast, (*planned.warnings, *refused)
 
 
 def past_answers(root: Path) -> Mapping[str, Sequence[tuple[int, float]]]:
@@ -136,37 +136,37 @@ def _rehearsed(
         flags = (*flags, f"--engine={engine}")
     values = {**settings.values, cs.ENGINE.name: cs.REHEARSAL, cs.ORACLE_FLAG.name: flags}
     arguments = RunArguments(steps=",".join(steps), argv=request.argv)
-    wanted = request_for(request.pack, replace(settings, values=values), arguments)
-    wanted = replace(
-        wanted, options=replace(wanted.options, keep_going=True), check=None, command="plan"
+    rehearsal = request_for(request.pack, replace(settings, values=values), arguments)
+    rehearsal = replace(
+        rehearsal, options=replace(rehearsal.options, keep_going=True), check=None, command="plan"
     )
-    return run_pack(wanted, stop=stop).state
+    return run_pack(rehearsal, stop=stop).state
 
 
 def _calls(
     request: RunRequest,
     settings: Settings,
-    found: SelectedRun,
+    selected: SelectedRun,
     state: RunState,
     steps: Sequence[str],
 ) -> Iterator[RehearsedCall]:
     """The calls of oracle that the rehearsal made, in their order."""
-    stored = _stored(request.root, found, settings)
+    stored = _stored(request.root, selected, settings)
     open_keys = {
         call.intent.key
-        for step in found.state.steps.values()
+        for step in selected.state.steps.values()
         for call in step.invocations
         if call.is_open and call.intent is not None and call.intent.key is not None
     }
     for step_id in steps:
         for call in sorted(state.step(step_id).invocations, key=lambda one: one.call):
             intent, outcome = call.intent, call.outcome
-            said = outcome or intent
-            if said is None or said.tool != ORACLE:
+            record = outcome or intent
+            if record is None or record.tool != ORACLE:
                 continue
             size = intent.question if intent else None
             error = outcome.error if outcome else None
-            key = said.key
+            key = record.key
             fate = CallFate.ASK
             if error is not None or size is None:
                 fate = CallFate.REFUSED
@@ -179,24 +179,24 @@ def _calls(
                 call=call.call,
                 fate=fate,
                 provider=size.provider if size else None,
-                model=said.model,
-                output_path=said.output_path,
+                model=record.model,
+                output_path=record.output_path,
                 files=size.files if size else {},
                 input_tokens=size.input_tokens if size else None,
                 problem=f"{error.code}: {error.message}" if error else None,
             )
 
 
-def _stored(root: Path, found: SelectedRun, settings: Settings) -> Callable[[str], bool]:
+def _stored(root: Path, selected: SelectedRun, settings: Settings) -> Callable[[str], bool]:
     """Tells whether a key has an answer that would be served."""
-    shared, own = project_cache(root), run_answers(root, found.run.path)
+    shared, own = project_cache(root), run_answers(root, selected.run.path)
     places = (shared, own) if settings[cs.CACHE] else (own,)
 
     def is_stored(key: str) -> bool:
         if settings[cs.REFRESH]:
             return False
-        looked = (place.get(key) for place in places)
-        return any(one is not None and one.state == GOOD for one in looked)
+        entries = (place.get(key) for place in places)
+        return any(one is not None and one.state == GOOD for one in entries)
 
     return is_stored
 
@@ -205,11 +205,11 @@ def _steps(
     request: RunRequest, planned: Plan, state: RunState, calls: Sequence[PlannedCall]
 ) -> tuple[PlannedStepCost, ...]:
     titles = {step.id: title_of(step) for step in request.pack.steps}
-    made = []
+    forecasts = []
     for step in planned.steps:
         mine = tuple(call for call in calls if call.step_id == step.step_id)
         error = state.step(step.step_id).error
-        made.append(
+        forecasts.append(
             PlannedStepCost(
                 step_id=step.step_id,
                 title=titles.get(step.step_id, ""),
@@ -220,18 +220,18 @@ def _steps(
                 problem=f"{error.code}: {error.message}" if error else None,
             )
         )
-    return tuple(made)
+    return tuple(forecasts)
 
 
 def _missing(calls: Sequence[PlannedCall], state: RunState, steps: Sequence[str]) -> Iterator[str]:
-    told = set()
+    reported = set()
     for call in calls:
         if call.problem:
-            told.add(call.step_id)
+            reported.add(call.step_id)
             yield f"step {call.step_id}, call {call.call}: {call.problem}"
     for step_id in steps:
         error = state.step(step_id).error
-        if error is not None and step_id not in told:
+        if error is not None and step_id not in reported:
             yield f"step {step_id}: {error.code}: {error.message}"
 
 

@@ -209,22 +209,22 @@ def _unmet(step_id: StepId, state: RunState) -> Iterator[FailedOutput]:
         )
 
 
-def verdict(told: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
+def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
     """What the exit code says of the steps."""
-    rolled_back = told.rollback_status is not RollbackStatus.NOT_ATTEMPTED
+    rolled_back = reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     return weigh(
-        failed=bool(told.failed_steps),
+        failed=bool(reply.failed_steps),
         met=figures.is_met if ci else None,
-        unweighable=rolled_back or told.failed_step == PRELUDE,
+        unweighable=rolled_back or reply.failed_step == PRELUDE,
     )
 
 
-def exit_code(told: RunReply, figures: Completion, *, ci: bool, signal: int | None) -> int:
+def exit_code(reply: RunReply, figures: Completion, *, ci: bool, signal: int | None) -> int:
     """The exit code of a command; one that was stopped by a signal says so, as shells do."""
     if signal is not None:
         return SIGNALLED + signal
-    return verdict(told, figures, ci=ci)
+    return verdict(reply, figures, ci=ci)
 
 
-def _with(statuses: dict[StepId, Status], wanted: Status) -> tuple[StepId, ...]:
-    return tuple(step_id for step_id, status in statuses.items() if status is wanted)
+def _with(statuses: dict[StepId, Status], wanted_status: Status) -> tuple[StepId, ...]:
+    return tuple(step_id for step_id, status in statuses.items() if status is wanted_status)

@@ -62,43 +62,45 @@ def find(root: Path, environment: Mapping[str, str]) -> GitLayout | None:
     """
     if top_level(root, environment) is None:
         return None
-    told = _ask(root, environment, "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir")
-    lines = (told or b"").splitlines()
+    output = _ask(
+        root, environment, "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir"
+    )
+    lines = (output or b"").splitlines()
     if len(lines) != 3:  # one for each question
         return None
     top, folder, shared = (Path(os.path.realpath(root / os.fsdecode(line))) for line in lines)
     return GitLayout(top, folder, shared)
 
 
-def repository_files(found: GitLayout, environment: Mapping[str, str]) -> Iterator[str]:
+def repository_files(layout: GitLayout, environment: Mapping[str, str]) -> Iterator[str]:
     """Tracked files and untracked ones that are not ignored, relative to the top.
 
     Files of repositories within the repository are listed by those themselves.
     """
-    yield from _listed(found.top, "", environment)
+    yield from _listed(layout.top, "", environment)
 
 
-def copy(found: GitLayout, place: Path) -> None:
+def copy(layout: GitLayout, place: Path) -> None:
     """Lay out a repository at a place that does not exist yet. Raises OSError."""
     environment = dict(os.environ)
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
         (place / folder).mkdir(parents=True, exist_ok=True)
-    (place / "objects/info/alternates").write_bytes(b"".join(_alternates(found)))
-    (place / "config").write_text(_config(found, environment), "utf-8", "surrogateescape")
-    _write_refs(found, place, environment)
-    for name in ("index", *(one.name for one in found.folder.glob("sharedindex.*"))):
-        _copy_file(found.folder / name, place / name)
+    (place / "objects/info/alternates").write_bytes(b"".join(_alternates(layout)))
+    (place / "config").write_text(_config(layout, environment), "utf-8", "surrogateescape")
+    _write_refs(layout, place, environment)
+    for name in ("index", *(one.name for one in layout.folder.glob("sharedindex.*"))):
+        _copy_file(layout.folder / name, place / name)
     for name in ("shallow", "info/exclude", "info/attributes"):
-        _copy_file(found.shared / name, place / name)
+        _copy_file(layout.shared / name, place / name)
 
 
 def _listed(top: Path, below: str, environment: Mapping[str, str]) -> Iterator[str]:
-    told = _ask(top / below, environment, *_LISTED)
-    if told is None:
+    output = _ask(top / below, environment, *_LISTED)
+    if output is None:
         raise InputError(
             f"git cannot list the files of {top / below}", hint="`git status` says why"
         )
-    for name in dict.fromkeys(os.fsdecode(told).split("\0")):
+    for name in dict.fromkeys(os.fsdecode(output).split("\0")):
         if not name:
             continue
         path = f"{below}/{name.rstrip('/')}" if below else name.rstrip("/")
@@ -109,9 +111,9 @@ def _listed(top: Path, below: str, environment: Mapping[str, str]) -> Iterator[s
             yield from _listed(top, path, environment)
 
 
-def _alternates(found: GitLayout) -> Iterator[bytes]:
+def _alternates(layout: GitLayout) -> Iterator[bytes]:
     """The real objects; those that they are borrowed from are named by git's own chain."""
-    objects = found.shared / "objects"
+    objects = layout.shared / "objects"
     yield _quoted(os.fsencode(objects))
     with suppress(OSError):
         for line in files.read_regular(objects / "info/alternates").splitlines():
@@ -127,14 +129,14 @@ def _quoted(path: bytes) -> bytes:
     return path + b"\n"
 
 
-def _write_refs(found: GitLayout, place: Path, environment: Mapping[str, str]) -> None:
+def _write_refs(layout: GitLayout, place: Path, environment: Mapping[str, str]) -> None:
     """HEAD, branches and tags as git tells them, whatever format they are kept in."""
-    on_branch = _ask(found.top, environment, "symbolic-ref", "-q", "HEAD")
-    head = b"ref: " + on_branch if on_branch else _ask(found.top, environment, "rev-parse", "HEAD")
+    on_branch = _ask(layout.top, environment, "symbolic-ref", "-q", "HEAD")
+    head = b"ref: " + on_branch if on_branch else _ask(layout.top, environment, "rev-parse", "HEAD")
     (place / "HEAD").write_bytes(head or b"ref: refs/heads/main\n")
     form = "--format=%(objectname) %(refname)%00%(symref)"
     packed = []
-    for line in (_ask(found.top, environment, "for-each-ref", form) or b"").splitlines():
+    for line in (_ask(layout.top, environment, "for-each-ref", form) or b"").splitlines():
         ref, _, symbolic = line.partition(b"\0")
         name = ref.partition(b" ")[2]
         if symbolic:
@@ -146,14 +148,16 @@ def _write_refs(found: GitLayout, place: Path, environment: Mapping[str, str]) -
     (place / "packed-refs").write_bytes(b"".join(packed))
 
 
-def _config(found: GitLayout, environment: Mapping[str, str]) -> str:
-    told = os.fsdecode(_ask(found.top, environment, "config", "--local", "--list", "-z") or b"")
-    pairs = [entry.partition("\n")[::2] for entry in told.split("\0") if entry]
-    kept = [(key, value) for key, value in pairs if _KEPT.fullmatch(key)]
-    version = "1" if any(key.startswith("extensions.") for key, _ in kept) else "0"
-    remotes = dict.fromkeys(key.rpartition(".")[0] for key, _ in kept if key.startswith("remote."))
+def _config(layout: GitLayout, environment: Mapping[str, str]) -> str:
+    config = os.fsdecode(_ask(layout.top, environment, "config", "--local", "--list", "-z") or b"")
+    pairs = [entry.partition("\n")[::2] for entry in config.split("\0") if entry]
+    settings = [(key, value) for key, value in pairs if _KEPT.fullmatch(key)]
+    version = "1" if any(key.startswith("extensions.") for key, _ in settings) else "0"
+    remotes = dict.fromkeys(
+        key.rpartition(".")[0] for key, _ in settings if key.startswith("remote.")
+    )
     pushing = [(f"{remote}.pushurl", _NO_PUSH) for remote in remotes]
-    every = [("core.repositoryformatversion", version), *kept, *_FIXED, *pushing]
+    every = [("core.repositoryformatversion", version), *settings, *_FIXED, *pushing]
     return "".join(_setting(key, value) for key, value in every)
 
 
@@ -255,31 +259,31 @@ def plan_copy(
     there; both relative to the project root.
     """
     home = Path(os.path.realpath(root))
-    found = find(home, environment)
-    top = found.top if found else home
+    layout = find(home, environment)
+    top = layout.top if layout else home
     below = relpath(home, top)
-    listed = set(repository_files(found, environment)) if found else set(_walk(top, "."))
+    listed = set(repository_files(layout, environment)) if layout else set(_walk(top, "."))
     if below != "." and not any(path.startswith(f"{below}/") for path in listed):
         listed.update(_walk(top, below))  # the project itself is ignored by the repository
     named = {path for path in (_inside(below, path) for path in also) if _may_be_named(path)}
     files = tuple(sorted(named | {path for path in listed if _is_copied(path)}))
     _refuse_too_much(top, files)
-    wanted = (_behind_links(top, listed, _inside(below, path)) for path in folders)
-    there = {path for path in wanted if _is_copied(path) and (top / path).is_dir()}
-    return CopyPlan(home, top, files, tuple(sorted({below, *there} - {"."})), found)
+    paths = (_behind_links(top, listed, _inside(below, path)) for path in folders)
+    there = {path for path in paths if _is_copied(path) and (top / path).is_dir()}
+    return CopyPlan(home, top, files, tuple(sorted({below, *there} - {"."})), layout)
 
 
 def make_copy(plan: CopyPlan, place: Path, is_stopped: Callable[[], bool]) -> ProjectCopy:
     """Make a copy at a place that does not exist yet; stops early if asked to."""
-    made: set[str] = set()
+    folders: set[str] = set()
     left_out = []
     try:
         for folder in (".", *plan.folders):
-            _make_folder(place, folder, made)
+            _make_folder(place, folder, folders)
         for path in plan.files:
             if is_stopped():
                 break
-            _make_folder(place, dirname(path) or ".", made)
+            _make_folder(place, dirname(path) or ".", folders)
             if not _copy(plan.top, path, place):
                 left_out.append(path)
         if plan.repository is not None:
@@ -294,10 +298,10 @@ def environment_in(
     copy: ProjectCopy, plan: CopyPlan, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """The environment for the copy: what names the project, or a place in it, names the copy."""
-    kept = {n: v for n, v in environment.items() if n not in _LOCAL_TO_A_REPOSITORY}
+    variables = {n: v for n, v in environment.items() if n not in _LOCAL_TO_A_REPOSITORY}
     return {
         name: value if name in _STAYING else _moved(value, plan.top, copy.top)
-        for name, value in kept.items()
+        for name, value in variables.items()
     }
 
 
@@ -367,22 +371,22 @@ def _refuse_too_much(top: Path, files: tuple[str, ...]) -> None:
             )
 
 
-def _make_folder(place: Path, folder: str, made: set[str]) -> None:
-    if folder not in made:
+def _make_folder(place: Path, folder: str, folders: set[str]) -> None:
+    if folder not in folders:
         (place / folder).mkdir(parents=True, exist_ok=True)
-        made.add(folder)
+        folders.add(folder)
 
 
 def _copy(top: Path, path: str, place: Path) -> bool:
     """Copy one file or link; False where it is left out. What is no file any more is no error."""
     source, target = f"{top}/{path}", f"{place}/{path}"
     try:
-        found = os.lstat(source)
+        status = os.lstat(source)
     except (FileNotFoundError, NotADirectoryError):
         return True  # deleted, though git still lists it
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return _copy_link(top, path, target)
-    if stat.S_ISREG(found.st_mode):
+    if stat.S_ISREG(status.st_mode):
         _project_copy_copy_file(source, target)
     return True
 
@@ -392,11 +396,11 @@ def _copy_link(top: Path, path: str, target: str) -> bool:
     source = f"{top}/{path}"
     text, home = os.readlink(source), os.path.realpath(top)  # the text itself
     folder = dirname(path)
-    meant = normpath(join(folder, text))
+    resolved = normpath(join(folder, text))
     real = os.path.realpath(source)
     # Both: after another link on its way, `..` means another place than the text says.
     is_inside = real == home or real.startswith(f"{home}/")
-    if is_inside and not isabs(text) and meant != ".." and not meant.startswith("../"):
+    if is_inside and not isabs(text) and resolved != ".." and not resolved.startswith("../"):
         Path(target).symlink_to(text)
         return True
     if is_inside:
@@ -416,12 +420,12 @@ def _project_copy_copy_file(source: str, target: str) -> None:
     except FileNotFoundError:
         return
     try:
-        found = os.fstat(giving)
+        status = os.fstat(giving)
         taking = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             _transfer(giving, taking)
-            os.fchmod(taking, stat.S_IMODE(found.st_mode))
-            os.utime(taking, ns=(found.st_atime_ns, found.st_mtime_ns))
+            os.fchmod(taking, stat.S_IMODE(status.st_mode))
+            os.utime(taking, ns=(status.st_atime_ns, status.st_mtime_ns))
         finally:
             os.close(taking)
     finally:

@@ -18,7 +18,7 @@ from oraclepack.journal.run_dir import OWN_NAMES, RunDir, is_run_id
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.journal.step_state import StepState
-from oraclepack.run.past_runs import InspectedRun, listing_of, look_at
+from oraclepack.run.past_runs import InspectedRun, inspect_run, listing_of
 from oraclepack.run.restore_files import find as find_quarantined
 from oraclepack.system import disk, environment, files, locks, trust_key
 from oraclepack.system.clock import Clock, rfc3339
@@ -47,13 +47,13 @@ def remove_run(run: RunDir) -> None:
     It is renamed first: whoever is killed in between leaves no half of a run, only a directory
     that `finish_removals` knows by the signature in its name.
     """
-    aside = run.path.parent / _name_for(run)
+    renamed = run.path.parent / _name_for(run)
     try:
-        disk.rename(run.path, aside)
-        disk.sync_directory(aside.parent)
+        disk.rename(run.path, renamed)
+        disk.sync_directory(renamed.parent)
     except OSError as trouble:
         raise files.cannot("remove", run.path, trouble) from trouble
-    _remove_tree(aside)
+    _remove_tree(renamed)
 
 
 def finish_removals(root: Path) -> None:
@@ -161,7 +161,7 @@ def reasons_to_keep(
     newest of each pack stay.
     """
     newer: Counter[tuple[str, bool]] = Counter()
-    kept: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for run in newest_first(runs):
         reason = _unfinished(run)
         kind = (run.pack_path, run.is_rehearsal)
@@ -171,8 +171,8 @@ def reasons_to_keep(
         if reason is None and before is not None and run.last_at >= before:
             reason = "not old enough"
         if reason is not None:
-            kept[run.run_id] = reason
-    return kept
+            reasons[run.run_id] = reason
+    return reasons
 
 
 def continued_ones(runs: Sequence[RunFacts]) -> frozenset[str]:
@@ -263,66 +263,68 @@ class _Pruning:
         self._root = root
         self._clock = clock
         self._dry_run = dry_run
-        self._looked = {run.name: look_at(run) for run in run_dir.every_run(root)}
+        self._inspected = {run.name: inspect_run(run) for run in run_dir.every_run(root)}
         self._cached = _cached_hashes(root)
         self._copies: set[str] = set()
         """What stays: the SHA-256 of answers in runs that are kept."""
 
     def prune(self, before: str | None, keep: int | None) -> RunsPruneReport:
-        waiting = Counter(kept.run_id for kept in find_quarantined(self._root))
-        facts = [_facts(looked, waiting) for looked in self._looked.values()]
-        kept = reasons_to_keep(facts, before=before, keep=keep)
+        waiting = Counter(entry.run_id for entry in find_quarantined(self._root))
+        facts = [_facts(inspected, waiting) for inspected in self._inspected.values()]
+        entry = reasons_to_keep(facts, before=before, keep=keep)
         continued = continued_ones(facts)
-        for run_id in kept:
-            self._keep(self._looked[run_id])
+        for run_id in entry:
+            self._keep(self._inspected[run_id])
         removed: list[RemovedRun] = []
         # The newest first: of several runs with the same answer the newest one keeps it.
-        for run_id in (run.run_id for run in newest_first(facts) if run.run_id not in kept):
-            looked = self._looked[run_id]
-            size = size_of(looked.run.path)
-            reason = self._reason(looked, is_continued=run_id in continued)
-            reason = reason or (None if self._dry_run else self._remove(looked))
+        for run_id in (run.run_id for run in newest_first(facts) if run.run_id not in entry):
+            inspected = self._inspected[run_id]
+            size = size_of(inspected.run.path)
+            reason = self._reason(inspected, is_continued=run_id in continued)
+            reason = reason or (None if self._dry_run else self._remove(inspected))
             if reason is None:
                 removed.append(RemovedRun(run_id=run_id, bytes=size))
             else:
-                kept[run_id] = reason
-                self._keep(looked)
+                entry[run_id] = reason
+                self._keep(inspected)
         return RunsPruneReport(
             removed=tuple(sorted(removed, key=lambda one: one.run_id)),
-            kept=tuple(RetainedRun(run_id=name, reason=kept[name]) for name in sorted(kept)),
+            kept=tuple(RetainedRun(run_id=name, reason=entry[name]) for name in sorted(entry)),
             bytes=sum(one.bytes for one in removed),
             dry_run=self._dry_run,
         )
 
-    def _keep(self, looked: InspectedRun) -> None:
-        if looked.foreign is None and looked.run.folder == RUNS:
+    def _keep(self, inspected: InspectedRun) -> None:
+        if inspected.foreign is None and inspected.run.folder == RUNS:
             with suppress(InputError):  # what cannot be read is no copy
-                self._copies |= {sha256_bytes(data) for _, data in _contents(looked.run, _COPIES)}
+                self._copies |= {
+                    sha256_bytes(data) for _, data in _contents(inspected.run, _COPIES)
+                }
 
-    def _reason(self, looked: InspectedRun, *, is_continued: bool) -> str | None:
+    def _reason(self, inspected: InspectedRun, *, is_continued: bool) -> str | None:
         """Why a finished run stays all the same."""
-        strange = strange_names(looked.run)
+        strange = strange_names(inspected.run)
         if strange:
             return f"it holds {strange[0]}, which oraclepack did not make"
-        if _has_own_words(looked.run):
+        if _has_own_words(inspected.run):
             return "its backlog holds text of yours"
-        if is_continued and (reason := unpaid_again(looked.state, self._cached)) is not None:
+        if is_continued and (reason := unpaid_again(inspected.state, self._cached)) is not None:
             return reason
         try:
-            return self._only_copy(looked)
+            return self._only_copy(inspected)
         except InputError as trouble:
             return f"it cannot be read: {trouble.message}"
 
-    def _only_copy(self, looked: InspectedRun) -> str | None:
-        elsewhere = self._cached | self._copies | _in_project(self._root, looked)
+    def _only_copy(self, inspected: InspectedRun) -> str | None:
+        elsewhere = self._cached | self._copies | _in_project(self._root, inspected)
         # Nothing that a rehearsal answered was paid for.
-        folders = _COPIES if looked.run.folder == RUNS else _REPLACED
-        for path, data in _contents(looked.run, folders):
+        folders = _COPIES if inspected.run.folder == RUNS else _REPLACED
+        for path, data in _contents(inspected.run, folders):
             if sha256_bytes(data) not in elsewhere:
-                return f"the only copy of {path.relative_to(looked.run.path).as_posix()}"
+                return f"the only copy of {path.relative_to(inspected.run.path).as_posix()}"
         return None
 
-    def _remove(self, looked: InspectedRun) -> str | None:
+    def _remove(self, inspected: InspectedRun) -> str | None:
         """Remove a run under its lock; why not, if not."""
         holder = locks.Holder(
             pid=environment.process_id(),
@@ -330,34 +332,34 @@ class _Pruning:
             started_at=rfc3339(self._clock.now()),
             command="runs prune",
         )
-        held = locks.acquire(looked.run.path, holder)
+        held = locks.acquire(inspected.run.path, holder)
         if isinstance(held, locks.Holder):
             return f"in use by {held}"
         with held:
-            now = look_at(looked.run)
-            if now.foreign is not None or now.events != looked.events:
+            now = inspect_run(inspected.run)
+            if now.foreign is not None or now.events != inspected.events:
                 return "another command has worked on it meanwhile"
             try:
-                remove_run(looked.run)
+                remove_run(inspected.run)
             except MachineError as trouble:
                 return trouble.message
         return None
 
 
-def _facts(looked: InspectedRun, waiting: Counter[str]) -> RunFacts:
-    state, created = looked.state, looked.state.created
+def _facts(inspected: InspectedRun, waiting: Counter[str]) -> RunFacts:
+    state, created = inspected.state, inspected.state.created
     calls = (call for step in state.steps.values() for call in step.invocations)
     return RunFacts(
-        run_id=looked.run.name,
-        is_rehearsal=looked.run.folder != RUNS,
+        run_id=inspected.run.name,
+        is_rehearsal=inspected.run.folder != RUNS,
         pack_path=created.pack_path if created else "",
-        pack_hash=created.pack_hash if created else looked.run.run_id,
-        status=listing_of(looked).status,
+        pack_hash=created.pack_hash if created else inspected.run.run_id,
+        status=listing_of(inspected).status,
         last_at=state.last_at or "",
         has_open_calls=any(call.is_open for call in calls),
         is_rolling_back=state.rollback is not None
         and state.rollback.status is not RollbackStatus.COMPLETED,
-        quarantined=waiting[looked.run.run_id],
+        quarantined=waiting[inspected.run.run_id],
     )
 
 
@@ -369,17 +371,17 @@ def _cached_hashes(root: Path) -> frozenset[str]:
     return frozenset(one.entry.sha256 for one in cache.entries() if one.state == GOOD)
 
 
-def _in_project(root: Path, looked: InspectedRun) -> frozenset[str]:
+def _in_project(root: Path, inspected: InspectedRun) -> frozenset[str]:
     """The SHA-256 of the run's outputs that stand unchanged where the pack asked for them."""
-    found: set[str] = set()
-    for step in looked.state.steps.values():
+    hashes: set[str] = set()
+    for step in inspected.state.steps.values():
         for output in step.outputs:
             declared = output.declared_path
             path = (root / declared).resolve() if declared else None
             if path is not None and path.is_relative_to(root.resolve()) and path.is_file():
                 data = files.read(path)
-                found |= {sha256_bytes(data)} if data is not None else set()
-    return frozenset(found)
+                hashes |= {sha256_bytes(data)} if data is not None else set()
+    return frozenset(hashes)
 
 
 def _contents(run: RunDir, folders: Sequence[str]) -> Iterator[tuple[Path, bytes]]:
@@ -404,7 +406,7 @@ def _has_own_words(run: RunDir) -> bool:
     if backlog is None:
         return False
     try:
-        kept = read_kept_texts(backlog.decode("utf-8", "replace"))
+        texts = read_kept_texts(backlog.decode("utf-8", "replace"))
     except InputError:
         return True
-    return any(text.strip() for text in kept.values())
+    return any(text.strip() for text in texts.values())

@@ -163,10 +163,10 @@ def _origins_of(place: Path) -> FileOrigins:
         return FileOrigins()
 
 
-def _write_origins(place: Path, found: Mapping[str, FileOrigin]) -> None:
+def _write_origins(place: Path, origins: Mapping[str, FileOrigin]) -> None:
     known = _origins_of(place)
     files.make_directories(place.parent)
-    content = canonical_file(FileOrigins({**known.files, **found}))
+    content = canonical_file(FileOrigins({**known.files, **origins}))
     files.write_atomic(_origins_path(place), content, mode=files.PRIVATE_FILE)
 
 
@@ -205,23 +205,25 @@ def _relative(root: Path, path: Path) -> str:
 
 def listed(folder: Path) -> tuple[QuarantineFile, ...]:
     """Everything in a `_failed` directory, in the order of its paths."""
-    return tuple(sorted(_walk(folder), key=lambda kept: kept.path))
+    return tuple(sorted(_walk(folder), key=lambda file: file.path))
 
 
 def _walk(folder: Path) -> Iterator[QuarantineFile]:
     known: dict[Path, FileOrigins] = {}
     for parent, _, names in files.walk(folder):
         for name in names:
-            kept = _kept(folder, Path(parent, name), known)
-            if kept is not None:
-                yield kept
+            file = _quarantine_file(folder, Path(parent, name), known)
+            if file is not None:
+                yield file
 
 
-def _kept(folder: Path, path: Path, known: dict[Path, FileOrigins]) -> QuarantineFile | None:
+def _quarantine_file(
+    folder: Path, path: Path, known: dict[Path, FileOrigins]
+) -> QuarantineFile | None:
     match path.relative_to(folder).parts:
         case (run_id, step, attempt, _, *_) if _ATTEMPT.fullmatch(attempt):
-            found = _STEP.fullmatch(step)
-            if found is None:
+            match = _STEP.fullmatch(step)
+            if match is None:
                 return None
             place = folder / run_id / step / attempt
             if place not in known:
@@ -229,31 +231,31 @@ def _kept(folder: Path, path: Path, known: dict[Path, FileOrigins]) -> Quarantin
             name = path.relative_to(place).as_posix()
             origin = known[place].files.get(name, FileOrigin(name))
             size = path.lstat().st_size
-            return QuarantineFile(path, run_id, found[1], attempt, origin.original, size, name)
+            return QuarantineFile(path, run_id, match[1], attempt, origin.original, size, name)
     return None
 
 
-def restore(root: Path, kept: QuarantineFile, *, force: bool = False) -> tuple[Move, ...] | Refusal:
+def restore(root: Path, file: QuarantineFile, *, force: bool = False) -> tuple[Move, ...] | Refusal:
     """Bring a file back to where it came from.
 
     With `force` a file that stands there now changes places with it: it goes into
     quarantine itself, beside the attempt.
     """
-    verdict = jail(root, kept.original)
+    verdict = jail(root, file.original)
     if isinstance(verdict, Refusal):
         return verdict
-    target = root / kept.original
+    target = root / file.original
     if not os.path.lexists(target):
-        return (_move(root, kept.path, target),)
+        return (_move(root, file.path, target),)
     if not force:
-        return Refusal("a file stands there now; it is not overwritten", subject=kept.original)
-    attempt = kept.attempt.partition("-")[0]
-    away = _stow(root, _step_of(kept), attempt, {kept.name: kept.original})
-    return (*away, _move(root, kept.path, target))
+        return Refusal("a file stands there now; it is not overwritten", subject=file.original)
+    attempt = file.attempt.partition("-")[0]
+    away = _stow(root, _step_of(file), attempt, {file.name: file.original})
+    return (*away, _move(root, file.path, target))
 
 
-def _step_of(kept: QuarantineFile) -> Path:
-    return kept.path.parents[len(PurePosixPath(kept.name).parts)]
+def _step_of(file: QuarantineFile) -> Path:
+    return file.path.parents[len(PurePosixPath(file.name).parts)]
 
 
 def failed_folder(root: Path, out_dir: str | None, run_dir: Path) -> Path:

@@ -14,7 +14,7 @@ from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.run.legacy_files import names_for
 from oraclepack.run.manifest_files import write_manifests
 from oraclepack.run.manifests import StepsManifest, steps_manifest, with_words_of
-from oraclepack.run.past_runs import look_at, named_run, pack_of
+from oraclepack.run.past_runs import inspect_run, named_run, pack_of
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.digests import canonical_file
@@ -70,7 +70,7 @@ def rebuild(root: Path, run_id: str | None = None) -> RebuildReport:
 
 
 def _rebuild(root: Path, run: RunDir) -> RunRebuild:
-    foreign = look_at(run).foreign  # before its lock is written to
+    foreign = inspect_run(run).foreign  # before its lock is written to
     if foreign is not None:
         return _run_rebuild(run, RebuildStatus.FOREIGN, problem=foreign.reason)
     holder = locks.Holder(
@@ -107,7 +107,7 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
     notices: list[str] = []
     if pack is None:
-        notices.append(f"{created.pack_path} is gone or has changed; {_kept(before)}")
+        notices.append(f"{created.pack_path} is gone or has changed; {_backup(before)}")
     if before is not None:
         _put_back(run, steps_manifest(None, state), before)
     written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
@@ -115,7 +115,7 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     return _run_rebuild(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
 
 
-def _kept(before: StepsManifest | None) -> str:
+def _backup(before: StepsManifest | None) -> str:
     if before is None:
         return "what only it knew of the steps (titles, scores) is null"
     return "what only it knew of the steps (titles, scores) is taken from the older steps.json"
@@ -141,8 +141,8 @@ def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
     """The state file in the project root belongs to the run of the pack that was last at work."""
     assert state.created is not None
     for run_id in run_dir.run_ids(root):
-        looked = look_at(RunDir(root, run_id))
-        other = looked.state if looked.foreign is None else EMPTY
+        inspected = inspect_run(RunDir(root, run_id))
+        other = inspected.state if inspected.foreign is None else EMPTY
         same = other.created is not None and other.created.pack_path == state.created.pack_path
         if same and (other.last_at or "", run_id) > (state.last_at or "", run.run_id):
             return False

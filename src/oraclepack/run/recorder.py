@@ -79,14 +79,14 @@ class Recorder:
         begins = isinstance(event, _BEGINNINGS)
         if begins and self._trouble is not None:
             raise self._trouble
-        kept = self._journal.append(event, sync=not _can_wait(event))
+        stamped = self._journal.append(event, sync=not _can_wait(event))
         for observer in self._observers:
-            observer(kept, self._journal.state)
+            observer(stamped, self._journal.state)
         if begins and self._keeper is None:
             self._keeper = threading.Thread(target=self._keep, name="manifests", daemon=True)
             self._keeper.start()
         self._wake.set()
-        return kept
+        return stamped
 
     def sync(self) -> None:
         """Make all events so far survive a power cut."""
@@ -136,5 +136,5 @@ class Recorder:
 
 def _can_wait(event: KnownEvent) -> bool:
     """Whether a power cut may forget it; a call's process is gone then anyway."""
-    told_again = isinstance(event, j.InvocationIntent) and event.process is not None
-    return told_again or isinstance(event, _SOON)
+    is_repeated = isinstance(event, j.InvocationIntent) and event.process is not None
+    return is_repeated or isinstance(event, _SOON)

@@ -54,9 +54,9 @@ def _agents(step: StepState) -> Iterator[ProcessIdentity]:
     What oracle was asked is paid for and adopted later; nobody waits for the others, and they
     would go on changing files under the next attempt.
     """
-    for made in step.invocations:
-        intent = made.intent
-        if made.is_open and intent is not None and intent.tool != ORACLE and intent.process:
+    for invocation in step.invocations:
+        intent = invocation.intent
+        if invocation.is_open and intent is not None and intent.tool != ORACLE and intent.process:
             yield intent.process
 
 

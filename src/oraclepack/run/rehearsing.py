@@ -61,11 +61,11 @@ def enter_workplace(session: RunSession, plan: CopyPlan | None) -> None:
         return
     # Its own name: a step may ask for the name of the directory it runs in.
     place = session.private / _FOLDER / (plan.top.name or "project")
-    made = make_copy(plan, place, lambda: session.stop.level is not StopLevel.NONE)
-    session.root = made.root
-    session.environment = environment_in(made, plan, session.environment)
-    session.failed = made.root / _FAILED
-    for path in made.left_out:
+    copied = make_copy(plan, place, lambda: session.stop.level is not StopLevel.NONE)
+    session.root = copied.root
+    session.environment = environment_in(copied, plan, session.environment)
+    session.failed = copied.root / _FAILED
+    for path in copied.left_out:
         message = f"{path} is not in the copy: it is a link to a directory outside of the project"
         session.record.append(j.WarningRecorded(code="rehearsal", message=message))
 
@@ -144,10 +144,10 @@ def _refuse_place_named(pack: Pack, root: Path) -> None:
         return
     pattern = _spellings(root)
     for number, line in enumerate(pack.block.content.splitlines(), start=pack.block.content_line):
-        found = pattern.search(line)
-        if found is not None:
+        match = pattern.search(line)
+        if match is not None:
             raise InputError(
-                f"{pack.path}:{number} names the project by its place ({found[0]}), so that its "
+                f"{pack.path}:{number} names the project by its place ({match[0]}), so that its "
                 "steps would leave the copy in which a rehearsal runs",
                 hint="write paths relative to the project root; --in-place rehearses in the "
                 "project itself, where the steps change real files",

@@ -11,7 +11,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Move
 from oraclepack.pack.model import Pack
-from oraclepack.run.past_runs import InspectedRun, look_at
+from oraclepack.run.past_runs import InspectedRun, inspect_run
 from oraclepack.run.quarantine import (
     FOLDER,
     ROLLED_BACK,
@@ -32,32 +32,34 @@ from oraclepack.system.secrets import Redactor
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:
     """Everything in quarantine, or what belongs to the runs of one pack."""
-    runs = [look_at(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
+    runs = [inspect_run(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     reasons = {
         move.target: event.reason
-        for looked in runs
-        for step in looked.state.steps.values()
+        for inspected in runs
+        for step in inspected.state.steps.values()
         for event in step.quarantined
         for move in event.moves
         if event.reason
     }
     reasons |= {place: ROLLED_BACK for one in runs for place in one.state.rolled_back_outputs}
-    return QuarantineList(files=tuple(_entry_of(root, kept, reasons) for kept in find(root, pack)))
+    return QuarantineList(files=tuple(_entry_of(root, file, reasons) for file in find(root, pack)))
 
 
 def find(root: Path, pack: Pack | None = None) -> tuple[QuarantineFile, ...]:
     """The files in quarantine; the journals tell in which directories they are."""
-    runs = [look_at(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
-    foreign = {looked.run.run_id for looked in runs if looked.foreign is not None}
-    runs = [looked for looked in runs if looked.foreign is None]
-    own = [looked for looked in runs if pack is None or _is_of(looked, pack, root)]
-    others = {looked.run.run_id for looked in runs} - {looked.run.run_id for looked in own}
-    folders = {folder for looked in own for folder in _folders(root, looked)}
+    runs = [inspect_run(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
+    foreign = {inspected.run.run_id for inspected in runs if inspected.foreign is not None}
+    runs = [inspected for inspected in runs if inspected.foreign is None]
+    own = [inspected for inspected in runs if pack is None or _is_of(inspected, pack, root)]
+    others = {inspected.run.run_id for inspected in runs} - {
+        inspected.run.run_id for inspected in own
+    }
+    folders = {folder for inspected in own for folder in _folders(root, inspected)}
     if pack is not None and pack.out_dir is not None:
         folders.add(failed_folder(root, pack.out_dir, root))
-    found = {kept.path: kept for folder in folders for kept in listed(folder)}
+    by_path = {file.path: file for folder in folders for file in listed(folder)}
     others |= foreign  # what their runs say of them is not believed, nor are they moved
-    return tuple(found[path] for path in sorted(found) if found[path].run_id not in others)
+    return tuple(by_path[path] for path in sorted(by_path) if by_path[path].run_id not in others)
 
 
 def restore_files(
@@ -75,8 +77,8 @@ def restore_files(
         _refuse_occupied(root, chosen)
     moves: list[Move] = []
     warnings: list[str] = []
-    for run_id in sorted({kept.run_id for kept in chosen}):
-        mine = [kept for kept in chosen if kept.run_id == run_id]
+    for run_id in sorted({file.run_id for file in chosen}):
+        mine = [file for file in chosen if file.run_id == run_id]
         done, trouble = _restore_of_run(root, run_id, mine, force=force)
         moves += done
         warnings += [trouble] if trouble else []
@@ -88,7 +90,7 @@ def _restore_of_run(
 ) -> tuple[list[Move], str]:
     run = RunDir(root, run_id)
     if run_id not in run_dir.run_ids(root):
-        return [move for kept in chosen for move in _back(root, kept, force=force)], ""
+        return [move for file in chosen for move in _back(root, file, force=force)], ""
     clock = SystemClock()
     holder = locks.Holder(
         pid=environment.process_id(),
@@ -103,28 +105,28 @@ def _restore_of_run(
             hint="wait for it to end: it may be about to write the same files",
         )
     with held:
-        return _told_to_journal(root, run, chosen, clock, force=force)
+        return _record_restored(root, run, chosen, clock, force=force)
 
 
-def _told_to_journal(
+def _record_restored(
     root: Path, run: RunDir, chosen: Sequence[QuarantineFile], clock: SystemClock, *, force: bool
 ) -> tuple[list[Move], str]:
     try:
         file = journal_file.JournalFile(run.journal, clock, Redactor.of(environment.environment()))
     except InputError as trouble:
-        moves = [move for kept in chosen for move in _back(root, kept, force=force)]
+        moves = [move for restored in chosen for move in _back(root, restored, force=force)]
         return moves, f"restored, but not written down: {trouble.message}"
     done: list[Move] = []
     with file:
-        for kept in chosen:
-            back = _back(root, kept, force=force)
-            file.append(j.Restored(step=kept.step, moves=back))
+        for restored in chosen:
+            back = _back(root, restored, force=force)
+            file.append(j.Restored(step=restored.step, moves=back))
             done += back
     return done, ""
 
 
-def _back(root: Path, kept: QuarantineFile, *, force: bool) -> tuple[Move, ...]:
-    moves = restore(root, kept, force=force)
+def _back(root: Path, file: QuarantineFile, *, force: bool) -> tuple[Move, ...]:
+    moves = restore(root, file, force=force)
     if isinstance(moves, Refusal):
         raise InputError(f"{moves.subject} cannot be restored: {moves.reason}")
     return moves
@@ -135,13 +137,13 @@ def _chosen(root: Path, paths: Sequence[str]) -> list[QuarantineFile]:
     chosen: dict[Path, QuarantineFile] = {}
     for path in paths:
         places = {_absolute(start / path) for start in (Path.cwd(), root)}
-        mine = [kept for kept in everything if places & {kept.path, *kept.path.parents}]
+        mine = [file for file in everything if places & {file.path, *file.path.parents}]
         if not mine:
             raise UsageError(
                 f"{path} is not in quarantine",
                 hint=_where(path, everything) or "`oraclepack quarantine list` shows what is",
             )
-        chosen |= {kept.path: kept for kept in mine}
+        chosen |= {file.path: file for file in mine}
     return [chosen[path] for path in sorted(chosen)]
 
 
@@ -152,14 +154,14 @@ def _absolute(path: Path) -> Path:
 
 def _where(path: str, everything: Iterable[QuarantineFile]) -> str:
     """For someone who named the place a file came from."""
-    wanted = PurePosixPath(path).as_posix()
-    found = [str(kept.path) for kept in everything if kept.original == wanted]
-    return f"what came from there is {' and '.join(found)}" if found else ""
+    original = PurePosixPath(path).as_posix()
+    places = [str(file.path) for file in everything if file.original == original]
+    return f"what came from there is {' and '.join(places)}" if places else ""
 
 
 def _refuse_foreign(root: Path, chosen: Iterable[QuarantineFile]) -> None:
     """What git tracks, or lies behind a link, was not put into quarantine by us."""
-    folders = {kept.path.parents[len(PurePosixPath(kept.name).parts)] for kept in chosen}
+    folders = {file.path.parents[len(PurePosixPath(file.name).parts)] for file in chosen}
     for folder in sorted(folders):
         if not stays_inside(root, folder):
             raise ForeignError(f"{folder} leads out of the project", hint="nothing was changed")
@@ -177,49 +179,49 @@ def _relative(root: Path, path: Path) -> str:
 
 def _refuse_twins(chosen: Iterable[QuarantineFile]) -> None:
     first: dict[str, QuarantineFile] = {}
-    for kept in chosen:
-        twin = first.setdefault(kept.original, kept)
-        if twin is not kept:
+    for file in chosen:
+        twin = first.setdefault(file.original, file)
+        if twin is not file:
             raise UsageError(
-                f"two of the files belong at {kept.original}: {twin.path} and {kept.path}",
+                f"two of the files belong at {file.original}: {twin.path} and {file.path}",
                 hint="name one of them; nothing was changed",
             )
 
 
 def _refuse_occupied(root: Path, chosen: Iterable[QuarantineFile]) -> None:
-    taken = [kept.original for kept in chosen if os.path.lexists(root / kept.original)]
-    if taken:
+    occupied = [file.original for file in chosen if os.path.lexists(root / file.original)]
+    if occupied:
         raise InputError(
-            f"a file stands at {', '.join(taken)} now; nothing was changed",
+            f"a file stands at {', '.join(occupied)} now; nothing was changed",
             hint="--force lets the two change places: the one that stands there goes to quarantine",
         )
 
 
-def _entry_of(root: Path, kept: QuarantineFile, reasons: Mapping[str, str]) -> QuarantineEntry:
-    path = _relative(root, kept.path)
+def _entry_of(root: Path, file: QuarantineFile, reasons: Mapping[str, str]) -> QuarantineEntry:
+    path = _relative(root, file.path)
     return QuarantineEntry(
         path=path,
         reason=reasons.get(path),
-        original=kept.original,
-        run_id=kept.run_id,
-        step_id=kept.step,
-        attempt=kept.attempt,
-        bytes=kept.bytes,
-        occupied=os.path.lexists(root / kept.original),
+        original=file.original,
+        run_id=file.run_id,
+        step_id=file.step,
+        attempt=file.attempt,
+        bytes=file.bytes,
+        occupied=os.path.lexists(root / file.original),
     )
 
 
-def _is_of(looked: InspectedRun, pack: Pack, root: Path) -> bool:
-    created = looked.state.created
+def _is_of(inspected: InspectedRun, pack: Pack, root: Path) -> bool:
+    created = inspected.state.created
     if created is None:
         return False
     same_file = (root / created.pack_path).resolve() == Path(pack.path).resolve()
     return same_file or created.pack_hash == pack.pack_hash
 
 
-def _folders(root: Path, looked: InspectedRun) -> Iterator[Path]:
-    yield looked.run.failed
-    for target in _targets(looked.state):
+def _folders(root: Path, inspected: InspectedRun) -> Iterator[Path]:
+    yield inspected.run.failed
+    for target in _targets(inspected.state):
         parts = PurePosixPath(target).parts
         if FOLDER in parts and ".." not in parts:
             yield root.joinpath(*parts[: parts.index(FOLDER) + 1])

@@ -59,22 +59,22 @@ def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) ->
     # Before anything moves: both ends are places that an output may have.
     if copy is None or judge_entry(where.root, path) is not None:
         return False
-    there, kept = read_content(where.root / path).data, read_content(copy).data
+    there, copied = read_content(where.root / path).data, read_content(copy).data
     if there is not None and sha256_bytes(there) == output.sha256:
-        if kept is None or sha256_bytes(kept) != output.sha256:
+        if copied is None or sha256_bytes(copied) != output.sha256:
             files.write_atomic(copy, there, mode=files.PRIVATE_FILE)
-            _tell(where, output, to_run=True)
+            _record_moves(where, output, to_run=True)
         return False
-    if kept is None or sha256_bytes(kept) != output.sha256:
+    if copied is None or sha256_bytes(copied) != output.sha256:
         return False
-    if there is None or not _is_kept_elsewhere(where, output, there):
-        _put_edited_aside(where, state, output.step, path)
-    put_in_place(where.root, path, kept, output.mode)
-    _tell(where, output, to_run=False)
+    if there is None or not _is_backed_up(where, output, there):
+        _quarantine_edited(where, state, output.step, path)
+    put_in_place(where.root, path, copied, output.mode)
+    _record_moves(where, output, to_run=False)
     return True
 
 
-def _is_kept_elsewhere(where: RunFiles, output: j.OutputRecorded, there: bytes) -> bool:
+def _is_backed_up(where: RunFiles, output: j.OutputRecorded, there: bytes) -> bool:
     """Whether a file can be overwritten: it holds nothing, or what the run has as a backup.
 
     Both are what a power cut makes of an output that its tool did not sync.
@@ -84,11 +84,11 @@ def _is_kept_elsewhere(where: RunFiles, output: j.OutputRecorded, there: bytes) 
     backup = plain_place(where.run.path, output.backup) if output.backup else None
     if backup is None or sha256_bytes(there) != output.replaced_sha256:
         return False
-    kept = read_content(backup).data
-    return kept is not None and sha256_bytes(kept) == output.replaced_sha256
+    backed_up = read_content(backup).data
+    return backed_up is not None and sha256_bytes(backed_up) == output.replaced_sha256
 
 
-def _tell(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
+def _record_moves(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
     where.record.append(
         j.OutputRestored(
             step=output.step,
@@ -100,7 +100,7 @@ def _tell(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
     )
 
 
-def _put_edited_aside(where: RunFiles, state: StepState, step_id: str, path: str) -> None:
+def _quarantine_edited(where: RunFiles, state: StepState, step_id: str, path: str) -> None:
     """Move what a person left at an output's path to quarantine, and say where it is."""
 
     def tell(moves: tuple[Move, ...]) -> None:
@@ -151,20 +151,20 @@ def checked(
         copy = copies.get(path)
         if now.data is not None or copy is None:
             return now
-        kept = read_content(run.path / copy.path)
-        whole = kept.data is not None and sha256_bytes(kept.data) == copy.sha256
-        return kept if whole else now
+        content = read_content(run.path / copy.path)
+        whole = content.data is not None and sha256_bytes(content.data) == copy.sha256
+        return content if whole else now
 
-    found = verify_step(step, read, manner, copies, accepted_in(state))
-    unmet = tuple(one for one in found.failures if one.missing_sections)
-    gone = [one for one in found.failures if one.io_error]
+    verification = verify_step(step, read, manner, copies, accepted_in(state))
+    unmet = tuple(one for one in verification.failures if one.missing_sections)
+    unreadable = [one for one in verification.failures if one.io_error]
     if not verify:
-        return found, CheckedOutputs(passed=not gone, is_whole=not gone)
+        return verification, CheckedOutputs(passed=not unreadable, is_whole=not unreadable)
     bad = {one.path for one in unmet}
-    cut = any(one.code in INCOMPLETE and one.path in bad for one in found.doubts)
+    cut = any(one.code in INCOMPLETE and one.path in bad for one in verification.doubts)
     lacks = "; ".join(f"{one.path} lacks {', '.join(one.missing_sections)}" for one in unmet)
-    whole = bool(unmet) and not gone and not cut
-    return found, CheckedOutputs(passed=found.passed, is_whole=whole, lacks=lacks)
+    whole = bool(unmet) and not unreadable and not cut
+    return verification, CheckedOutputs(passed=verification.passed, is_whole=whole, lacks=lacks)
 
 
 def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
@@ -190,8 +190,8 @@ def hold(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
     bring_back(where, step)
     state = where.record.state.step(step.id)
-    found, now = checked(where.root, where.run, step, state, manner)
-    if state.error is None or found == state.verification:
+    verification, now = checked(where.root, where.run, step, state, manner)
+    if state.error is None or verification == state.verification:
         return
     where.record.append(
         j.StepFinished(
@@ -200,7 +200,7 @@ def hold(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
             status=Status.FAILED,
             exit_code=state.exit_code,
             error=msgspec.structs.replace(state.error, message=now.lacks or state.error.message),
-            verification=found,
+            verification=verification,
             duration_ms=state.duration_ms,
             attached=dict(state.attached),
         )
@@ -213,10 +213,10 @@ def bring_back(where: RunFiles, step: Step) -> None:
         path = output.declared_path
         if path is None or os.path.lexists(where.root / path):
             continue
-        kept = read_content(where.run.path / output.path).data
-        if kept is not None and sha256_bytes(kept) == output.sha256:
-            put_in_place(where.root, path, kept, output.mode)
-            _tell(where, output, to_run=False)
+        copied = read_content(where.run.path / output.path).data
+        if copied is not None and sha256_bytes(copied) == output.sha256:
+            put_in_place(where.root, path, copied, output.mode)
+            _record_moves(where, output, to_run=False)
 
 
 def revise(

@@ -55,7 +55,7 @@ class UndoList(msgspec.Struct, frozen=True):
     """What is left to take back, and what is not taken back at all."""
 
     undos: tuple[UndoAction, ...]
-    kept: tuple[UnrestoredPath, ...]
+    unrestored: tuple[UnrestoredPath, ...]
     steps: tuple[str, ...]
     """The steps that are pending again afterwards."""
 
@@ -80,12 +80,12 @@ def steps_taken_back(state: RunState, listed: UndoList, left: Container[str]) ->
 
     A step is what it was only while every file that it made or replaced still stands.
     """
-    gone = {event.path for event in state.rollback.undone} if state.rollback else set()
+    undone = {event.path for event in state.rollback.undone} if state.rollback else set()
     held: set[str] = set()
     touched: set[str] = set()
     for event in state.session_files:
         path = path_of(event)
-        if path in gone:
+        if path in undone:
             touched.add(event.step)
         elif path is not None and path in left:
             held.add(event.step)
@@ -102,19 +102,21 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
     last = _by_path(reversed(state.session_files))
     pack_path = state.created.pack_path if state.created else ""
     undos: list[UndoAction] = []
-    kept: list[UnrestoredPath] = []
+    unrestored: list[UnrestoredPath] = []
     for path, event in last.items():
-        reason = protected(path, pack_path, also) or _lost(first[path])
+        reason = protected(path, pack_path, also) or _unrestored(first[path])
         if reason is None:
             undos.append(_undo(path, event, first[path]))
         else:
-            kept.append(UnrestoredPath(event.step, path, reason))
+            unrestored.append(UnrestoredPath(event.step, path, reason))
     begun = state.rollback if is_unfinished(state) or has_failed(state) else None
     undone = {event.path for event in begun.undone} if begun else set()
     left = tuple(undo for undo in undos if undo.path not in undone)
     paths = {undo.path for undo in undos}
     touched = {event.step for event in state.session_files if path_of(event) in paths}
-    return UndoList(left, tuple(kept), begun.steps if begun else tuple(sorted({*failed, *touched})))
+    return UndoList(
+        left, tuple(unrestored), begun.steps if begun else tuple(sorted({*failed, *touched}))
+    )
 
 
 def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None:
@@ -139,15 +141,15 @@ def _by_path(
     events: Iterable[FileEvent],
 ) -> dict[str, FileEvent]:
     """The first event about each path, in their order."""
-    found: dict[str, FileEvent] = {}
+    by_path: dict[str, FileEvent] = {}
     for event in events:
         path = path_of(event)
         if path is not None:
-            found.setdefault(path, event)
-    return found
+            by_path.setdefault(path, event)
+    return by_path
 
 
-def _lost(event: FileEvent) -> str | None:
+def _unrestored(event: FileEvent) -> str | None:
     if isinstance(event, j.OutputBackedUp) or event.created or event.backup is not None:
         return None
     return "no copy of the file it replaced was kept"
@@ -178,9 +180,9 @@ def roll_back(
     listed = undo_list(state, failed=failed)
     if again or not is_unfinished(state):
         record.append(j.RollbackStarted(steps=listed.steps))
-    for kept in () if again else listed.kept:
+    for path in () if again else listed.unrestored:
         record.append(
-            j.WarningRecorded(step=kept.step, message=f"{kept.path} stays: {kept.reason}")
+            j.WarningRecorded(step=path.step, message=f"{path.path} stays: {path.reason}")
         )
     left: dict[str, str] = {}
     for undo in listed.undos:
@@ -238,7 +240,7 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str 
         return moves[0].target if moves else None
 
     _check(root, run, undo)
-    older = None if undo.restore_from is None else run.path / undo.restore_from
+    backup = None if undo.restore_from is None else run.path / undo.restore_from
     moved = None
     if file_moves.link_at(root / undo.path) != undo.link:
         moved = put_away(undo.path)
@@ -249,14 +251,14 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str 
         raise MachineError(f"{undo.path} cannot be taken back: {verdict.reason}")
     place = verdict.path
     now = files.read(place) if place.is_file() else None
-    if now is not None and (older is None or sha256_bytes(now) != undo.sha256):
+    if now is not None and (backup is None or sha256_bytes(now) != undo.sha256):
         moved = put_away(undo.path if undo.link is None else verdict.relative) or moved
         now = None
-    if older is not None and now is None:
+    if backup is not None and now is None:
         files.make_directories(place.parent)
-        file_moves.copy(older, place)
-    elif older is not None and _is_whole(run, undo):
-        file_moves.resemble(older, place)
+        file_moves.copy(backup, place)
+    elif backup is not None and _is_whole(run, undo):
+        file_moves.resemble(backup, place)
     return moved
 
 
@@ -286,14 +288,14 @@ def _judge_link(root: Path, undo: UndoAction) -> Refusal | None:
 
 def _copy_of(run: RunDir, undo: UndoAction) -> Path | None:
     """The copy that was kept of the older file: a plain file among the copies of this run."""
-    kept = undo.restore_from or ""
-    return plain_file(run.path, kept) if kept.startswith(f"{BACKUPS}/") else None
+    source = undo.restore_from or ""
+    return plain_file(run.path, source) if source.startswith(f"{BACKUPS}/") else None
 
 
 def _is_whole(run: RunDir, undo: UndoAction) -> bool:
     copy = _copy_of(run, undo)
-    kept = None if copy is None else files.read(copy)
-    return kept is not None and sha256_bytes(kept) == undo.sha256
+    data = None if copy is None else files.read(copy)
+    return data is not None and sha256_bytes(data) == undo.sha256
 
 
 def _stands(root: Path, undo: UndoAction) -> bool:

@@ -37,7 +37,7 @@ from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
 from oraclepack.run.planning.schedule import OnFailure
 from oraclepack.run.planning.selection import Selection
-from oraclepack.run.planning.snapshot import look
+from oraclepack.run.planning.snapshot import take_snapshot
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
@@ -60,10 +60,10 @@ if TYPE_CHECKING:
 class RunResult(msgspec.Struct, frozen=True):
     """What the command came to."""
 
-    found: SelectedRun
+    selected: SelectedRun
     plan: Plan
     state: RunState
-    told: RunReply
+    reply: RunReply
     completion: Completion
     exit_code: int
     root: Path
@@ -107,44 +107,46 @@ class RunRequest(msgspec.Struct, frozen=True):
     """Who runs the steps; None for threads of this process."""
 
 
-def plan_run(request: RunRequest, run: RunDir, state: RunState, seen: DiskSnapshot) -> Plan:
+def plan_run(request: RunRequest, run: RunDir, state: RunState, snapshot: DiskSnapshot) -> Plan:
     """The plan against a run in this state; raises what stands against carrying it out."""
-    made = make_plan(request.pack, state, request.selection, seen)
-    if isinstance(made, Refusal):
-        raise made.error()
-    made = msgspec.structs.replace(made, warnings=(*request.notes, *made.warnings))
+    planned = make_plan(request.pack, state, request.selection, snapshot)
+    if isinstance(planned, Refusal):
+        raise planned.error()
+    planned = msgspec.structs.replace(planned, warnings=(*request.notes, *planned.warnings))
     in_copy = request.wish.rehearsal and not request.wish.in_place
-    taken = () if in_copy else taken_outputs(request.root, request.pack, run, state, made)
-    if not taken:
-        return made
+    outputs = () if in_copy else taken_outputs(request.root, request.pack, run, state, planned)
+    if not outputs:
+        return planned
     if request.take_over:
-        return msgspec.structs.replace(made, warnings=(*made.warnings, *warnings_of(taken)))
+        return msgspec.structs.replace(planned, warnings=(*planned.warnings, *warnings_of(outputs)))
     return msgspec.structs.replace(
-        made, refusal=made.refusal or refusal_of(taken, request.pack.path, run.run_id)
+        planned, refusal=planned.refusal or refusal_of(outputs, request.pack.path, run.run_id)
     )
 
 
-def look_up(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
+def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
     """Which run would be continued and what would be done. Changes nothing.
 
     A pack whose steps are all done was checked before.
     """
-    found = find_run(request.root, request.pack, request.wish, clock or SystemClock())
+    selected = find_run(request.root, request.pack, request.wish, clock or SystemClock())
     check = request.check or (lambda: None)
-    found = described(found, check if found.is_new else lambda: None)
+    selected = described(selected, check if selected.is_new else lambda: None)
     if _has_legacy_files(request):
-        refuse_directories(request.root, _pack_path(request, found))
-    planned = plan_run(request, found.run, found.state, _look(request, found.run, found.state))
-    if planned.to_run and not found.is_new:
+        refuse_directories(request.root, _pack_path(request, selected))
+    planned = plan_run(
+        request, selected.run, selected.state, _snapshot(request, selected.run, selected.state)
+    )
+    if planned.to_run and not selected.is_new:
         check()
-    if request.import_state is None and (left := _left_by_go(request, found)):
-        said = f"{left[0]} is of the Go tool: what succeeded there and still passes is taken over"
-        planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, said))
-    return found, planned
+    if request.import_state is None and (left := _left_by_go(request, selected)):
+        notice = f"{left[0]} is of the Go tool: what succeeded there and still passes is taken over"
+        planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
+    return selected, planned
 
 
-def _look(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
-    return look(request.root, run, request.pack, state, request.options)
+def _snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
+    return take_snapshot(request.root, run, request.pack, state, request.options)
 
 
 def run_pack(
@@ -156,27 +158,27 @@ def run_pack(
     under the lock if the state has changed meanwhile: there nobody else can change it.
     """
     clock = clock or SystemClock()
-    found, planned = look_up(request, clock)
-    older = _older_state(request, found)
-    if planned.refusal is not None and older is None:
+    selected, planned = preview_run(request, clock)
+    imported = _imported_state(request, selected)
+    if planned.refusal is not None and imported is None:
         raise planned.refusal.error()
     copied = _plan_workplace(request, planned)
     if request.display is not None:
-        request.display.begin(_preview(request, found, planned))
+        request.display.begin(_preview(request, selected, planned))
     with ExitStack() as stack:
         stop = stop or stack.enter_context(Stop())
         record = stack.enter_context(
-            opened(found, request.pack, request.wish, clock, request.command)
+            opened(selected, request.pack, request.wish, clock, request.command)
         )
-        folder = failed_folder(request.root, request.pack.out_dir, found.run.path)
-        untouched = record.state.last_seq == found.state.last_seq
-        begin(request, found, record)
-        untouched &= not _recovered(request, found, record, folder)
+        folder = failed_folder(request.root, request.pack.out_dir, selected.run.path)
+        untouched = record.state.last_seq == selected.state.last_seq
+        begin(request, selected, record)
+        untouched &= not _recovered(request, selected, record, folder)
         name = environment.private_name()
         session = RunSession(
             root=request.root,
             pack=request.pack,
-            run=found.run,
+            run=selected.run,
             record=record,
             stop=stop,
             clock=clock,
@@ -186,19 +188,19 @@ def run_pack(
             failed=folder,
             began=clock.monotonic_ns(),
         )
-        if older is not None:
+        if imported is not None:
             # Before the command begins, so that its rollback leaves what it found.
-            older(session)
+            imported(session)
             untouched = False
-        _refuse_dirty_rerun(request, found, record, planned)
-        enter(request, found, record, name)
+        _refuse_dirty_rerun(request, selected, record, planned)
+        enter(request, selected, record, name)
         # Only now that the journal names it: whoever continues can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if request.wish.rehearsal:
             enter_workplace(session, copied)
         if not untouched:
-            now = _look(request, found.run, record.state)
-            planned = plan_run(request, found.run, record.state, now)
+            now = _snapshot(request, selected.run, record.state)
+            planned = plan_run(request, selected.run, record.state, now)
             if planned.refusal is not None:
                 raise planned.refusal.error()
         _record_plan(session, planned)
@@ -207,13 +209,13 @@ def run_pack(
                 if is_ready:
                     executor = request.executor or threads_for(request.options)
                     executor.run(planned, partial(run_step, session), stop, record.sync)
-        return _end(request, session, found, planned)
+        return _end(request, session, selected, planned)
 
 
-def _preview(request: RunRequest, found: SelectedRun, planned: Plan) -> RunPreview:
+def _preview(request: RunRequest, selected: SelectedRun, planned: Plan) -> RunPreview:
     titles = {step.id: title_of(step) for step in request.pack.steps}
     steps = [StepPreview(s.step_id, titles.get(s.step_id, ""), s.decision) for s in planned.steps]
-    return RunPreview(found.run.run_id, found.run.path, tuple(steps), request.lanes)
+    return RunPreview(selected.run.run_id, selected.run.path, tuple(steps), request.lanes)
 
 
 def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
@@ -221,23 +223,25 @@ def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     return plan_workplace(request, planned) if request.wish.rehearsal else None
 
 
-def _older_state(request: RunRequest, found: SelectedRun) -> Callable[[RunSession], None] | None:
+def _imported_state(
+    request: RunRequest, selected: SelectedRun
+) -> Callable[[RunSession], None] | None:
     """What takes over a state file of the Go tool: the one that is named, or that stands there."""
-    if request.import_state is None and not _left_by_go(request, found):
+    if request.import_state is None and not _left_by_go(request, selected):
         return None
     if request.import_state is not None:
         named = older_state.read_state(request.import_state)
         return lambda session: older_state.import_state(session, named)
     pack = request.pack
-    there = older_state.find_state(request.root, _pack_path(request, found), pack.pack_hash)
+    there = older_state.find_state(request.root, _pack_path(request, selected), pack.pack_hash)
     return None if there is None else lambda session: older_state.take_over(session, there)
 
 
-def _left_by_go(request: RunRequest, found: SelectedRun) -> tuple[str, ...]:
+def _left_by_go(request: RunRequest, selected: SelectedRun) -> tuple[str, ...]:
     """Files of the Go tool that stand where ours are going to be written."""
     if not _has_legacy_files(request):
         return ()
-    return files_of_go(request.root, _pack_path(request, found))
+    return files_of_go(request.root, _pack_path(request, selected))
 
 
 def _has_legacy_files(request: RunRequest) -> bool:
@@ -248,34 +252,34 @@ def _has_legacy_files(request: RunRequest) -> bool:
     return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
 
 
-def _pack_path(request: RunRequest, found: SelectedRun) -> str:
-    created = found.state.created
+def _pack_path(request: RunRequest, selected: SelectedRun) -> str:
+    created = selected.state.created
     return created.pack_path if created else path_in_project(request.pack.path, request.root)
 
 
-def _recovered(request: RunRequest, found: SelectedRun, record: Recorder, folder: Path) -> bool:
+def _recovered(request: RunRequest, selected: SelectedRun, record: Recorder, folder: Path) -> bool:
     """Put right what a killed command left; whether that changed files."""
     changed = False
     if record.state.is_open:
-        changed = recover(request.root, found.run, record, folder)
+        changed = recover(request.root, selected.run, record, folder)
     elif record.state.sessions:  # it may have been killed on its way out
         environment.forget_private(record.state.sessions[-1].started.private or "")
     last = record.state.rollback
     failed = last is not None and last.status is RollbackStatus.FAILED
     if failed and request.options.rollback_on_failure:
-        changed |= finish_rollback(request.root, found.run, record, folder)
+        changed |= finish_rollback(request.root, selected.run, record, folder)
     return changed
 
 
 def _refuse_dirty_rerun(
-    request: RunRequest, found: SelectedRun, record: Recorder, plan: Plan
+    request: RunRequest, selected: SelectedRun, record: Recorder, plan: Plan
 ) -> None:
-    if not found.run.has_changes:
+    if not selected.run.has_changes:
         return
-    tree_guard.refuse_half_undone(request.pack, found.run, record.state, request.argv)
+    tree_guard.refuse_half_undone(request.pack, selected.run, record.state, request.argv)
     if not request.options.allow_dirty_rerun:
         tree_guard.refuse_dirty_rerun(
-            request.root, request.pack, found.run, record, plan, request.argv
+            request.root, request.pack, selected.run, record, plan, request.argv
         )
 
 
@@ -309,12 +313,12 @@ def _record_plan(session: RunSession, planned: Plan) -> None:
 def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
     """Put outputs back, record answers that meet their contracts by now, before anything runs."""
     kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
-    kept = [step for step in planned.steps if step.decision in kinds]
-    if not kept:
+    steps = [step for step in planned.steps if step.decision in kinds]
+    if not steps:
         return
     where = revise.RunFiles(session.root, session.run, session.record, session.failed)
     options = session.options
-    for one in kept:
+    for one in steps:
         step = session.pack.step(one.step_id)
         assert step is not None
         if one.decision is Decision.RESTORE:
@@ -340,26 +344,30 @@ def _skip(session: RunSession, step: PlannedStep) -> None:
     )
 
 
-def _end(request: RunRequest, session: RunSession, found: SelectedRun, planned: Plan) -> RunResult:
+def _end(
+    request: RunRequest, session: RunSession, selected: SelectedRun, planned: Plan
+) -> RunResult:
     record = session.record
     before = record.state
     figures = completion(planned, before, request.min_completion)
-    told = reply(planned, before)
-    code = exit_code(told, figures, ci=request.options.ci, signal=session.stop.signal)
-    after = FollowUpResult(code, failed=told.is_unfinished)
+    run_reply = reply(planned, before)
+    code = exit_code(run_reply, figures, ci=request.options.ci, signal=session.stop.signal)
+    after = FollowUpResult(code, failed=run_reply.is_unfinished)
     if request.then is not None:
-        after = request.then(RunResult(found, planned, before, told, figures, code, session.root))
+        after = request.then(
+            RunResult(selected, planned, before, run_reply, figures, code, session.root)
+        )
     if after.failed and request.options.rollback_on_failure:
-        roll_back(session.root, session.run, record, session.failed, told.unfinished_steps)
-        told = reply(planned, before, record.state)
+        roll_back(session.root, session.run, record, session.failed, run_reply.unfinished_steps)
+        run_reply = reply(planned, before, record.state)
     settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
     if all(settled) and record.state.finished_at is None:
-        record.append(j.RunFinished(ok=told.failed_step is None))
+        record.append(j.RunFinished(ok=run_reply.failed_step is None))
     code = after.exit_code
     signal = session.stop.signal
-    if signal is not None or told.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
-        code = exit_code(told, figures, ci=request.options.ci, signal=signal)
+    if signal is not None or run_reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+        code = exit_code(run_reply, figures, ci=request.options.ci, signal=signal)
     took = (session.clock.monotonic_ns() - session.began) // 1_000_000
-    ended = j.SessionFinished(exit_code=code, rollback=told.rollback_status, duration_ms=took)
+    ended = j.SessionFinished(exit_code=code, rollback=run_reply.rollback_status, duration_ms=took)
     record.append(ended)
-    return RunResult(found, planned, record.state, told, figures, code, session.root)
+    return RunResult(selected, planned, record.state, run_reply, figures, code, session.root)

@@ -174,18 +174,20 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def report_of(result: RunResult) -> RunReport:
     return _report(
-        result.found, result.plan, result.state, result.told, result.completion, dry_run=False
+        result.selected, result.plan, result.state, result.reply, result.completion, dry_run=False
     )
 
 
-def plan_report(found: SelectedRun, plan: Plan) -> RunReport:
+def plan_report(selected: SelectedRun, plan: Plan) -> RunReport:
     """What would be done, told in the same shape."""
-    answer = reply(plan, found.state)
-    return _report(found, plan, found.state, answer, completion(plan, found.state), dry_run=True)
+    answer = reply(plan, selected.state)
+    return _report(
+        selected, plan, selected.state, answer, completion(plan, selected.state), dry_run=True
+    )
 
 
 def _report(
-    found: SelectedRun,
+    selected: SelectedRun,
     plan: Plan,
     state: RunState,
     answer: RunReply,
@@ -196,10 +198,10 @@ def _report(
     failed_prelude = state.prelude_error is not None
     logs = log_names(PRELUDE, state.prelude_attempts) if failed_prelude else (None, None)
     return RunReport(
-        run_id=found.run.run_id,
-        run_dir=found.run.relative,
-        continued=not found.is_new,
-        reason=found.reason,
+        run_id=selected.run.run_id,
+        run_dir=selected.run.relative,
+        continued=not selected.is_new,
+        reason=selected.reason,
         status=state.status,
         completed_steps=answer.completed_steps,
         done_steps=answer.done_steps,
@@ -277,25 +279,25 @@ def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
         report=report_of(result),
         exit_code=ExitCode(result.exit_code),
         continue_command=continue_command(request.argv, result.plan, result.state),
-        warnings=notices(result.found),
+        warnings=notices(result.selected),
         pack=request.pack,
         root=request.root,
     )
 
 
-def plan_outcome(found: SelectedRun, plan: Plan) -> PlanOutcome:
-    warnings = notices(found) + plan.warnings
+def plan_outcome(selected: SelectedRun, plan: Plan) -> PlanOutcome:
+    warnings = notices(selected) + plan.warnings
     if plan.refusal is not None:
-        said = plan.refusal
-        warnings += (f"without --dry-run this is refused: {said.reason} (hint: {said.hint})",)
-    return PlanOutcome(plan_report(found, plan), warnings)
+        refusal = plan.refusal
+        warnings += (f"without --dry-run this is refused: {refusal.reason} (hint: {refusal.hint})",)
+    return PlanOutcome(plan_report(selected, plan), warnings)
 
 
-def notices(found: SelectedRun) -> tuple[str, ...]:
+def notices(selected: SelectedRun) -> tuple[str, ...]:
     """Why another run was begun than the user may have expected."""
-    if not found.notice:
+    if not selected.notice:
         return ()
-    return (f"{found.notice}; starting a new run (the cache keeps what is unchanged)",)
+    return (f"{selected.notice}; starting a new run (the cache keeps what is unchanged)",)
 
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})

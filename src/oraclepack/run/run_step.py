@@ -19,14 +19,14 @@ from oraclepack.run.planning.plan import PlannedStep
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import (
     attached_hashes,
+    back_up_outputs,
     backup_folder,
     declared_paths,
     is_same,
     place_of,
-    put_back,
     quarantine_earlier,
     record_outputs,
-    set_aside,
+    restore_backups,
     verify_outputs,
 )
 from oraclepack.run.tree_guard import watched_tree
@@ -100,7 +100,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     attached = attached_hashes(session, step)
     quarantine_earlier(session, step)
     attempt = _attempt(session, step)
-    set_aside(session, step, attempt.number)
+    back_up_outputs(session, step, attempt.number)
     stdout, stderr = log_names(step.id, attempt.number)
     session.record.append(
         j.StepStarted(
@@ -121,7 +121,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
     _tell_leftovers(session, step, outcome)
     if judged.status in _UNFINISHED:
-        put_back(session, step, attempt.number)
+        restore_backups(session, step, attempt.number)
     session.record.append(
         j.StepFinished(
             step=step.id,
@@ -224,17 +224,17 @@ def _judge(
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
         unmet = failure.code in _UNMET and session.options.verify
-        seen = verify_outputs(session, step, attempt.number) if unmet else None
-        if seen is not None and failure.code == "CONTRACT" and seen.failures:
-            failure = msgspec.structs.replace(failure, message=_lacks(seen))
+        verified = verify_outputs(session, step, attempt.number) if unmet else None
+        if verified is not None and failure.code == "CONTRACT" and verified.failures:
+            failure = msgspec.structs.replace(failure, message=_lacks(verified))
         # Stopped, not failed: the next command runs it as one that is still to be done.
         stopped = failure.code == INTERRUPTED and session.stop.level is not StopLevel.NONE
         status = Status.PENDING if stopped else Status.FAILED
-        return AttemptVerdict(status, failure, verification=seen)
+        return AttemptVerdict(status, failure, verification=verified)
     if not _left_something(session, step, attempt.number):
-        said = skip_line(attempt.stdout_log)
-        if said is not None:
-            return AttemptVerdict(Status.SKIPPED, skip_reason=said)
+        skipped = skip_line(attempt.stdout_log)
+        if skipped is not None:
+            return AttemptVerdict(Status.SKIPPED, skip_reason=skipped)
     if not session.options.verify:
         return AttemptVerdict(Status.OK)
     verification = verify_outputs(session, step, attempt.number)
@@ -278,9 +278,9 @@ def _signal(code: int) -> str:
 
 def _failed_calls(session: RunSession, attempt: Attempt) -> list[j.InvocationOutcome]:
     """The calls of the attempt that failed, the last one first: most likely the step's reason."""
-    made = session.record.state.step(attempt.step).invocations
-    told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
-    failed = [outcome for outcome in told if outcome.error is not None]
+    invocations = session.record.state.step(attempt.step).invocations
+    outcomes = [one.outcome for one in invocations if one.attempt == attempt.number and one.outcome]
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
     return sorted(failed, key=lambda outcome: -outcome.seq)
 
 
@@ -288,25 +288,27 @@ def _left_something(session: RunSession, step: Step, attempt: int) -> bool:
     """Some declared output is there, and it is not merely the older one."""
     if not step.outputs:
         return False
-    kept = backup_folder(session, step.id, attempt)
+    backups = backup_folder(session, step.id, attempt)
     there = [path for path in declared_paths(step) if (session.root / path).exists()]
-    return any(not is_same(session.root / path, kept / path) for path in there)
+    return any(not is_same(session.root / path, backups / path) for path in there)
 
 
 def _unmet(
     session: RunSession, verification: Verification, calls: list[j.InvocationOutcome]
 ) -> StepError:
-    gone = [failure for failure in verification.failures if failure.io_error]
-    if gone:
-        missing = {place_of(session, failure.path) for failure in gone}
+    unreadable = [failure for failure in verification.failures if failure.io_error]
+    if unreadable:
+        missing = {place_of(session, failure.path) for failure in unreadable}
         for call in calls:
             if call.output_path in missing and call.error is not None:
                 return call.error
-        told = ", ".join(f"{failure.path} ({failure.io_error})" for failure in gone)
-        return StepError(code="OUTPUT_MISSING", message=f"it ended well but left no answer: {told}")
+        listed = ", ".join(f"{failure.path} ({failure.io_error})" for failure in unreadable)
+        return StepError(
+            code="OUTPUT_MISSING", message=f"it ended well but left no answer: {listed}"
+        )
     if not verification.failures:
-        told = "; ".join(f"{doubt.path}: {doubt.message}" for doubt in verification.doubts)
-        return StepError(code="OUTPUT_DOUBTFUL", message=told)
+        listed = "; ".join(f"{doubt.path}: {doubt.message}" for doubt in verification.doubts)
+        return StepError(code="OUTPUT_DOUBTFUL", message=listed)
     return StepError(code="OUTPUT_CONTRACT", message=_lacks(verification))
 
 

@@ -122,10 +122,10 @@ def _error(session: RunSession, outcome: AttemptOutcome, stderr: str) -> StepErr
     if outcome.reason is AttemptEnd.STOPPED:
         return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
     last = last_lines(session.run.path / stderr, 1)
-    told = outcome.message or f"exit code {outcome.exit_code}"
+    message = outcome.message or f"exit code {outcome.exit_code}"
     if last and last[0].strip():
-        told = f"{told}: {last[0].strip()[:300]}"
-    return StepError(code="PRELUDE_FAILED", message=told)
+        message = f"{message}: {last[0].strip()[:300]}"
+    return StepError(code="PRELUDE_FAILED", message=message)
 
 
 @contextmanager
@@ -138,8 +138,8 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
     if options.makes_out_dir:
         files.make_directories(session.root / options.out_dir)
     # The login profile is asked now, so that the first step need not wait for its answer.
-    asked = environment_ahead(session.environment, str(session.root))
-    with nullcontext() if options.login_once else asked:
+    login_environment = environment_ahead(session.environment, str(session.root))
+    with nullcontext() if options.login_once else login_environment:
         session.attempts_before = session.run.attempts_on_disk()
         with standing_between(session):
             is_ready = prepare(session) is None

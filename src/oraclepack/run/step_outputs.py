@@ -34,28 +34,28 @@ def declared_paths(step: Step) -> tuple[str, ...]:
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
-def put_back(session: RunSession, step: Step, attempt: int) -> None:
+def restore_backups(session: RunSession, step: Step, attempt: int) -> None:
     """After a failed attempt: a file that stood where an answer should be stands there again.
 
     What calls moved away they bring back themselves, unless they were killed in between.
     """
-    kept = backup_folder(session, step.id, attempt)
-    before = _set_aside_by(session, step, attempt)
+    backups = backup_folder(session, step.id, attempt)
+    before = _backups_of(session, step, attempt)
     for path in declared_paths(step):
-        if not (kept / path).is_file():
+        if not (backups / path).is_file():
             continue
         link = before[path].link if path in before else None
         if link is not None and not os.path.lexists(session.root / path):
             _link(link, session.root / path)
         place = _judged(session, path)
         if place is not None and not place.exists():
-            _copy(kept / path, place)
+            _copy(backups / path, place)
 
 
 def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, ...]:
     """The declared outputs, and those that only the running shell could name."""
     calls = session.record.state.step(step.id).invocations
-    told = [
+    reported = [
         call.outcome.output_path
         for call in calls
         if call.attempt == attempt and call.outcome is not None and call.outcome.ok
@@ -64,7 +64,7 @@ def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, 
     # The same file may be spelled in several ways; the text's own spelling is the one to keep.
     named = {place_of(session, path) for path in declared}
     # A path that holds a secret was not written down; only the text still tells it.
-    others = (path for path in told if path and path not in named and BLOT not in path)
+    others = (path for path in reported if path and path not in named and BLOT not in path)
     return tuple(dict.fromkeys((*declared, *others)))
 
 
@@ -83,13 +83,13 @@ def quarantine_earlier(session: RunSession, step: Step) -> None:
     if not before.has_bad_attempt:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
-    kept = backup_folder(session, step.id, before.attempts)
+    backups = backup_folder(session, step.id, before.attempts)
     paid = set() if session.options.refresh else _paid_for(session, before)
     inside = [
         path
         for path in (*declared_paths(step), *recorded)
         if (place := _judged(session, path))
-        and not is_same(place, kept / path)
+        and not is_same(place, backups / path)
         and place_of(session, path) not in paid
     ]
     moves = put_aside(
@@ -105,16 +105,19 @@ def _paid_for(session: RunSession, state: StepState) -> set[str]:
     Nobody is asked for them again: the call takes them as they are now, corrected or not.
     """
     last: dict[str, str | None] = {}
-    for made in sorted(state.invocations, key=lambda made: made.outcome.seq if made.outcome else 0):
-        if made.outcome is not None and made.outcome.output_path is not None:
-            code = made.outcome.error.code if made.outcome.error else None
+    for invocation in sorted(
+        state.invocations,
+        key=lambda invocation: invocation.outcome.seq if invocation.outcome else 0,
+    ):
+        if invocation.outcome is not None and invocation.outcome.output_path is not None:
+            code = invocation.outcome.error.code if invocation.outcome.error else None
             if code != CRASHED:
-                last[made.outcome.output_path] = code
+                last[invocation.outcome.output_path] = code
     unmet = {path for path, code in last.items() if code in UNMET}
     return unmet | {place_of(session, one.declared_path) for one in state.accepted}
 
 
-def set_aside(session: RunSession, step: Step, attempt: int) -> None:
+def back_up_outputs(session: RunSession, step: Step, attempt: int) -> None:
     """Keep a copy of every file the step may replace, so that a rollback can put it back.
 
     A command that was killed may have died while a file was moved away: its copy counts.
@@ -129,10 +132,10 @@ def set_aside(session: RunSession, step: Step, attempt: int) -> None:
         if place is None:
             continue
         source = earlier / path if killed and not place.exists() else place
-        kept = keep_copy(session.run.path, step.id, attempt, path, source)
-        if kept is not None:
+        backup = keep_copy(session.run.path, step.id, attempt, path, source)
+        if backup is not None:
             link = file_moves.link_at(session.root / path)
-            session.record.append(msgspec.structs.replace(kept, link=link))
+            session.record.append(msgspec.structs.replace(backup, link=link))
 
 
 def backup_folder(session: RunSession, step_id: str, attempt: int) -> Path:
@@ -140,7 +143,7 @@ def backup_folder(session: RunSession, step_id: str, attempt: int) -> Path:
     return session.run.backups / attempt_name(step_id, attempt)
 
 
-def _set_aside_by(session: RunSession, step: Step, attempt: int) -> dict[str, j.OutputBackedUp]:
+def _backups_of(session: RunSession, step: Step, attempt: int) -> dict[str, j.OutputBackedUp]:
     """What an attempt kept copies of, by path."""
     return {
         event.path: event
@@ -179,7 +182,7 @@ def record_outputs(session: RunSession, step: Step, attempt: int, *, succeeded: 
     if not paths:
         return
     group: list[tuple[j.OutputRecorded, bytes]] = []
-    for one in _made(session, step, attempt, paths, succeeded=succeeded):
+    for one in _outputs_on_disk(session, step, attempt, paths, succeeded=succeeded):
         group.append(one)
         if sum(len(content) for _, content in group) > _TOGETHER:
             _keep(session, group)
@@ -194,7 +197,7 @@ def _keep(session: RunSession, group: list[tuple[j.OutputRecorded, bytes]]) -> N
         session.record.append(event)
 
 
-def _made(
+def _outputs_on_disk(
     session: RunSession, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
 ) -> Iterator[tuple[j.OutputRecorded, bytes]]:
     """What there is at each path, and the event that tells of it."""
@@ -204,7 +207,7 @@ def _made(
         if out.declared_path
     }
     names = output_names(step.id, title_of(step), paths, known)
-    replaced = _set_aside_by(session, step, attempt)
+    replaced = _backups_of(session, step, attempt)
     cached = {
         call.outcome.output_path
         for call in session.record.state.step(step.id).last_invocations()

@@ -127,8 +127,8 @@ class Transaction:
         """Put a file in place, remembering what stood there."""
         refuse_link_out(self._root, path.parent)
         before, folders = file_moves.read_previous(path), file_moves.missing_directories(path)
-        kept = self._undo_wished and before is not None and not stays
-        copy = self._keep(path) if kept else None
+        is_backed_up = self._undo_wished and before is not None and not stays
+        copy = self._keep(path) if is_backed_up else None
         # Remembered before it happens: a write that fails halfway is taken back as well.
         self._changes.append(_Change(path, before, folders, stays, content, copy))
         files.make_directories(path.parent)
@@ -177,7 +177,7 @@ class Transaction:
             return TransactionReport(
                 rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved)
             )
-        paths = tuple(self._shown(change.path) for change in reversed(left))
+        paths = tuple(self._display_path(change.path) for change in reversed(left))
         later = self._record_left(place, left)
         return TransactionReport(
             rollback_status=RollbackStatus.FAILED,
@@ -192,8 +192,8 @@ class Transaction:
         end = self.roll_back() if undo else TransactionReport()
         left = {change.path for change in self._changes}
         written = pieces[:number]
-        gone = [piece for piece in written if undo and not piece.stays and piece.path not in left]
-        first = next((piece for piece in written if piece in gone), pieces[number])
+        undone = [piece for piece in written if undo and not piece.stays and piece.path not in left]
+        first = next((piece for piece in written if piece in undone), pieces[number])
         return TransactionReport(
             completed_steps=tuple(piece.step for piece in written),
             failed_step=pieces[number].step,
@@ -204,7 +204,7 @@ class Transaction:
             suggestion=trouble.hint,
             rollback_status=end.rollback_status,
             rollback_error=end.rollback_error,
-            rolled_back_steps=tuple(piece.step for piece in gone),
+            rolled_back_steps=tuple(piece.step for piece in undone),
             not_rolled_back=end.not_rolled_back,
             quarantined=end.quarantined,
             finished_rollback=self._finished,
@@ -230,7 +230,7 @@ class Transaction:
     def _record_left(self, place: Path, left: Sequence[_Change]) -> str:
         """Write down what is left, for the next time; what to add to the error if that fails."""
         inside = [change for change in left if change.path.is_relative_to(self._root)]
-        found = tuple(
+        remaining = tuple(
             _Left(
                 path=change.path.relative_to(self._root).as_posix(),
                 written=sha256_bytes(change.content),
@@ -241,7 +241,9 @@ class Transaction:
         )
         try:
             files.make_private(place)
-            content = canonical_file(_signed(_Unfinished(files=found), self._shown(place)))
+            content = canonical_file(
+                _signed(_Unfinished(files=remaining), self._display_path(place))
+            )
             files.write_atomic(place / _UNFINISHED, content, mode=files.PRIVATE_FILE)
         except OraclePackError:
             is_kept = False
@@ -249,7 +251,7 @@ class Transaction:
             is_kept = len(inside) == len(left)
         if is_kept or self._place is None:
             return ""
-        return f"; the earlier files are kept in {self._shown(place / _BEFORE)}"
+        return f"; the earlier files are kept in {self._display_path(place / _BEFORE)}"
 
     def _finish_earlier(self) -> bool:
         """Take back what the rollback of an earlier command left; whether there was anything.
@@ -260,7 +262,7 @@ class Transaction:
         folder = self._root / ".oraclepack" / FOLDER / self._command
         done = False
         for record in sorted(folder.glob(f"*/{_UNFINISHED}")):
-            if not self._is_ours(record):
+            if not self._is_signed(record):
                 continue
             if not self._undo_wished:
                 file_moves.rename(record, record.with_name(_ABANDONED))
@@ -271,15 +273,17 @@ class Transaction:
             _remove_copies(record.parent)
         return done
 
-    def _is_ours(self, record: Path) -> bool:
+    def _is_signed(self, record: Path) -> bool:
         """Signed with the user's key, not tracked by git, and not behind a link."""
-        relative = self._shown(record)
+        relative = self._display_path(record)
         if linked(self._root, relative) or came_with_repository(self._root, relative):
             return False
-        found, key = _read(record), trust_key.find_key()
-        if found is None or key is None:
+        record_data, key = _read(record), trust_key.find_key()
+        if record_data is None or key is None:
             return False
-        return same_digest(found.mac, _mac(found, self._shown(record.parent), key))
+        return same_digest(
+            record_data.mac, _mac(record_data, self._display_path(record.parent), key)
+        )
 
     def _finish(self, record: Path) -> None:
         unfinished = _read(record)
@@ -317,7 +321,7 @@ class Transaction:
             files.make_directories(path.parent)
             file_moves.copy(copy, path)
 
-    def _shown(self, path: Path) -> str:
+    def _display_path(self, path: Path) -> str:
         inside = path.is_relative_to(self._root)
         return path.relative_to(self._root).as_posix() if inside else str(path)
 

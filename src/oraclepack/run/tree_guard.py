@@ -81,11 +81,11 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
 def patch_of(run: RunDir, change: j.TreeChanged) -> Path | None:
     """The patch of a change, if it is a plain file of this run and still what was recorded."""
     name = change.patch or ""
-    found = plain_file(run.path, name) if name.startswith(f"{STEPS}/") else None
-    if found is None or change.patch_sha256 is None:
-        return found
-    is_same = sha256_bytes(files.read(found) or b"") == change.patch_sha256
-    return found if is_same else None
+    patch = plain_file(run.path, name) if name.startswith(f"{STEPS}/") else None
+    if patch is None or change.patch_sha256 is None:
+        return patch
+    is_same = sha256_bytes(files.read(patch) or b"") == change.patch_sha256
+    return patch if is_same else None
 
 
 def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[str] = ()) -> None:
@@ -293,5 +293,5 @@ def _allowed(session: RunSession, step: Step) -> tuple[str, ...]:
     others = (other for other in session.pack.steps if other.id != step.id)
     writes = [path for other in others for path in other.writes]
     # Our own files, those just being written among them.
-    ours = (*legacy, ".oraclepack/", "*.oraclepack-*.tmp")
-    return (*outputs, *recorded, *called, *folder, *writes, *ours)
+    own = (*legacy, ".oraclepack/", "*.oraclepack-*.tmp")
+    return (*outputs, *recorded, *called, *folder, *writes, *own)

@@ -87,14 +87,14 @@ def find_cache_candidates(root: Path) -> CacheCandidates:
     )
 
 
-def trust_cache(found: CacheCandidates) -> TrustReport:
+def trust_cache(candidates: CacheCandidates) -> TrustReport:
     """Sign answers and claims, each at once; a command that is killed leaves the others foreign."""
-    refused = {key: found.cache.take_over(key) for key in found.keys}
+    refused = {key: candidates.cache.take_over(key) for key in candidates.keys}
     return TrustReport(
         answers=tuple(key for key, reason in refused.items() if reason is None),
-        claims=sum(map(take_over, found.claims)),
+        claims=sum(map(take_over, candidates.claims)),
         still_foreign=(
-            *found.still_foreign,
+            *candidates.still_foreign,
             *(f"{key[:12]}: {why}" for key, why in refused.items() if why),
         ),
     )

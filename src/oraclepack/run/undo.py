@@ -41,12 +41,12 @@ def undo_step(
         raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     clock = SystemClock()
     wish = RunSelector(run_id=run_id)
-    found = find_run(root, pack, wish, clock)
-    state = found.state.step(step_id)
+    selected = find_run(root, pack, wish, clock)
+    state = selected.state.step(step_id)
     change = state.change
-    if found.is_new:
+    if selected.is_new:
         raise UsageError(
-            f"there is no run to undo a step of: {found.reason}",
+            f"there is no run to undo a step of: {selected.reason}",
             hint="`oraclepack runs list` shows the runs; --run-id names one",
         )
     if state.tree_before is not None:
@@ -56,27 +56,27 @@ def undo_step(
         )
     if change is None or change.patch is None:
         raise UsageError(
-            f"step {step_id} left no recorded change in run {found.run.run_id}",
+            f"step {step_id} left no recorded change in run {selected.run.run_id}",
             hint="`oraclepack runs show` tells what each step left; --run-id names another run",
         )
-    wish = msgspec.structs.replace(wish, legacy_files=found.state.has_legacy_files)
-    with opened(found, pack, wish, clock, "undo") as record:
-        tree = work_tree(root, found.run, step_id, record.state)
-        patch = patch_of(found.run, change)
+    wish = msgspec.structs.replace(wish, legacy_files=selected.state.has_legacy_files)
+    with opened(selected, pack, wish, clock, "undo") as record:
+        tree = work_tree(root, selected.run, step_id, record.state)
+        patch = patch_of(selected.run, change)
         if tree is None or patch is None:
             raise InputError(
-                f"{found.run.relative}/{change.patch} is gone or not what was recorded, "
+                f"{selected.run.relative}/{change.patch} is gone or not what was recorded, "
                 "or its repository is gone",
                 hint="nothing was changed",
             )
-        remove_left_over(found.run.path, recorded_patches(record.state))
+        remove_left_over(selected.run.path, recorded_patches(record.state))
         reversal = PatchUndo(tree, patch)
         if not is_begun(reversal.patch):
-            _begin(reversal, found.run, known, record.state.step(step_id))
-        files = _finish(reversal, found.run)
+            _begin(reversal, selected.run, known, record.state.step(step_id))
+        files = _finish(reversal, selected.run)
         record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
         reversal.forget()
-    return UndoReport(step_id=step_id, run_id=found.run.run_id, patch=change.patch, files=files)
+    return UndoReport(step_id=step_id, run_id=selected.run.run_id, patch=change.patch, files=files)
 
 
 def _begin(reversal: PatchUndo, run: RunDir, step: Step, state: StepState) -> None:
@@ -84,7 +84,7 @@ def _begin(reversal: PatchUndo, run: RunDir, step: Step, state: StepState) -> No
     if left is None:
         raise InputError(
             f"the changes of step {step.id} are not in the work tree as it left them",
-            hint=f"nothing was changed; look at {_shown(reversal.patch, run)}",
+            hint=f"nothing was changed; look at {_display_path(reversal.patch, run)}",
         )
     try:
         reversal.begin(left.without)
@@ -98,7 +98,7 @@ def _begin(reversal: PatchUndo, run: RunDir, step: Step, state: StepState) -> No
 def _finish(reversal: PatchUndo, run: RunDir) -> tuple[str, ...]:
     changed = reversal.changed_since()
     if changed:
-        place = _shown(reversal.place, run)
+        place = _display_path(reversal.place, run)
         raise InputError(
             f"changed since the undo was cut off: {', '.join(changed[:5])}",
             hint=f"each file as it was and as it shall be is in {place}: give one of them back and "
@@ -107,7 +107,7 @@ def _finish(reversal: PatchUndo, run: RunDir) -> tuple[str, ...]:
     return reversal.finish()
 
 
-def _shown(path: Path, run: RunDir) -> str:
+def _display_path(path: Path, run: RunDir) -> str:
     return f"{run.relative}/{path.relative_to(run.path).as_posix()}"
 
 

@@ -73,13 +73,13 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verify
         ) from None
     root = _project_of(directory.resolve())
     path = Path(paths[0]) if paths else root / manifest.pack_path
-    shown = paths[0] if paths else manifest.pack_path
-    pack = _read(path, shown)
-    found = _checked(pack, root, _run_at(root, directory.resolve()), settings)
+    pack_path = paths[0] if paths else manifest.pack_path
+    pack = _read(path, pack_path)
+    report = _checked(pack, root, _run_at(root, directory.resolve()), settings)
     if pack.pack_hash == manifest.pack_hash:
-        return found
-    note = f"{shown} is not the text this run was made from; its contracts are those of today"
-    return replace(found, warnings=(note,))
+        return report
+    note = f"{pack_path} is not the text this run was made from; its contracts are those of today"
+    return replace(report, warnings=(note,))
 
 
 def _run_at(root: Path, directory: Path) -> RunDir:
@@ -102,19 +102,19 @@ def _of_pack(path: Path, settings: Settings) -> VerifyReport:
     return _checked(pack, root, _newest_run(root, pack.pack_hash), settings)
 
 
-def _read(path: Path, shown: str) -> Pack:
+def _read(path: Path, name: str) -> Pack:
     """A pack; what has no steps promises no outputs, and must not pass for verified."""
-    pack = parse_pack(read_pack_text(path), shown)
+    pack = parse_pack(read_pack_text(path), name)
     if pack.block is None:
         others = [one for one in pack.fences if one.marker]
         named = f"; the block on line {others[0].span.line} is {_mark(others[0])}" if others else ""
         raise InputError(
-            f"{shown} is not a pack: it has no bash block{named}",
+            f"{name} is not a pack: it has no bash block{named}",
             hint="mark the block of the steps with ```bash",
         )
     if not pack.steps:
         raise InputError(
-            f"{shown} is not a pack: its bash block has no steps",
+            f"{name} is not a pack: its bash block has no steps",
             hint="a step begins with a comment such as `# 01) title`; see `oraclepack validate`",
         )
     return pack
@@ -164,7 +164,7 @@ def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
         raise foreign_run(run.run_id, examined.foreign)
     state = fold(examined.reading.events)
     steps = state.steps
-    said = state.sessions[-1].started.settings.get("out_dir") if state.sessions else None
+    out_dir = state.sessions[-1].started.settings.get("out_dir") if state.sessions else None
     recorded = RecordedOutputs(
         run.run_id,
         paths={
@@ -177,4 +177,4 @@ def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
         },
         skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
     )
-    return recorded, said if isinstance(said, str) else ""
+    return recorded, out_dir if isinstance(out_dir, str) else ""

@@ -75,12 +75,12 @@ class Worktree(msgspec.Struct, frozen=True):
         if place.is_file():
             shutil.copyfile(place, index)  # git then hashes only what has changed
             self._unfilter()
-        ours = (f":(exclude,top,glob){_first_too(path)}" for path in self.own)
+        excluded = (f":(exclude,top,glob){_first_too(path)}" for path in self.own)
         others = (f":(exclude,top,literal){path}" for path in self.repositories())
         # By stdin, since there may be many.
-        listed = (".", *_EXCLUDED, *ours, *others)
+        listed = (".", *_EXCLUDED, *excluded, *others)
         pathspecs = "\0".join(listed).encode("utf-8", "surrogateescape")
-        self._git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", said=pathspecs)
+        self._git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=pathspecs)
         return self._git("write-tree").decode().strip()
 
     def _unfilter(self) -> None:
@@ -89,19 +89,19 @@ class Worktree(msgspec.Struct, frozen=True):
         The user's index holds them as their filter made them, and no filter runs here: the
         content itself would be in no tree, and an undo could not bring it back.
         """
-        with _told():
+        with _git_error():
             configured = {*self._program.filters()}
         if not configured:
             return
         entries = self._git("ls-files", "-z", "--stage").split(b"\0")
         paths = {entry.partition(b"\t")[2]: entry for entry in entries if entry}
-        said = b"".join(path + b"\0" for path in paths)
-        facts = self._git("check-attr", "-z", "--stdin", "filter", said=said).split(b"\0")
+        listed = b"".join(path + b"\0" for path in paths)
+        facts = self._git("check-attr", "-z", "--stdin", "filter", stdin=listed).split(b"\0")
         rows = zip(facts[0::3], facts[2::3], strict=False)
         filtered = [paths[path] for path, name in rows if os.fsdecode(name) in configured]
         if filtered:
-            said = b"".join(entry + b"\0" for entry in filtered)
-            self._git("update-index", "-z", "--index-info", said=said)
+            listed = b"".join(entry + b"\0" for entry in filtered)
+            self._git("update-index", "-z", "--index-info", stdin=listed)
 
     def repositories(self) -> tuple[str, ...]:
         """Repositories within this one, submodules too: their files are not ours to describe."""
@@ -117,12 +117,12 @@ class Worktree(msgspec.Struct, frozen=True):
             *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"),
             "--ignore-submodules=all",
         )
-        found: dict[str, tuple[str, int, int]] = {}
+        entries: dict[str, tuple[str, int, int]] = {}
         for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
             if entry:
                 path = entry[3:]
-                found[path] = (entry[:2], *_stamp(self.top / path))
-        return found
+                entries[path] = (entry[:2], *_stamp(self.top / path))
+        return entries
 
     def difference(self, before: str, after: str) -> bytes:
         """What leads from one tree to the other, as a patch that git can apply and reverse."""
@@ -152,7 +152,7 @@ class Worktree(msgspec.Struct, frozen=True):
         words = _reversing(patch, without)
         home = _path(self._git("rev-parse", "--absolute-git-dir"))
         place = git.Git(copies, self.environment, git.LONG_TIMEOUT)
-        with _told():
+        with _git_error():
             place.run(*words, GIT_DIR=home, GIT_WORK_TREE=str(copies))
 
     def _reverse(self, patch: Path, without: Sequence[str], *how: str) -> bytes:
@@ -169,22 +169,22 @@ class Worktree(msgspec.Struct, frozen=True):
         config = (("core.looseCompression", "0"),)
         return git.Git(self.top, self.environment, git.LONG_TIMEOUT, config)
 
-    def _git(self, *words: str, said: bytes = b"") -> bytes:
-        with _told():
+    def _git(self, *words: str, stdin: bytes = b"") -> bytes:
+        with _git_error():
             own = self._own_store() if (self.folder / "objects").is_dir() else {}
-            return self._program.run(*words, stdin=said, **own)
+            return self._program.run(*words, stdin=stdin, **own)
 
     def _own_store(self) -> dict[str, str]:
-        theirs = self.top / _path(self._program.run("rev-parse", "--git-path", "objects"))
+        objects = self.top / _path(self._program.run("rev-parse", "--git-path", "objects"))
         return {
             "GIT_INDEX_FILE": str(self.folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(self.folder / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(theirs),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
         }
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _git_error() -> Iterator[None]:
     try:
         yield
     except git.GitError as trouble:
@@ -204,16 +204,16 @@ def _reversing(patch: Path, without: Sequence[str]) -> list[str]:
     return ["apply", "--reverse", "--whitespace=nowarn", *left_out, str(patch.resolve())]
 
 
-def _path(told: bytes) -> str:
-    return os.fsdecode(told.removesuffix(b"\n"))
+def _path(output: bytes) -> str:
+    return os.fsdecode(output.removesuffix(b"\n"))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
     try:
-        told = path.lstat()
+        status = path.lstat()
     except OSError:
         return (-1, -1)
-    return (told.st_size, told.st_mtime_ns)
+    return (status.st_size, status.st_mtime_ns)
 
 
 def _literal(path: str) -> str:

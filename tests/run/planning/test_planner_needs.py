@@ -6,7 +6,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
-from oraclepack.run.planning.planner import DiskSnapshot, NeededHashes, plan, wanted
+from oraclepack.run.planning.planner import DiskSnapshot, NeededHashes, needed_hashes, plan
 from oraclepack.run.planning.selection import Selection
 from tests.events import finished, output
 from tests.packs import a_pack, some_steps
@@ -153,7 +153,7 @@ def test_only_files_of_steps_that_went_well_are_looked_at() -> None:
     bare = msgspec.structs.replace(output("02"), declared_path=None)
     state = a_run(*FIRST, bare, finished("02"), output("03"), finished("03", Status.FAILED))
 
-    assert wanted(state) == NeededHashes(
+    assert needed_hashes(state) == NeededHashes(
         outputs=("outputs/01-answer.md", "outputs/02-answer.md"),
         declared=("out/01-answer.md",),
         attached=("src/1.py",),

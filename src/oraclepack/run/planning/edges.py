@@ -31,7 +31,7 @@ def edges_of(steps: Sequence[Step]) -> dict[StepId, Edges]:
     """The edges of each step; the steps are ordered by id."""
     reads = [Paths.of(_named(step.reads)) for step in steps]
     writes = [Paths.of(step.writes) for step in steps]
-    found: dict[StepId, Edges] = {}
+    edges: dict[StepId, Edges] = {}
     # Most steps of some packs name no path, and each pair costs.
     writers, named = _some(writes), _some(reads) | _some(writes)
     for place, step in enumerate(steps):
@@ -44,10 +44,10 @@ def edges_of(steps: Sequence[Step]) -> dict[StepId, Edges]:
             and at not in needs
             and (writes[place].touch(writes[at]) or reads[at].touch(writes[place]))
         ]
-        found[step.id] = Edges(
+        edges[step.id] = Edges(
             tuple(steps[at].id for at in needs), tuple(steps[at].id for at in after)
         )
-    return found
+    return edges
 
 
 def _some(named: Sequence["Paths"]) -> set[int]:
@@ -108,10 +108,10 @@ def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:
 def _translated(pattern: str) -> str:
     # A variable that only the shell knows may hold any path.
     text = _EXPANSION.sub("**", pattern)
-    told = text.removeprefix("./")
+    path = text.removeprefix("./")
     place, parts = 0, []
-    for sign in _GLOB.finditer(told):
-        parts.append(re.escape(told[place : sign.start()]))
+    for sign in _GLOB.finditer(path):
+        parts.append(re.escape(path[place : sign.start()]))
         parts.append(_SIGNS.get(sign[0], ".*" if sign[0].startswith("{") else "[^/]"))
         place = sign.end()
-    return "".join([*parts, re.escape(told[place:])])
+    return "".join([*parts, re.escape(path[place:])])

@@ -65,16 +65,16 @@ def missing_files(
     prelude = pack.prelude.script if pack.prelude is not None else Script()
     if not missing or not _tells_all(prelude.commands, _bodies(prelude), ()):
         return
-    made = set(_named_in(prelude.commands))
+    created = set(_named_in(prelude.commands))
     for step in sorted(pack.steps, key=lambda step: step.id):
         if step.id in settled or step.id in running:
-            made |= {normpath(path) for path in step.writes}
+            created |= {normpath(path) for path in step.writes}
         if step.id not in running:
             continue
-        made |= set(_named_in(command for command in step.script.commands if _makes(command)))
+        created |= set(_named_in(command for command in step.script.commands if _makes(command)))
         bodies = {**_bodies(prelude), **_bodies(step.script)}
         if not _moves(step, bodies):
-            yield from _missed(step, missing, made, bodies)
+            yield from _missed(step, missing, created, bodies)
         if step.writes_unknown or not _tells_all(step.script.commands, bodies, step.calls):
             return
 
@@ -82,7 +82,7 @@ def missing_files(
 def _missed(
     step: Step,
     missing: Collection[str],
-    made: set[str],
+    created: set[str],
     bodies: Mapping[str, list[SimpleCommand]],
 ) -> Iterator[MissingFile]:
     for call in asking_calls(step):
@@ -99,14 +99,16 @@ def _missed(
         for attachment in call.attachments:
             path = attachment.value
             literal = attachment.kind is AttachmentKind.LITERAL
-            if literal and path in missing and not _is_made(normpath(path), made):
+            if literal and path in missing and not _is_created(normpath(path), created):
                 yield MissingFile(step.id, attachment.span.line, path)
 
 
-def _is_made(path: str, made: set[str]) -> bool:
+def _is_created(path: str, created: set[str]) -> bool:
     """Whether something creates a path, a file in it, or a folder above it as a whole."""
     folder = f"{path}/"
-    return any(path == one or one.startswith(folder) or path.startswith(f"{one}/") for one in made)
+    return any(
+        path == one or one.startswith(folder) or path.startswith(f"{one}/") for one in created
+    )
 
 
 def _tells_all(
@@ -127,12 +129,12 @@ def _tells_all(
             if command.name not in called:
                 called.add(command.name)
                 pending += bodies[command.name]
-        elif command.span not in oracle and not _tells(command):
+        elif command.span not in oracle and not _prints(command):
             return False
     return True
 
 
-def _tells(command: SimpleCommand) -> bool:
+def _prints(command: SimpleCommand) -> bool:
     if any(redirect.writes and redirect.target.value is None for redirect in command.redirects):
         return False
     if not command.words or command.name == ORACLE:
@@ -145,11 +147,11 @@ def _tells(command: SimpleCommand) -> bool:
 
 def _bodies(script: Script) -> dict[str, list[SimpleCommand]]:
     """The commands of each function."""
-    found: dict[str, list[SimpleCommand]] = {name: [] for name in script.functions}
+    bodies: dict[str, list[SimpleCommand]] = {name: [] for name in script.functions}
     for command in script.commands:
         if command.function:
-            found.setdefault(command.function, []).append(command)
-    return found
+            bodies.setdefault(command.function, []).append(command)
+    return bodies
 
 
 def _moves(step: Step, bodies: Mapping[str, list[SimpleCommand]]) -> bool:

@@ -86,8 +86,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     def why(self, step_id: str) -> str | None:
         """Why a step runs or does not; None when the pack has no such step."""
-        found = self.step(step_id)
-        return found.sentence if found else None
+        step = self.step(step_id)
+        return step.sentence if step else None
 
 
 def command_hash(pack: Pack, step: Step) -> str:

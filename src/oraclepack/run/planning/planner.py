@@ -66,7 +66,7 @@ class NeededHashes(msgspec.Struct, frozen=True):
     attached: tuple[str, ...]
 
 
-def wanted(state: RunState) -> NeededHashes:
+def needed_hashes(state: RunState) -> NeededHashes:
     """What to look at before planning: files of steps that went well, nothing else."""
     steps = [step for step in state.steps.values() if step.status is Status.OK]
     outputs = [output for step in steps for output in step.outputs]
@@ -77,7 +77,9 @@ def wanted(state: RunState) -> NeededHashes:
     )
 
 
-def plan(pack: Pack, state: RunState, selection: Selection, seen: DiskSnapshot) -> Plan | Refusal:
+def plan(
+    pack: Pack, state: RunState, selection: Selection, snapshot: DiskSnapshot
+) -> Plan | Refusal:
     """The decision about every step, with its reason, in the order of the ids."""
     steps = sorted(pack.steps, key=lambda step: step.id)
     ids = [step.id for step in steps]
@@ -93,7 +95,7 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: DiskSnapshot) 
     edges = edges_of(steps)
     planned = [
         _planned(
-            _Case(step, command_hash(pack, step), state.step(step.id), seen, selection.refresh),
+            _Case(step, command_hash(pack, step), state.step(step.id), snapshot, selection.refresh),
             chosen,
             edges[step.id],
         )
@@ -102,9 +104,9 @@ def plan(pack: Pack, state: RunState, selection: Selection, seen: DiskSnapshot) 
     return Plan(
         steps=tuple(_with_neighbours(step, planned, state) for step in planned),
         warnings=tuple(_warnings(pack, state, planned)),
-        refusal=_without_oracle(pack, planned, seen)
-        or _escaping_prelude(pack, seen)
-        or _without_file(pack, planned, state, seen),
+        refusal=_without_oracle(pack, planned, snapshot)
+        or _escaping_prelude(pack, snapshot)
+        or _without_file(pack, planned, state, snapshot),
     )
 
 
@@ -125,7 +127,7 @@ class _Case(msgspec.Struct, frozen=True):
     step: Step
     command_hash: str
     state: StepState
-    seen: DiskSnapshot
+    snapshot: DiskSnapshot
     refresh: bool = False
 
 
@@ -153,9 +155,9 @@ def _decided(case: _Case, chosen: ResolvedSelection) -> tuple[str, Decision, str
     if left_out is not None:
         return left_out, Decision.NOT_SELECTED, None
     reason = _asked_for(case, chosen)
-    kept = _kept(case) if reason is None else None
-    if kept is not None:
-        return *kept, None
+    reuse = _reusable(case) if reason is None else None
+    if reuse is not None:
+        return *reuse, None
     reason = reason or _due(case)
     if reason is None:
         return _done(case.state), Decision.DONE, None
@@ -194,12 +196,12 @@ def _asked_for(case: _Case, chosen: ResolvedSelection) -> str | None:
     return None
 
 
-def _kept(case: _Case) -> tuple[str, Decision] | None:
+def _reusable(case: _Case) -> tuple[str, Decision] | None:
     """What was paid for and need not be asked for again, though the step is not simply done."""
     restored = _restored(case)
     if restored is not None:
         return restored, Decision.RESTORE
-    now = case.seen.checked.get(case.step.id)
+    now = case.snapshot.checked.get(case.step.id)
     same = case.state.misses_contract and case.state.command_hash == case.command_hash
     if now is None or not same or case.refresh:
         return None
@@ -239,9 +241,9 @@ def _restored(case: _Case) -> str | None:
 def _displaced(case: _Case) -> Iterable[str]:
     """Outputs that are not as recorded in one of their two places, and are in the other."""
     for output in case.state.outputs:
-        copy = case.seen.outputs.get(output.path)
+        copy = case.snapshot.outputs.get(output.path)
         path = output.declared_path
-        there = case.seen.declared.get(path) if path is not None else None
+        there = case.snapshot.declared.get(path) if path is not None else None
         if path is not None and there is None and copy == output.sha256:
             yield f"its output {path} is gone and put back from the run's own copy"
         elif path is not None and there != output.sha256 and copy == output.sha256:
@@ -262,8 +264,8 @@ def _due(case: _Case) -> str | None:
         case Status.RUNNING:
             return "it was running when the last command was ended"
         case Status.FAILED:
-            told = f": {state.error.message}" if state.error else ""
-            return f"its last attempt failed{told}"
+            reason = f": {state.error.message}" if state.error else ""
+            return f"its last attempt failed{reason}"
         case Status.SKIPPED:
             if (state.skip_reason or "").startswith(TOOL_MISSING):
                 return "a tool was missing when it was skipped, and none is now"
@@ -283,9 +285,9 @@ def _changed(case: _Case) -> Iterable[str]:
     if case.state.command_hash != case.command_hash:
         yield "its commands or the prelude have changed since it ran"
     for output in case.state.outputs:
-        places = [(output.path, case.seen.outputs.get(output.path))]
+        places = [(output.path, case.snapshot.outputs.get(output.path))]
         if output.declared_path is not None:
-            now = case.seen.declared.get(output.declared_path)
+            now = case.snapshot.declared.get(output.declared_path)
             # First: the declared path is the one that people know.
             places.insert(0, (output.declared_path, now))
         if any(now == output.sha256 for _, now in places):
@@ -300,7 +302,7 @@ def _changed(case: _Case) -> Iterable[str]:
 def _changed_files(case: _Case) -> Iterable[str]:
     """What of the attached files is no longer as it was asked about."""
     for path, was in sorted(case.state.attached.items()):
-        now = case.seen.attached.get(path)
+        now = case.snapshot.attached.get(path)
         if now is None:
             yield f"its attached file {path} is gone"
         elif now != was:
@@ -332,26 +334,30 @@ def _missing_tools(case: _Case) -> list[str]:
         for call in case.step.calls
         if call.tool != ORACLE and not call.guarded and Enclosure.CONDITION not in call.places
     }
-    return sorted(sure & case.seen.missing_tools)
+    return sorted(sure & case.snapshot.missing_tools)
 
 
 def _escape(case: _Case) -> str | None:
     """Why a tool that we answer for would really start, if one would."""
     for call in case.step.calls:
-        if call.tool in case.seen.answered and call.escapes is not None:
+        if call.tool in case.snapshot.answered and call.escapes is not None:
             return f"{call.tool} would really start: {call.escapes}"
     return None
 
 
-def _escaping_prelude(pack: Pack, seen: DiskSnapshot) -> Refusal | None:
+def _escaping_prelude(pack: Pack, snapshot: DiskSnapshot) -> Refusal | None:
     """The prelude runs before every step: what it would really start cannot be skipped."""
-    commands = pack.prelude.script.commands if pack.prelude and seen.answered else ()
+    commands = pack.prelude.script.commands if pack.prelude and snapshot.answered else ()
     for command in commands:
-        found = unwrap([word.value for word in command.words])
-        if found is not None and found.tool in seen.answered and found.escapes is not None:
+        unwrapped = unwrap([word.value for word in command.words])
+        if (
+            unwrapped is not None
+            and unwrapped.tool in snapshot.answered
+            and unwrapped.escapes is not None
+        ):
             return Refusal(
-                f"the prelude would really start {found.tool}: {found.escapes}",
-                hint=f"call it as {found.tool}, so that the rehearsal can answer for it",
+                f"the prelude would really start {unwrapped.tool}: {unwrapped.escapes}",
+                hint=f"call it as {unwrapped.tool}, so that the rehearsal can answer for it",
             )
     return None
 
@@ -388,17 +394,17 @@ def _warnings(pack: Pack, state: RunState, planned: list[PlannedStep]) -> Iterab
 
 
 def _without_file(
-    pack: Pack, planned: list[PlannedStep], state: RunState, seen: DiskSnapshot
+    pack: Pack, planned: list[PlannedStep], state: RunState, snapshot: DiskSnapshot
 ) -> Refusal | None:
-    if not seen.missing_files:
+    if not snapshot.missing_files:
         return None
     running = {step.step_id for step in planned if step.runs}
     settled = {step.id for step in pack.steps if state.step(step.id).status is Status.OK}
-    found = list(missing_files(pack, seen.missing_files, running, settled - running))
-    if not found:
+    missing = list(missing_files(pack, snapshot.missing_files, running, settled - running))
+    if not missing:
         return None
-    first = found[0]
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    first = missing[0]
+    more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
     return Refusal(
         f"step {first.step} (line {first.line}) attaches {first.path}, which does not exist and "
         f"which nothing before it creates{more}",
@@ -408,8 +414,10 @@ def _without_file(
     )
 
 
-def _without_oracle(pack: Pack, planned: list[PlannedStep], seen: DiskSnapshot) -> Refusal | None:
-    if ORACLE not in seen.missing_tools:
+def _without_oracle(
+    pack: Pack, planned: list[PlannedStep], snapshot: DiskSnapshot
+) -> Refusal | None:
+    if ORACLE not in snapshot.missing_tools:
         return None
     asking = {step.id for step in pack.steps if any(not call.guarded for call in step.oracle_calls)}
     steps = [step.step_id for step in planned if step.runs and step.step_id in asking]

@@ -92,8 +92,8 @@ def _blocked(
     if not failed:
         return blocked
     for step in planned:
-        lost = any(one in failed or one in blocked for one in step.needs)
-        if lost and step.step_id not in progress.started:
+        is_blocked = any(one in failed or one in blocked for one in step.needs)
+        if is_blocked and step.step_id not in progress.started:
             blocked.add(step.step_id)
     return blocked
 

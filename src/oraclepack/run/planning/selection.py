@@ -94,9 +94,9 @@ class ResolvedSelection(msgspec.Struct, frozen=True):
         roi = step.number("ROI")
         if self.threshold is None or roi is None:
             return None
-        kept = roi >= self.threshold if self.roi_mode is RoiMode.OVER else roi < self.threshold
+        is_within = roi >= self.threshold if self.roi_mode is RoiMode.OVER else roi < self.threshold
         side = "under" if self.roi_mode is RoiMode.OVER else "not under"
-        return None if kept else f"its ROI {roi:g} is {side} the threshold {self.threshold:g}"
+        return None if is_within else f"its ROI {roi:g} is {side} the threshold {self.threshold:g}"
 
     def notice(self, step: Step) -> str | None:
         """What to say about a step that a filter could not judge."""
@@ -121,8 +121,8 @@ def choose(selection: Selection, known: Sequence[str]) -> ResolvedSelection | Re
     threshold = selection.roi_threshold
     if threshold is not None and not math.isfinite(threshold):
         return Refusal(f"--roi-threshold {threshold} is not a number to compare with")
-    asked = threshold if threshold is not None and threshold > 0 else None
-    chosen = ResolvedSelection(rerun, named, steps, first, asked, selection.roi_mode)
+    minimum = threshold if threshold is not None and threshold > 0 else None
+    chosen = ResolvedSelection(rerun, named, steps, first, minimum, selection.roi_mode)
     return _contradiction(chosen) or chosen
 
 
@@ -130,7 +130,7 @@ def _ids(flag: str, text: str | None, known: Sequence[str]) -> frozenset[str] | 
     """The steps of a list such as `01,03-07`; None when the flag is not given."""
     if text is None:
         return None
-    found: set[str] = set()
+    ids: set[str] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
         ends = [_id(flag, end, known) for end in ((first, last) if dash else (first,))]
@@ -139,8 +139,8 @@ def _ids(flag: str, text: str | None, known: Sequence[str]) -> frozenset[str] | 
             return next(end for end in ends if isinstance(end, Refusal))
         if names[0] > names[-1]:
             return Refusal(f"{flag}: the range {part.strip()} runs backwards")
-        found.update(one for one in known if names[0] <= one <= names[-1])
-    return frozenset(found)
+        ids.update(one for one in known if names[0] <= one <= names[-1])
+    return frozenset(ids)
 
 
 def _id(flag: str, text: str | None, known: Sequence[str]) -> str | Refusal | None:

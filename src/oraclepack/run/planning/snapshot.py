@@ -7,7 +7,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.missing_files import literal_attachments
-from oraclepack.run.planning.planner import CheckedOutputs, DiskSnapshot, wanted
+from oraclepack.run.planning.planner import CheckedOutputs, DiskSnapshot, needed_hashes
 from oraclepack.run.revise import checked
 from oraclepack.run.run_session import RunOptions, manner_of
 from oraclepack.system.path_jail import hashes_of
@@ -15,13 +15,15 @@ from oraclepack.system.programs import find_program, probe
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 
 
-def look(root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions) -> DiskSnapshot:
+def take_snapshot(
+    root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
+) -> DiskSnapshot:
     """Hash what the state speaks of, and look for the tools the pack calls.
 
     Tools that oraclepack itself answers for need not be installed, and an oracle that the user
     named need not be on PATH. Attachments are looked for where the options need them.
     """
-    asked, answered = wanted(state), options.answered
+    asked, answered = needed_hashes(state), options.answered
     return DiskSnapshot(
         outputs=hashes_of(run.path, asked.outputs),
         declared=hashes_of(root, asked.declared),
