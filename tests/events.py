@@ -18,6 +18,7 @@ from oraclepack.journal.statuses import (
     QuestionSize,
     RollbackStatus,
     Status,
+    Wait,
 )
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
@@ -157,6 +158,20 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.InvocationIntent, **_CALL, retry=_RETRY, question=_QUESTION),
     _some(
         j.InvocationOutcome, **_CALL, ok=st.booleans(), cache=st.sampled_from(Cache), usage=_USAGE
+    ),
+    _some(j.TryStarted, **_WHO, call=_SMALL, number=_SMALL),
+    _some(j.TryFinished, **_WHO, call=_SMALL, number=_SMALL, ok=st.booleans()),
+    _some(j.WaitStarted, **_WHO, call=_SMALL, wait=_SMALL, reason=st.sampled_from(list(Wait))),
+    _some(j.WaitFinished, **_WHO, call=_SMALL, wait=_SMALL),
+    _some(j.ControlOpened, socket=st.just("/tmp/op-0/control")),
+    _some(j.ControlRequested, action=st.sampled_from(["stop", "pause"]), by=st.just("me")),
+    _some(j.DecisionNeeded, step=_STEPS, call=_SMALL, question=st.text(max_size=5)),
+    _some(
+        j.DecisionMade,
+        step=_STEPS,
+        call=_SMALL,
+        question=st.text(max_size=5),
+        answer=st.sampled_from(["retry", "fail"]),
     ),
     _some(
         j.OutputBackedUp,

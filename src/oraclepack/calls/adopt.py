@@ -24,7 +24,7 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.calls.waiting import WaitDeadline, announced_pause
+from oraclepack.calls.waiting import WaitDeadline, recorded_wait
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS
@@ -421,14 +421,20 @@ def _by_session(
             case Adoption.WAIT:
                 note = "an earlier call of this question still runs; waiting for it"
                 wait = still_running(prepared.call, process.pid if process else None)
-                pause = announced_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
-                if not _wait(pause, patience, process):
+                with recorded_wait(
+                    context, prepared.call, shim, Wait.EARLIER_CALL, note, wait
+                ) as pause:
+                    goes_on = _wait(pause, patience, process)
+                if not goes_on:
                     return AdoptionResult(stopped=True)
             case Adoption.ATTACH if record is not None:
                 note = f"session {record.id} still works on this question; waiting for it"
                 wait = still_running(prepared.call, record.worker_pid)
-                pause = announced_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
-                if stay_with(prepared, pause, patience, record) is None:
+                with recorded_wait(
+                    context, prepared.call, shim, Wait.EARLIER_CALL, note, wait
+                ) as pause:
+                    ended = stay_with(prepared, pause, patience, record)
+                if ended is None:
                     return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
                 return _undecided(context, shim, record)

@@ -18,7 +18,7 @@ from oraclepack.calls.store import Claim
 from oraclepack.calls.stored_answers import is_true, keep
 from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
 from oraclepack.calls.unmet_answers import next_retry
-from oraclepack.calls.waiting import WaitDeadline, announced_pause, wait_for_slot
+from oraclepack.calls.waiting import WaitDeadline, recorded_wait, wait_for_slot
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.journal.statuses import (
     DETACHED,
@@ -71,6 +71,8 @@ def try_once(
         return None
     with slot:
         tally.attempts += 1
+        tally.tries += 1
+        ledger.begin_try(context, call, tally.tries)
         displaced = answer_files.displace(context, call, prepared.outputs)
         argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
         limit = context.options.call_timeout
@@ -138,8 +140,8 @@ def _attach(
         return tried
     note = "the tool left its question to a worker; waiting for its answer"
     wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
-    pause = announced_pause(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait)
-    ended = stay_with(prepared, pause, WaitDeadline(context), record)
+    with recorded_wait(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait) as pause:
+        ended = stay_with(prepared, pause, WaitDeadline(context), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
     return replace(read_result(context, prepared, tried.end, ended), displaced=tried.displaced)
@@ -212,6 +214,7 @@ class OracleAsk:
                 return self._stopped(STOPPED_EXIT)
             self._tally.note_session(tried.record)
             tried = self._harvested(tried)
+            self._end_try(tried)
             if tried.failure is None:
                 return self._succeeded(tried)
             if tried.failure.code == DETACHED:
@@ -225,6 +228,16 @@ class OracleAsk:
             # What was ended by force is still marked running, and would block its own repetition.
             killed = tried.end.timed_out or tried.end.exit_code > SIGNALLED
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
+
+    def _end_try(self, tried: TryResult) -> None:
+        ledger.end_try(
+            self._context,
+            self._prepared.call,
+            self._tally.tries,
+            exit_code=tried.end.exit_code,
+            error=tried.failure.error() if tried.failure else None,
+            session=tried.record.id if tried.record else None,
+        )
 
     def _harvested(self, tried: TryResult) -> TryResult:
         """A tool that came to grief after its session was completed has the answer all the same."""
@@ -268,8 +281,8 @@ class OracleAsk:
             seconds=round(decided.seconds, 3),
             tries=self._tally.attempts,
         )
-        pause = announced_pause(self._context, call, self._shim, Wait.RETRY, note, wait)
-        continues = pause(decided.seconds)
+        with recorded_wait(self._context, call, self._shim, Wait.RETRY, note, wait) as pause:
+            continues = pause(decided.seconds)
         self._tally.waited_since(start)
         return None if continues else self._stopped(STOPPED_EXIT)
 

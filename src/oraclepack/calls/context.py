@@ -60,6 +60,7 @@ class SharedCallState:
         self._lock = threading.Lock()
         self._spent = RetryUsage()
         self._written: set[str] = set()
+        self._waits: dict[Place, int] = {}
         self.live: set[Place] = set()
         """Calls this command is answering, so that nobody takes them for a crash's leftovers."""
         self.answered: set[str] = set()
@@ -75,6 +76,12 @@ class SharedCallState:
             yield
         finally:
             self.live.discard(place)
+
+    def next_wait(self, place: Place) -> int:
+        """The number of a call's next wait, from 1."""
+        with self._lock:
+            self._waits[place] = self._waits.get(place, 0) + 1
+            return self._waits[place]
 
     def is_first_to_write(self, path: str) -> bool:
         """Whether no call of this command has been about to write there before."""

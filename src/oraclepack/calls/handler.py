@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adopt import AdoptionResult, adopt, close_earlier, take_over
@@ -41,6 +42,7 @@ from oraclepack.calls.unmet_answers import (
 from oraclepack.calls.waiting import asking_alone, wait_for_slot
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import Cache, OutputRetry
+from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
@@ -81,6 +83,7 @@ class CallHandler:
 
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """See to one call; the exit code with which it ends for the step."""
+        call = replace(call, began_at=rfc3339(self._context.clock.now()))
         with self._context.shared.answering((call.step, call.attempt, call.number)):
             reading = read_call(self._context.knowing(call.env), call, shim)
             if isinstance(reading, int):
@@ -187,6 +190,7 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
         return STOPPED_EXIT
     order = ToolRun(call.tool, call.argv, call.cwd, call.env, context.options.call_timeout)
     with slot:
+        ledger.begin_try(context, call, 1)
         end = shim.run(
             order, lambda process: ledger.intend_other(context, call, provider, parsed, process)
         )
@@ -194,6 +198,7 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
         shim.write_stderr(f"oraclepack: {end.trouble}\n")
     output_path = paths[0].relative if paths else None
     error = _plain_error(end, context.redactor)
+    ledger.end_try(context, call, 1, exit_code=end.exit_code, error=error)
     ledger.conclude_other(context, call, provider, error, end.exit_code, output_path)
     return end.exit_code
 

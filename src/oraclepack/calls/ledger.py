@@ -31,6 +31,8 @@ class Tally:
     def __init__(self, context: CallContext) -> None:
         self._context = context
         self.attempts = 0
+        self.tries = 0
+        """Like `attempts`, those included that a guard of the tool refused."""
         self.waited_ns = 0
         self.retry: OutputRetry | None = None
         """How often its contract was missed, also in an interrupted call that it continues."""
@@ -63,11 +65,18 @@ class _Which(TypedDict):
     attempt: int
     call: int
     tool: str
+    began_at: str | None
 
 
 def _which(call: LiveCall) -> _Which:
     """What tells a call from all others of its run, in every event about it."""
-    return _Which(step=call.step, attempt=call.attempt, call=call.number, tool=call.tool)
+    return _Which(
+        step=call.step,
+        attempt=call.attempt,
+        call=call.number,
+        tool=call.tool,
+        began_at=call.began_at,
+    )
 
 
 def _redacted_argv(
@@ -108,6 +117,37 @@ def intend(
     )
     if claim is not None and isinstance(recorded, j.InvocationIntent):
         claim.note(recorded)
+
+
+def begin_try(context: CallContext, call: LiveCall, number: int) -> None:
+    """The call has its slot; its intent is in the journal already."""
+    context.record(
+        j.TryStarted(step=call.step, attempt=call.attempt, call=call.number, number=number)
+    )
+
+
+def end_try(
+    context: CallContext,
+    call: LiveCall,
+    number: int,
+    *,
+    exit_code: int,
+    error: StepError | None,
+    session: str | None = None,
+) -> None:
+    """One try ended, and what it left was judged."""
+    context.record(
+        j.TryFinished(
+            step=call.step,
+            attempt=call.attempt,
+            call=call.number,
+            number=number,
+            ok=error is None,
+            exit_code=exit_code,
+            error=error,
+            session=session,
+        )
+    )
 
 
 def conclude(  # noqa: PLR0913 - each is a field of the event, given by name

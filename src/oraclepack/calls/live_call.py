@@ -25,6 +25,8 @@ class LiveCall(msgspec.Struct, frozen=True):
     attempt: int
     number: int
     """Which call of the attempt, counted from 1."""
+    began_at: str | None = None
+    """When it arrived, as the journal tells times."""
 
 
 class ToolRun(msgspec.Struct, frozen=True):

@@ -12,29 +12,61 @@ from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 
 
-def announced_pause(
+@contextmanager
+def recorded_wait(
     context: CallContext, call: LiveCall, shim: Shim, code: Wait, message: str, wait: CallWait
-) -> Callable[[float], bool]:
-    """The shim's pause; the first time it is used the wait is told of."""
-    announced = False
+) -> Iterator[Callable[[float], bool]]:
+    """The shim's pause. The first use records that the wait began, leaving that it ended."""
+    number = 0
 
     def pause(seconds: float) -> bool:
-        nonlocal announced
-        if not announced:
-            announced = True
+        nonlocal number
+        if not number:
             shim.write_stderr(context.redactor.clean(f"oraclepack: {message}\n"))
             context.record(j.WarningRecorded(step=call.step, code=code, message=message, wait=wait))
+            number = begin_wait(context, call, code, wait.reason, wait.seconds)
         return shim.pause(seconds)
 
-    return pause
+    try:
+        yield pause
+    finally:
+        if number:
+            end_wait(context, call, number)
+
+
+def begin_wait(
+    context: CallContext, call: LiveCall, code: Wait, detail: str, seconds: float | None = None
+) -> int:
+    """Record that a call waits; the number of the wait."""
+    number = context.shared.next_wait((call.step, call.attempt, call.number))
+    context.record(
+        j.WaitStarted(
+            step=call.step,
+            attempt=call.attempt,
+            call=call.number,
+            wait=number,
+            reason=code,
+            detail=detail,
+            seconds=seconds,
+        )
+    )
+    return number
+
+
+def end_wait(context: CallContext, call: LiveCall, number: int) -> None:
+    context.record(
+        j.WaitFinished(step=call.step, attempt=call.attempt, call=call.number, wait=number)
+    )
 
 
 def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -> Slot | None:
     """The right to call a provider or a tool; None when the call is given up meanwhile."""
     limit = limit_for(name, context.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))
-    pause = announced_pause(context, call, shim, Wait.SLOT, f"waiting for a {wait.reason}", wait)
-    return context.store.limits.acquire(name, limit, pause)
+    code = Wait.SLOT if limit.max_concurrent is not None else Wait.RATE_LIMIT
+    message = f"waiting for a {wait.reason}"
+    with recorded_wait(context, call, shim, code, message, wait) as pause:
+        return context.store.limits.acquire(name, limit, pause)
 
 
 class WaitDeadline:
@@ -63,9 +95,9 @@ def asking_alone(
         yield Unclaimed()
         return
     message = "the same question is being asked already; waiting for its answer"
-    wait = CallWait(call=call.number, reason="same question asked by another call")
-    pause = announced_pause(context, call, shim, Wait.SAME_QUESTION, message, wait)
-    claim = context.store.claims.acquire(key, pause)
+    asked = CallWait(call=call.number, reason="same question asked by another call")
+    with recorded_wait(context, call, shim, Wait.SAME_QUESTION, message, asked) as pause:
+        claim = context.store.claims.acquire(key, pause)
     try:
         yield claim
     finally:

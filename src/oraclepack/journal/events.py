@@ -167,6 +167,8 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     """Its answers missed their contract so far, and it asks again."""
     question: QuestionSize | None = None
     """In a rehearsal: what the real call would send."""
+    began_at: str | None = None
+    """When the call arrived: its question was read between then and now."""
 
 
 class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):
@@ -198,6 +200,86 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     """The run that paid for the answer, where it was taken from another one."""
     saved: Usage | None = None
     """What an answer from the cache had used when it was paid for."""
+    began_at: str | None = None
+    """When the call arrived."""
+
+
+class TryStarted(Event, frozen=True, kw_only=True, tag="try_started"):
+    """A call has its slot and is about to start its tool; the intent stands before it."""
+
+    step: str
+    attempt: int
+    call: int
+    number: int
+    """Which try of the call, counted from 1."""
+
+
+class TryFinished(Event, frozen=True, kw_only=True, tag="try_finished"):
+    """One try of a call ended, and what it left was judged."""
+
+    step: str
+    attempt: int
+    call: int
+    number: int
+    ok: bool
+    exit_code: int | None = None
+    error: StepError | None = None
+    session: str | None = None
+
+
+class WaitStarted(Event, frozen=True, kw_only=True, tag="wait_started"):
+    """A call begins to wait; a step of "" is the run itself, which waits for another run."""
+
+    step: str
+    attempt: int
+    call: int
+    wait: int
+    """Which wait of the call, counted from 1."""
+    reason: str
+    """One of `statuses.Wait`; text, so that a newer reason is no damage."""
+    detail: str = ""
+    seconds: float | None = None
+    """How long it takes, where that is known."""
+
+
+class WaitFinished(Event, frozen=True, kw_only=True, tag="wait_finished"):
+    step: str
+    attempt: int
+    call: int
+    wait: int
+
+
+class ControlOpened(Event, frozen=True, kw_only=True, tag="control_opened"):
+    """The command takes requests at this socket until it ends."""
+
+    socket: str
+
+
+class ControlRequested(Event, frozen=True, kw_only=True, tag="control_requested"):
+    """A person or a program asked the running command for something, and it was accepted."""
+
+    action: str
+    """`stop`, `pause`, `resume`, `set` or `answer`."""
+    value: str = ""
+    by: str = ""
+    """Who asked: user and process."""
+
+
+class DecisionNeeded(Event, frozen=True, kw_only=True, tag="decision_needed"):
+    """A call cannot go on without a person; everything else goes on."""
+
+    step: str
+    call: int
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class DecisionMade(Event, frozen=True, kw_only=True, tag="decision_made"):
+    step: str
+    call: int
+    question: str
+    answer: str
+    by: str = ""
 
 
 class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
@@ -381,6 +463,14 @@ KnownEvent: TypeAlias = (
     | StepSpawned
     | InvocationIntent
     | InvocationOutcome
+    | TryStarted
+    | TryFinished
+    | WaitStarted
+    | WaitFinished
+    | ControlOpened
+    | ControlRequested
+    | DecisionNeeded
+    | DecisionMade
     | OutputBackedUp
     | OutputRecorded
     | OutputRevised

@@ -36,7 +36,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wait(StrEnum):
-    """What a call waits for: the code of the warning that tells of it."""
+    """What a call waits for: the reason in the journal, and the code of the warning."""
 
     RETRY = "retry"
     """Its own next try."""
@@ -45,6 +45,15 @@ class Wait(StrEnum):
     """Another asker of the same question."""
     EARLIER_CALL = "earlier_call"
     """A call that a crash or the tool left behind."""
+    RATE_LIMIT = "rate_limit"
+    """The provider's number of calls per minute, as the settings say it."""
+    DECISION = "decision"
+    """A person."""
+    BUDGET = "budget"
+    PAUSED = "paused"
+    """The run was paused."""
+    OTHER_RUN = "other_run"
+    """The end of another run: `--wait-for`."""
 
 
 class CallWait(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +92,7 @@ class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WAITS = frozenset(Wait)
-PASSING = frozenset({Wait.SLOT})
+PASSING = frozenset({Wait.SLOT, Wait.RATE_LIMIT})
 """Waits that every busy run has: the journal tells of each, a summary would drown in them."""
 
 
