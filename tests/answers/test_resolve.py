@@ -55,4 +55,4 @@ def test_a_path_comes_from_the_text_or_the_run(
 ) -> None:
     found = named_outputs(a_step(*declared), recorded)
 
-    assert [(o.output.path.shown if o.output else None, o.path) for o in found] == expected
+    assert [(o.output.path.display_text if o.output else None, o.path) for o in found] == expected

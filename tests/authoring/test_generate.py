@@ -131,7 +131,7 @@ def test_options_reach_every_call(tmp_path: Path) -> None:
         assert [word.value for word in call.values("--engine")] == ["api"]
         assert "docs/guide.md" in attached_to(step)
         assert len(attached_to(step)) <= 3
-        assert step.outputs[0].path.shown.startswith("answers/here/")
+        assert step.outputs[0].path.display_text.startswith("answers/here/")
         assert "Constraints: no `new` ``` PROMPT dependencies\n" in prompt_of(step)
 
 

@@ -97,7 +97,9 @@ def test_who_does_what(
 
     assert found is not None
     assert found.tools == tools
-    assert sorted({output.path.shown.rpartition("/")[2] for output in found.outputs}) == outputs
+    assert (
+        sorted({output.path.display_text.rpartition("/")[2] for output in found.outputs}) == outputs
+    )
 
 
 def test_each_step_waits_for_the_one_before() -> None:

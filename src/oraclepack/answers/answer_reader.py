@@ -80,7 +80,7 @@ def read_answer_text(
     work, rest = _without_work(every)
     opened = open_sections(rest, section or Section.DIRECT_ANSWER, normalise(prompt))
     wrapped = is_wrapped([line.text for line in every])
-    found = [
+    units_found = [
         unit
         for part in opened
         for unit in units_of(part.section, part.body, wrapped=wrapped)
@@ -91,13 +91,13 @@ def read_answer_text(
     # WORK lines stand at the end, and need no full stop.
     last = parse_work_line(lines[-1], len(lines))
     is_ended = last is not None and last.is_whole and not lacking
-    cut = None if is_ended else find_cut(lines, _last_opened(opened), found, lacking, prompt)
-    if cut is None or not cut.breaks_unit or not found:
-        return ReadAnswer(tuple(found), present, work, cut)
-    *units, broken = found
+    cut = None if is_ended else find_cut(lines, _last_opened(opened), units_found, lacking, prompt)
+    if cut is None or not cut.breaks_unit or not units_found:
+        return ReadAnswer(tuple(units_found), present, work, cut)
+    *units, broken = units_found
     whole = whole_sentences(broken)
-    kept = (*units, whole) if whole is not None else tuple(units)
-    return ReadAnswer(kept, present, work, cut, broken)
+    all_units = (*units, whole) if whole is not None else tuple(units)
+    return ReadAnswer(all_units, present, work, cut, broken)
 
 
 def open_sections(
@@ -177,17 +177,17 @@ def _is_underline(line: str, before: str, after: str) -> bool:
 def _without_work(lines: Sequence[BodyLine]) -> tuple[tuple[WorkLine, ...] | None, list[BodyLine]]:
     """The WORK lines of an answer, and all its other lines."""
     work: list[WorkLine] = []
-    found = False
+    has_work_lines = False
     rest: list[BodyLine] = []
     for line in lines:
         parsed = parse_work_line(line.text, line.number)
         if parsed is None:
             rest.append(line)
             continue
-        found = True
+        has_work_lines = True
         if not parsed.is_none:
             work.append(parsed)
-    return (tuple(work) if found else None), rest
+    return (tuple(work) if has_work_lines else None), rest
 
 
 def _last_opened(opened: Sequence[Opened]) -> Mapping[str, bool]:

@@ -109,16 +109,16 @@ def whole_sentences(unit: Unit) -> Unit | None:
         return unit
     if unit.section is Section.MISSING_EVIDENCE:
         ends = [match.start() for match in _SEPARATOR.finditer(text)]
-        return _kept(unit, text[: ends[-1]]) if ends else None
+        return _complete_part(unit, text[: ends[-1]]) if ends else None
     lead, _, _ = text.rpartition("\n")
     points = any(line.rstrip(" *_").endswith(":") for line in lead.split("\n"))
     head = f"{lead}\n" if points else ""
     *whole, _ = [*sentence_spans(text[len(head) :])] or [(0, 0)]
-    kept = text[: len(head) + whole[-1][1]] if whole else head.rstrip()
-    return _kept(unit, kept) if len(kept) >= _LEAST_KEPT else None
+    complete = text[: len(head) + whole[-1][1]] if whole else head.rstrip()
+    return _complete_part(unit, complete) if len(complete) >= _LEAST_KEPT else None
 
 
-def _kept(unit: Unit, text: str) -> Unit:
+def _complete_part(unit: Unit, text: str) -> Unit:
     first = unit.first_line
     return msgspec.structs.replace(unit, texts=(text,), spans=((first, first + text.count("\n")),))
 

@@ -31,10 +31,10 @@ _LAST_LATIN = "ɏ"
 
 def echo(text: str, prompt: str) -> Iterator[Suspicion]:
     """The answer repeats the question: its own words are fewer than those of the prompt."""
-    asked, said = normalise(prompt), normalise(text)
-    if len(said) < _SHORTEST_ECHO or len(asked) < _SHORTEST_ECHO:
+    prompt_text, answer_text = normalise(prompt), normalise(text)
+    if len(answer_text) < _SHORTEST_ECHO or len(prompt_text) < _SHORTEST_ECHO:
         return
-    whole = asked in said and len(said) < 2 * len(asked)
+    whole = prompt_text in answer_text and len(answer_text) < 2 * len(prompt_text)
     if whole or _lines(text) <= _lines(prompt):
         yield Suspicion("echo", "it repeats the prompt and adds little", 1)
 
@@ -120,12 +120,12 @@ def stand_ins(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
 
 def _empty(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     last = parts[-1]
-    told = {section for part in parts if part.body for section in part.sections}
+    filled = {section for part in parts if part.body for section in part.sections}
     for part, following in pairwise(parts):
         named = part.sections
         # A section may begin with a heading of its own, and be listed before it is told.
         ends = not part.body and following.sections - named
-        if ends and named and not named & told:
+        if ends and named and not named & filled:
             yield Suspicion("empty_section", "a section without any text", part.line)
     if last.line and not last.body:
         yield Suspicion("cut_off", "it ends with a heading and nothing below it", last.line)
@@ -198,15 +198,15 @@ def suspicions(
         return repeated
     lines = text.rstrip().split("\n")
     parts = parts_of(lines)
-    found = [*unclosed_fence(lines), *stand_ins(parts)]
-    if not found:
+    suspects = [*unclosed_fence(lines), *stand_ins(parts)]
+    if not suspects:
         cut = read_answer_text(text, prompt=prompt or "").cut
-        found += [Suspicion("cut_off", cut.reason, cut.line)] if cut is not None else []
+        suspects += [Suspicion("cut_off", cut.reason, cut.line)] if cut is not None else []
     if prompt is not None:
         # An end that is cut off explains why the lines at the end are missing.
-        found.extend([] if found else work_line_faults(text, prompt))
-        found.extend(other_script(parts, prompt))
-    return tuple(sorted(found, key=lambda sign: (sign.line, sign.code)))
+        suspects.extend([] if suspects else work_line_faults(text, prompt))
+        suspects.extend(other_script(parts, prompt))
+    return tuple(sorted(suspects, key=lambda sign: (sign.line, sign.code)))
 
 
 def _broken_json(text: str) -> tuple[Suspicion, ...]:

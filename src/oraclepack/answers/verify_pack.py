@@ -43,36 +43,36 @@ def named_outputs(step: Step, recorded: Iterable[str] = ()) -> tuple[NamedOutput
     A path with variables stands for every recorded path of its shape: one call in a loop writes
     many files. Where several shapes fit, the one that says most has it.
     """
-    told = {output.path.value for output in step.outputs}
-    spare = [path for path in dict.fromkeys(recorded) if path not in told]
+    declared = {output.path.value for output in step.outputs}
+    undeclared = [path for path in dict.fromkeys(recorded) if path not in declared]
     unknown = [output for output in step.outputs if output.path.value is None]
-    owners = {path: _owner(path, unknown) for path in spare}
-    found: list[NamedOutput] = []
+    owners = {path: _owner(path, unknown) for path in undeclared}
+    outputs: list[NamedOutput] = []
     for output in step.outputs:
         if output.path.value is not None:
-            found.append(NamedOutput(output, output.path.value))
+            outputs.append(NamedOutput(output, output.path.value))
             continue
         paths = [path for path, owner in owners.items() if owner is output]
-        found.extend(NamedOutput(output, path) for path in paths)
+        outputs.extend(NamedOutput(output, path) for path in paths)
         if not paths:
-            found.append(NamedOutput(output, None))
-    found.extend(NamedOutput(None, path) for path, owner in owners.items() if owner is None)
-    return tuple(found)
+            outputs.append(NamedOutput(output, None))
+    outputs.extend(NamedOutput(None, path) for path, owner in owners.items() if owner is None)
+    return tuple(outputs)
 
 
 def _owner(path: str, unknown: Sequence[Output]) -> Output | None:
     fitting = [output for output in unknown if _shape(output).fullmatch(path)]
-    return max(fitting, key=_said, default=None)
+    return max(fitting, key=_literal_length, default=None)
 
 
 def _shape(output: Output) -> re.Pattern[str]:
-    literal = _EXPANSION.split(output.path.shown.removeprefix("./"))
+    literal = _EXPANSION.split(output.path.display_text.removeprefix("./"))
     return re.compile(".*".join(map(re.escape, literal)), re.DOTALL)
 
 
-def _said(output: Output) -> int:
+def _literal_length(output: Output) -> int:
     """How many characters of a path the text tells."""
-    return len(_EXPANSION.sub("", output.path.shown))
+    return len(_EXPANSION.sub("", output.path.display_text))
 
 
 Read = Callable[[str], Content]
@@ -117,29 +117,29 @@ def verify_pack(
     pack: Pack, read: Read, manner: VerifyOptions, recorded: RecordedOutputs | None = None
 ) -> VerifyReport:
     """Check every declared output of a pack, with the help of a run where there is one."""
-    found = _Found()
+    collected = _Found()
     for step in sorted(pack.steps, key=lambda step: step.id):
-        _check_step(step, read, manner, recorded or RecordedOutputs(""), found)
-    bad = {(one.step_id, one.path) for one in found.failures}
+        _check_step(step, read, manner, recorded or RecordedOutputs(""), collected)
+    bad = {(one.step_id, one.path) for one in collected.failures}
     if manner.strict:
-        bad |= {(one.step_id, one.path) for one in found.doubts}
+        bad |= {(one.step_id, one.path) for one in collected.doubts}
     return VerifyReport(
         path=pack.path,
         run_id=recorded.run_id if recorded else None,
-        failures=tuple(found.failures),
-        doubts=tuple(found.doubts),
-        unresolved=tuple(found.unresolved),
-        accepted=tuple(found.accepted),
+        failures=tuple(collected.failures),
+        doubts=tuple(collected.doubts),
+        unresolved=tuple(collected.unresolved),
+        accepted=tuple(collected.accepted),
         totals=Totals(
             steps=len(pack.steps),
-            outputs=found.outputs,
-            ok=found.outputs - len(bad),
+            outputs=collected.outputs,
+            ok=collected.outputs - len(bad),
             failed=len(bad),
-            doubtful=len({(one.step_id, one.path) for one in found.doubts}),
-            unresolved=len(found.unresolved),
-            skipped=found.skipped,
-            accepted=len(found.accepted),
-            rehearsed=found.rehearsed,
+            doubtful=len({(one.step_id, one.path) for one in collected.doubts}),
+            unresolved=len(collected.unresolved),
+            skipped=collected.skipped,
+            accepted=len(collected.accepted),
+            rehearsed=collected.rehearsed,
         ),
         ok=not bad,
     )
@@ -153,12 +153,12 @@ def verify_step(
     accepted: Mapping[str, OutputRevised] | None = None,
 ) -> Verification:
     """Check the outputs of one step; `written` are the paths it is known to have written."""
-    found = _Found()
+    collected = _Found()
     known = RecordedOutputs("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
-    _check_step(step, read, manner, known, found)
+    _check_step(step, read, manner, known, collected)
     return Verification(
-        passed=not found.failures and not (manner.strict and found.doubts),
-        checked=found.outputs,
+        passed=not collected.failures and not (manner.strict and collected.doubts),
+        checked=collected.outputs,
         failures=tuple(
             OutputFailure(
                 path=one.path,
@@ -167,54 +167,54 @@ def verify_step(
                 io_error=one.io_error,
                 reason=one.reason,
             )
-            for one in found.failures
+            for one in collected.failures
         ),
         doubts=tuple(
             OutputDoubt(path=one.path, code=one.code, message=one.message, line=one.line)
-            for one in found.doubts
+            for one in collected.doubts
         ),
     )
 
 
 def _check_step(
-    step: Step, read: Read, manner: VerifyOptions, recorded: RecordedOutputs, found: _Found
+    step: Step, read: Read, manner: VerifyOptions, recorded: RecordedOutputs, collected: _Found
 ) -> None:
     outputs = named_outputs(step, recorded.paths.get(step.id, ()))
     contracts = contracts_of(
-        step, chunks=manner.chunks, mode=manner.mode, named=[_shown(one) for one in outputs]
+        step, chunks=manner.chunks, mode=manner.mode, named=[_display_path(one) for one in outputs]
     )
     for one, contract in zip(outputs, contracts, strict=True):
         content = None if one.path is None else read(one.path)
         if step.id in recorded.skipped and (content is None or content.data is None):
-            found.skipped += 1
+            collected.skipped += 1
         elif content is None:
-            found.unresolved.append(UnresolvedOutput(step_id=step.id, declared=contract.path))
+            collected.unresolved.append(UnresolvedOutput(step_id=step.id, declared=contract.path))
         else:
-            found.outputs += 1
-            taken = recorded.accepted.get(step.id, {}).get(contract.path)
-            if taken is not None and _is_that(content, taken):
-                found.accepted.append(_accepted(taken))
+            collected.outputs += 1
+            acceptance = recorded.accepted.get(step.id, {}).get(contract.path)
+            if acceptance is not None and _is_that(content, acceptance):
+                collected.accepted.append(_accepted(acceptance))
                 continue
-            _check(step, one.output, contract, content, manner, found)
+            _check(step, one.output, contract, content, manner, collected)
 
 
-def _is_that(content: Content, taken: OutputRevised) -> bool:
-    return content.data is not None and sha256_bytes(content.data) == taken.sha256
+def _is_that(content: Content, acceptance: OutputRevised) -> bool:
+    return content.data is not None and sha256_bytes(content.data) == acceptance.sha256
 
 
-def _accepted(taken: OutputRevised) -> AcceptedOutput:
+def _accepted(acceptance: OutputRevised) -> AcceptedOutput:
     return AcceptedOutput(
-        step_id=taken.step,
-        path=taken.declared_path,
-        sha256=taken.sha256,
-        reason=taken.reason,
-        missing_sections=taken.missing_sections,
-        accepted_at=taken.at,
+        step_id=acceptance.step,
+        path=acceptance.declared_path,
+        sha256=acceptance.sha256,
+        reason=acceptance.reason,
+        missing_sections=acceptance.missing_sections,
+        accepted_at=acceptance.at,
     )
 
 
-def _shown(one: NamedOutput) -> tuple[Output | None, str]:
-    declared = one.output.path.shown if one.output else ""
+def _display_path(one: NamedOutput) -> tuple[Output | None, str]:
+    declared = one.output.path.display_text if one.output else ""
     return one.output, one.path or declared
 
 
@@ -224,7 +224,7 @@ def _check(
     contract: OutputContract,
     content: Content,
     manner: VerifyOptions,
-    found: _Found,
+    collected: _Found,
 ) -> None:
     failure = check_output(
         contract,
@@ -233,7 +233,7 @@ def _check(
         rehearsal=manner.rehearsal,
     )
     if failure is not None:
-        found.failures.append(
+        collected.failures.append(
             FailedOutput(
                 step_id=step.id,
                 path=failure.path,
@@ -246,10 +246,10 @@ def _check(
     text = (content.data or b"").decode("utf-8", "replace")
     if is_blank(text):
         return
-    found.rehearsed += is_rehearsed(text)
+    collected.rehearsed += is_rehearsed(text)
     call = output.call if output else None
     prompt = step.calls[call].prompt if call is not None else None
-    found.doubts.extend(
+    collected.doubts.extend(
         Doubt(
             step_id=step.id,
             path=contract.path,

@@ -98,7 +98,7 @@ def _dangers(
             "permissions",
             name,
             file.path,
-            f"{name}() calls {calls.shown(mark.name)}(), which {danger}. Where does what"
+            f"{name}() calls {calls.label(mark.name)}(), which {danger}. Where does what"
             " it is given come from,"
             " which part of it can somebody outside choose, and what is the worst they can make"
             " this line do?",

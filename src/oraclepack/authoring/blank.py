@@ -151,14 +151,14 @@ def blank(template: str, path: str, title: str) -> str:
         steps = _RUNBOOK.format(out_dir=out_dir)
     else:
         body = _SINGLE_STEP if template == "single" else _CHUNKED_STEP
-        asked = _QUESTIONS if template == "single" else _QUESTIONS[:1]
+        questions = _QUESTIONS if template == "single" else _QUESTIONS[:1]
         contract = {
             "answer_format": answer_format(),
             "chunked_format": answer_format(is_chunked=True),
             **{part.name.lower(): text for part, text in RETURN_ONLY.items()},
         }
         steps = _HEADER + "\n".join(
-            body.format(out_dir=out_dir, **contract, **each) for each in asked
+            body.format(out_dir=out_dir, **contract, **each) for each in questions
         )
     parts = {"title": title, "out_dir": out_dir, "intro": _INTRO[template], "path": path}
     return _HEAD.format(steps=steps, **parts)
@@ -173,8 +173,8 @@ def new_pack(path: str, template: str, cwd: str = "", *, force: bool = False) ->
     if files.read(target) is not None and not force:
         raise UsageError(f"{path} exists", hint="pass --force, or choose another name")
     title = target.stem.replace("-", " ").replace("_", " ").strip().capitalize() or "Oracle pack"
-    shown = "PACK" if set(path) & set("`\n") else path
+    display_path = "PACK" if set(path) & set("`\n") else path
     files.make_directories(target.absolute().parent)
     files.sweep(target.parent)
-    files.write_atomic(target, blank(template, shown, " ".join(title.split())).encode())
+    files.write_atomic(target, blank(template, display_path, " ".join(title.split())).encode())
     return NewPack(target.as_posix(), template)

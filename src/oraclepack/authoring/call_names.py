@@ -106,14 +106,14 @@ DATABASE_METHODS = frozenset({"execute", "executemany", "executescript", "fetcho
 MESSAGES = frozenset({"sys.exit", "click.echo", "parser.error", "console.error", "os.Exit", "die"})
 
 
-def shown(name: str) -> str:
+def label(name: str) -> str:
     """The name of a call as a question writes it, without what stands for an expression."""
     return name.removeprefix("().").removeprefix("[].")
 
 
 def listed_names(marks: Sequence[Mark]) -> str:
     """The names of some calls, for a question."""
-    return listed([shown(mark.name) for mark in marks])
+    return listed([label(mark.name) for mark in marks])
 
 
 def method(name: str) -> str:
@@ -130,8 +130,8 @@ def is_request(call: Mark) -> bool:
 
 
 def has_keyword(call: Mark, *names: str) -> bool:
-    wanted = {f"kw:{name}" for name in names}
-    return any(flag.partition("=")[0] in wanted for flag in call.flags) or "kw:**" in call.flags
+    keywords = {f"kw:{name}" for name in names}
+    return any(flag.partition("=")[0] in keywords for flag in call.flags) or "kw:**" in call.flags
 
 
 def is_file_change(call: Mark) -> bool:

@@ -145,18 +145,18 @@ def _legacy(
 
 
 def _optional_imports(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    found = [
+    imports = [
         m
         for m in source.of(MarkKind.OPTIONAL_IMPORT)
         if m.name.partition(".")[0] not in sys.stdlib_module_names
     ]
-    if not found:
+    if not imports:
         return
-    names = calls.listed_names(found)
+    names = calls.listed_names(imports)
     yield QuestionCandidate(
         "optional-dependency",
         "feature flags",
-        found[0].name,
+        imports[0].name,
         file.path,
         f"{file.path} behaves differently when {names} cannot be imported. What can a user still"
         " do without it, how do they learn what is missing and how to get it, and does any test"
@@ -164,17 +164,17 @@ def _optional_imports(file: SurveyedFile, source: ParsedSource) -> Iterator[Ques
         "the features lost without it, the message a user gets for each, and how both variants"
         " are tested",
         "the variant that nobody on the team has installed is the one that breaks",
-        places(file.path, *(n for m in found[:3] for n in (m.line, *m.lines))),
+        places(file.path, *(n for m in imports[:3] for n in (m.line, *m.lines))),
         2,
         75,
     )
 
 
 def _platforms(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    found = [m for m in source.of(MarkKind.BRANCH) if _PLATFORM.search(file.lines[m.line - 1])]
-    owners = [o for m in found if (o := source.owner_of(m)) is not None]
-    evidence = places(file.path, *(m.line for m in found[:4]), *(o.line for o in owners[:2]))
-    if len(found) < _FEW:
+    branches = [m for m in source.of(MarkKind.BRANCH) if _PLATFORM.search(file.lines[m.line - 1])]
+    owners = [o for m in branches if (o := source.owner_of(m)) is not None]
+    evidence = places(file.path, *(m.line for m in branches[:4]), *(o.line for o in owners[:2]))
+    if len(branches) < _FEW:
         return
     yield QuestionCandidate(
         "platform-branch",
@@ -194,12 +194,12 @@ def _platforms(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCan
 
 
 def _one_of_each(
-    found: list[tuple[SurveyedFile, Mark]],
+    marked: list[tuple[SurveyedFile, Mark]],
 ) -> list[tuple[SurveyedFile, Mark]]:
     """The readers of a variable, one for each default first."""
-    first = {mark.detail: (file, mark) for file, mark in reversed(found) if mark.detail}
+    first = {mark.detail: (file, mark) for file, mark in reversed(marked) if mark.detail}
     chosen = list(first.values())[::-1]
-    return [*chosen, *(one for one in found if one not in chosen)]
+    return [*chosen, *(one for one in marked if one not in chosen)]
 
 
 def _variables(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
@@ -207,11 +207,11 @@ def _variables(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
     for file in survey.subjects:
         for mark in file.source.of(MarkKind.ENV) if file.source else ():
             reads.setdefault(mark.name, []).append((file, mark))
-    for name, found in sorted(reads.items()):
-        defaults = {mark.detail for _, mark in found if mark.detail}
-        if len(found) < _FEW or len(defaults) < _FEW:
+    for name, uses in sorted(reads.items()):
+        defaults = {mark.detail for _, mark in uses if mark.detail}
+        if len(uses) < _FEW or len(defaults) < _FEW:
             continue
-        file = found[0][0]
+        file = uses[0][0]
         yield QuestionCandidate(
             "two-defaults",
             "feature flags",
@@ -224,7 +224,7 @@ def _variables(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
             "the behaviour of each reader for unset, empty and wrong values, and the single place"
             " to read it",
             "two readers of one setting disagree exactly when nobody set it",
-            tuple(Place(f.path, m.line) for f, m in _one_of_each(found)[:4]),
+            tuple(Place(f.path, m.line) for f, m in _one_of_each(uses)[:4]),
             3,
             85,
         )

@@ -96,18 +96,18 @@ def _what_runs(task: Mark) -> str:
 
 
 def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    found = [m for m in source.of(MarkKind.CALL) if m.name in _EXIT_HANDLERS]
-    owners = [source.owner_of(m) for m in found]
-    lines = [m.line for m in found[:4]] + [o.line for o in owners[:2] if o is not None]
+    handlers = [m for m in source.of(MarkKind.CALL) if m.name in _EXIT_HANDLERS]
+    owners = [source.owner_of(m) for m in handlers]
+    lines = [m.line for m in handlers[:4]] + [o.line for o in owners[:2] if o is not None]
     evidence = places(file.path, *lines)
-    if not found or len(evidence) < _FEW:
+    if not handlers or len(evidence) < _FEW:
         return
     yield QuestionCandidate(
         "exit-handlers",
         _JOBS,
-        calls.method(found[0].name),
+        calls.method(handlers[0].name),
         file.path,
-        f"{file.path} installs handlers by {calls.listed_names(found)}. Which state can the"
+        f"{file.path} installs handlers by {calls.listed_names(handlers)}. Which state can the"
         " program be in when each of them runs, what do they call that is not safe at that"
         " moment, and what happens on a second signal during the first one's handling?",
         "the worst moment for each handler, what it may not do there, and what a second signal"
@@ -133,9 +133,9 @@ def _locks(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
         if locked and free:
             key = (klass, locked[0].owner, free[0].owner)
             pairs.setdefault(key, []).append((field, locked[0], free[0]))
-    for (klass, one, other), found in pairs.items():
+    for (klass, one, other), orders in pairs.items():
         if one != other:
-            yield _uneven(file, source, klass, (one, other), found[:2])
+            yield _uneven(file, source, klass, (one, other), orders[:2])
 
 
 def _uneven(
@@ -143,11 +143,11 @@ def _uneven(
     source: ParsedSource,
     klass: int,
     owners: tuple[int, int],
-    found: list[tuple[str, Mark, Mark]],
+    orders: list[tuple[str, Mark, Mark]],
 ) -> QuestionCandidate:
     place = source.definitions[klass].name if klass >= 0 else file.path
     names = [source.definitions[owner].name for owner in owners]
-    fields = [field for field, _, _ in found]
+    fields = [field for field, _, _ in orders]
     verb = "are" if len(fields) > 1 else "is"
     return QuestionCandidate(
         "uneven-locking",
@@ -160,7 +160,7 @@ def _uneven(
         "whether both can run at once with the call paths, the torn state, and the fix or the"
         " reason why none is needed",
         "a lock protects nothing that is also changed without it",
-        places(file.path, *(mark.line for _, here, there in found for mark in (here, there))),
+        places(file.path, *(mark.line for _, here, there in orders for mark in (here, there))),
         4,
         80,
     )

@@ -51,8 +51,8 @@ def _prose(file: SurveyedFile) -> Iterator[tuple[int, str]]:
 
 
 def _heading_before(prose: list[tuple[int, str]], line: int) -> str:
-    found = [m[1] for n, text in prose if n <= line and (m := _HEADING.match(text))]
-    return plain_word(found[-1]) if found else ""
+    headings = [m[1] for n, text in prose if n <= line and (m := _HEADING.match(text))]
+    return plain_word(headings[-1]) if headings else ""
 
 
 def _demands(file: SurveyedFile, prose: list[tuple[int, str]]) -> Iterator[QuestionCandidate]:
@@ -138,10 +138,10 @@ def _disagreements(documents: list[SurveyedFile]) -> Iterator[QuestionCandidate]
     stated = []
     for file in documents:
         for number, text in _prose(file):
-            found = _NUMBER.search(text)
+            match = _NUMBER.search(text)
             words = frozenset(_WORD.findall(text.lower())) - _COMMON
-            if found is not None and len(words) >= _MANY_WORDS:
-                stated.append((file, number, found[1], found[2], words))
+            if match is not None and len(words) >= _MANY_WORDS:
+                stated.append((file, number, match[1], match[2], words))
     stated = stated[:400]
     for at, (file, line, value, unit, words) in enumerate(stated):
         for other, line2, value2, unit2, words2 in stated[at + 1 :]:

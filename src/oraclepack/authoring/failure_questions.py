@@ -125,7 +125,7 @@ def _check_then_act(
         _FAILURE,
         name,
         file.path,
-        f"{name}() first asks {calls.shown(check.name)}() and then calls {calls.shown(act.name)}()."
+        f"{name}() first asks {calls.label(check.name)}() and then calls {calls.label(act.name)}()."
         " What happens when"
         " another process or thread creates, removes or replaces the path between the two, and"
         " can a link placed there make the second call act on another file?",
@@ -154,7 +154,7 @@ def _retries(
         name,
         file.path,
         f"{name}() tries again after catching {handlers[0].name}, with a pause by"
-        f" {calls.shown(sleeps[0].name)}(). Which of the errors it catches can never succeed"
+        f" {calls.label(sleeps[0].name)}(). Which of the errors it catches can never succeed"
         " on a second try,"
         " which first try may have taken effect before its error was reported, and what bounds"
         " the number of tries and the total time?",
@@ -179,14 +179,14 @@ def _unclosed(
     is_safe = any("finally" in c.flags for c in closed)
     if not opened or not after or is_safe or file.language == "JavaScript":
         return
-    ends = f" and {calls.shown(closed[0].name)}()" if closed else ""
+    ends = f" and {calls.label(closed[0].name)}()" if closed else ""
     yield QuestionCandidate(
         "resource-lifetime",
         _FAILURE,
         name,
         file.path,
-        f"{name}() takes a resource by {calls.shown(opened[0].name)}() outside of a with or defer,"
-        f" and then calls {calls.shown(after[0].name)}(){ends}. On which path is it never given"
+        f"{name}() takes a resource by {calls.label(opened[0].name)}() outside of a with or defer,"
+        f" and then calls {calls.label(after[0].name)}(){ends}. On which path is it never given"
         " back, who owns it after"
         " an error, and what runs out first when that path is taken a thousand times?",
         "every path from taking to giving back, the one that leaks, and the construct that closes"
@@ -222,7 +222,7 @@ def _ordered_steps(
         _FAILURE,
         name,
         file.path,
-        f"{name}() calls {listed([f'{calls.shown(c.name)}()' for c in first], 5)} in this order."
+        f"{name}() calls {listed([f'{calls.label(c.name)}()' for c in first], 5)} in this order."
         " If the process"
         " is killed, or one of them fails, after an earlier one has taken effect, what is left"
         " behind, who puts it right, and does calling the function again repeat something that"

@@ -260,10 +260,10 @@ def _packs(
         groups = {"": material.candidates}
     tracked = {file.path for file in material.repository.files} | {*material.survey.files}
     focus = focus_test(request.focus, material.survey, tracked)
-    wanted = Wanted(request.count, request.profile, focus, MOST_FILES - len(extra))
+    wish = Wanted(request.count, request.profile, focus, MOST_FILES - len(extra))
     packs = []
     for name, candidates in sorted(groups.items()):
-        questions = number_questions(select_questions(material.survey, candidates, wanted))
+        questions = number_questions(select_questions(material.survey, candidates, wish))
         if request.group and len(questions) < _FEWEST_IN_GROUP and not material.tickets:
             continue
         target = _target(request, day, name)
@@ -403,22 +403,22 @@ def _put_in_place(
     notices = _notices(request, material, packs)
     if request.to_stdout or not packs:
         text = packs[0].text if packs else ""
-        shown = text if request.to_stdout else None
+        printed = text if request.to_stdout else None
         data = _data(request, material, day, packs, TransactionReport(), frozenset(), None)
-        return GenerateResult(_with(data, text=shown, path=""), notices)
-    wanted = {pack.target: pack.text.encode() for pack in packs}
+        return GenerateResult(_with(data, text=printed, path=""), notices)
+    contents = {pack.target: pack.text.encode() for pack in packs}
     manifest = _manifest(request, material, packs, day)
     if manifest is not None:
-        wanted[manifest[0]] = manifest[1]
-    same = frozenset(p for p, b in wanted.items() if _is_there(p, b, force=request.force))
+        contents[manifest[0]] = manifest[1]
+    same = frozenset(p for p, b in contents.items() if _is_there(p, b, force=request.force))
     pieces = [
-        FileWrite("write" if len(wanted) == 1 else path.name, path, content)
-        for path, content in wanted.items()
+        FileWrite("write" if len(contents) == 1 else path.name, path, content)
+        for path, content in contents.items()
         if path not in same
     ]
-    carried = transaction.carry_out(pieces)
-    place = _shown(manifest[0], request.root) if manifest else None
-    return GenerateResult(_data(request, material, day, packs, carried, same, place), notices)
+    written = transaction.carry_out(pieces)
+    place = _display_path(manifest[0], request.root) if manifest else None
+    return GenerateResult(_data(request, material, day, packs, written, same, place), notices)
 
 
 def _is_there(target: Path, content: bytes, *, force: bool) -> bool:
@@ -437,7 +437,7 @@ def _manifest(
     listings = tuple(
         PackListing(
             group=pack.group,
-            path=_shown(pack.target, request.root),
+            path=_display_path(pack.target, request.root),
             out_dir=pack.style.out_dir,
             questions=len(pack.questions),
             references=tuple(sorted({q.candidate.reference for q in pack.questions})),
@@ -450,7 +450,7 @@ def _manifest(
     return packs[0].target.parent / f"{name}.json", content
 
 
-def _shown(path: Path, root: Path) -> str:
+def _display_path(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
@@ -480,7 +480,7 @@ def _data(
     material: _Material,
     day: str | None,
     packs: list[_Pack],
-    carried: TransactionReport,
+    written: TransactionReport,
     same: frozenset[Path],
     manifest: str | None,
 ) -> GenerateReport:
@@ -488,7 +488,7 @@ def _data(
     grouped = tuple(
         GeneratedPack(
             group=pack.group,
-            path=_shown(pack.target, request.root),
+            path=_display_path(pack.target, request.root),
             out_dir=pack.style.out_dir,
             unchanged=pack.target in same,
             steps=_steps(material, pack),
@@ -497,7 +497,7 @@ def _data(
         if request.group
     )
     return GenerateReport(
-        path=_shown(first.target, request.root) if first else "",
+        path=_display_path(first.target, request.root) if first else "",
         commit=material.repository.sha,
         date=day,
         out_dir=first.style.out_dir if first else "",
@@ -505,7 +505,7 @@ def _data(
         steps=_steps(material, first) if first else (),
         packs=grouped,
         manifest=manifest,
-        **{name: getattr(carried, name) for name in carried.__struct_fields__},
+        **{name: getattr(written, name) for name in written.__struct_fields__},
     )
 
 
@@ -533,9 +533,9 @@ def _notices(request: GenerateRequest, material: _Material, packs: list[_Pack]) 
     if not packs:
         notices.append("nothing here gives evidence for a question; no pack was written")
     elif not request.group and len(packs[0].questions) < request.count:
-        found = len(packs[0].questions)
+        count_found = len(packs[0].questions)
         notices.append(
-            f"the evidence carries {found} of {request.count} questions; no others were made up,"
-            " and `validate --strict` wants twenty"
+            f"the evidence carries {count_found} of {request.count} questions; no others were made"
+            " up, and `validate --strict` wants twenty"
         )
     return tuple(notices)

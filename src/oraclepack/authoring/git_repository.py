@@ -75,16 +75,14 @@ class _Entry:
     size: int
 
 
-def read_git_repository(
-    root: Path, environment: Mapping[str, str], wanted: Wanted
-) -> GitRepository:
+def read_git_repository(root: Path, environment: Mapping[str, str], wish: Wanted) -> GitRepository:
     """The tracked files at HEAD that stand in the work tree, with what the history says of them.
 
     Contents come from the commit, not from the work tree: the same commit gives the same value
     whatever lies around. In a repository without a commit the index stands in for it.
     """
     try:
-        return _read(Git(root, environment, LONG_TIMEOUT), root, wanted)
+        return _read(Git(root, environment, LONG_TIMEOUT), root, wish)
     except GitError as trouble:
         hint = "install git" if trouble.missing else ""
         raise MachineError(trouble.reason, hint=hint) from None
@@ -120,19 +118,19 @@ def lines_of_commits(
     """For each line of a file at HEAD the commit that changed it last; empty if git cannot tell."""
     git = Git(root, environment, LONG_TIMEOUT)
     words = ("blame", "-l", "-s", "-w", "--no-textconv", "--root", f"{oldest}^..HEAD", "--", path)
-    told = git.ask(*words)
-    if told is None:
-        told = git.ask("blame", "-l", "-s", "-w", "--no-textconv", "--root", "HEAD", "--", path)
-    lines = (told or b"").split(b"\n")
+    output = git.ask(*words)
+    if output is None:
+        output = git.ask("blame", "-l", "-s", "-w", "--no-textconv", "--root", "HEAD", "--", path)
+    lines = (output or b"").split(b"\n")
     return [line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line]
 
 
-def _read(git: Git, root: Path, wanted: Wanted) -> GitRepository:
+def _read(git: Git, root: Path, wish: Wanted) -> GitRepository:
     _refuse_elsewhere(git, root)
     sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
     entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)
     there = [entry for entry in entries if entry.size >= 0]
-    texts = dict(_texts(git, [e for e in there if wanted(e.path, e.size)]))
+    texts = dict(_texts(git, [e for e in there if wish(e.path, e.size)]))
     files = tuple(TrackedFile(entry.path, entry.size, texts.get(entry.path)) for entry in there)
     if not sha:
         return GitRepository(files)
@@ -185,10 +183,10 @@ def _entries(git: Git, root: Path, sha: str) -> Iterator[_Entry]:
 
 def _size_now(path: Path, committed: int) -> int:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return -1
-    return max(found.st_size, committed) if stat.S_ISREG(found.st_mode) else -1
+    return max(status.st_size, committed) if stat.S_ISREG(status.st_mode) else -1
 
 
 def _texts(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[str, str]]:
@@ -204,17 +202,17 @@ def _contents(git: Git, names: Sequence[str]) -> Iterator[str | None]:
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         listed = "".join(f"{name}\n" for name in batch).encode()
-        told = git.ask("cat-file", "--batch", stdin=listed) or b""
+        output = git.ask("cat-file", "--batch", stdin=listed) or b""
         at = 0
         for _ in batch:
-            end = told.find(b"\n", at)
-            head = told[at:end].split()
+            end = output.find(b"\n", at)
+            head = output[at:end].split()
             if end < 0 or len(head) != 3 or head[1] != b"blob":  # id, type, size
                 at = end + 1
                 yield None
                 continue
             size = int(head[2])
-            content = told[end + 1 : end + 1 + size]
+            content = output[end + 1 : end + 1 + size]
             at = end + size + 2
             yield None if b"\0" in content else _decoded(content)
 
@@ -226,12 +224,12 @@ def _decoded(content: bytes) -> str:
 
 def _commits(git: Git) -> Iterator[Commit]:
     """The paths of each commit, the newest first, without merges."""
-    told = git.ask(
+    output = git.ask(
         *("log", f"-n{MOST_COMMITS}", "--no-merges", "--no-renames", "--no-show-signature"),
         *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative"),
         *("--name-only", "-z", "--format=format:%x01%H%x02%s%x02", "--", "."),
     )
-    for commit in (told or b"").split(b"\x01")[1:]:
+    for commit in (output or b"").split(b"\x01")[1:]:
         sha, _, rest = commit.partition(b"\x02")
         subject, _, listed = rest.partition(b"\x02")
         names = (name.lstrip(b"\n") for name in listed.split(b"\0"))
@@ -240,7 +238,7 @@ def _commits(git: Git) -> Iterator[Commit]:
 
 
 def _changed_ranges(diff: bytes) -> dict[str, list[tuple[int, int]]]:
-    found: dict[str, list[tuple[int, int]]] = {}
+    ranges: dict[str, list[tuple[int, int]]] = {}
     path, in_header = "", False
     for line in diff.split(b"\n"):
         if line.startswith(b"diff --git "):
@@ -251,7 +249,7 @@ def _changed_ranges(diff: bytes) -> dict[str, list[tuple[int, int]]]:
             known = name != b"/dev/null" and name[:1] != b'"'
             path = name.decode("utf-8", "replace") if known else ""
             if path:
-                found.setdefault(path, [])
+                ranges.setdefault(path, [])
         elif path and line.startswith(b"@@"):
             in_header = False
             match = _HUNK.match(line)
@@ -259,5 +257,5 @@ def _changed_ranges(diff: bytes) -> dict[str, list[tuple[int, int]]]:
                 first, count = int(match[1]), int(match[2] or 1)
                 # A stretch that only deletes stands between two lines: both are touched.
                 last = first + count - 1 if count else first + 1
-                found[path].append((max(first, 1), last))
-    return found
+                ranges[path].append((max(first, 1), last))
+    return ranges

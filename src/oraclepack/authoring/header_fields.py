@@ -57,7 +57,7 @@ def fill(step: Step, before: float | None) -> FilledHeader:
     """The header of a step; `before` is the ROI of the step above it."""
     numbers, scored = _numbers(step, before)
     category, from_where = _category(step)
-    horizon = step.attribute("horizon") or _said(step, "Horizon") or "NearTerm"
+    horizon = step.attribute("horizon") or _prompt_field(step, "Horizon") or "NearTerm"
     reference = step.attribute("reference") or _reference(step)
     notes = [scored] if scored else []
     if category and category != step.attribute("category"):
@@ -80,10 +80,10 @@ def _numbers(step: Step, before: float | None) -> tuple[Numbers, str]:
     value = impact * confidence / effort
     holds = roi is not None and abs(roi - value) <= _EXACT
     numbers = Numbers(
-        _kept(step, "ROI", value if not holds else roi or 0.0, keep=holds),
-        _kept(step, "impact", impact),
-        _kept(step, "confidence", confidence),
-        _kept(step, "effort", effort),
+        _number_text(step, "ROI", value if not holds else roi or 0.0, keep=holds),
+        _number_text(step, "impact", impact),
+        _number_text(step, "confidence", confidence),
+        _number_text(step, "effort", effort),
     )
     given = [step.number(name) for name in ("ROI", "impact", "confidence", "effort")]
     if None in given:
@@ -91,7 +91,7 @@ def _numbers(step: Step, before: float | None) -> tuple[Numbers, str]:
     return numbers, "" if holds else f"ROI={numbers.roi} by the formula"
 
 
-def _kept(step: Step, name: str, value: float, *, keep: bool = True) -> str:
+def _number_text(step: Step, name: str, value: float, *, keep: bool = True) -> str:
     """The number as the author wrote it, if it is one, else ours."""
     if keep and step.number(name) is not None:
         return step.attribute(name) or ""
@@ -99,14 +99,14 @@ def _kept(step: Step, name: str, value: float, *, keep: bool = True) -> str:
 
 
 def _category(step: Step) -> tuple[str, str]:
-    for said, where in (
+    for value, where in (
         (step.attribute("category"), "as the header means it"),
         (step.meta.category, "from the metadata"),
-        (_said(step, "Category"), "from the prompt"),
+        (_prompt_field(step, "Category"), "from the prompt"),
     ):
-        found = _known(said or "")
-        if found:
-            return found, where
+        recognised = _known(value or "")
+        if recognised:
+            return recognised, where
     text = f"{step.title}\n{_prompt(step)}".lower()
     found_words = {
         category: sum(len(re.findall(rf"\b{word}", text)) for word in words)
@@ -116,13 +116,13 @@ def _category(step: Step) -> tuple[str, str]:
     return (best, "from the words of the question") if found_words[best] else ("", "")
 
 
-def _known(said: str) -> str:
+def _known(value: str) -> str:
     by_lower = {category.lower(): category for category in CATEGORIES}
-    near = difflib.get_close_matches(said.strip("`\"' ").lower(), by_lower, 1, _NEAR)
+    near = difflib.get_close_matches(value.strip("`\"' ").lower(), by_lower, 1, _NEAR)
     return by_lower[near[0]] if near else ""
 
 
-def _said(step: Step, key: str) -> str:
+def _prompt_field(step: Step, key: str) -> str:
     match = re.search(_LINE.format(key), _prompt(step), re.MULTILINE | re.IGNORECASE)
     return match["value"] if match else ""
 
@@ -132,9 +132,9 @@ def _prompt(step: Step) -> str:
 
 
 def _reference(step: Step) -> str:
-    said = step.meta.reference or _said(step, "Reference")
-    if said:
-        return said
+    reference = step.meta.reference or _prompt_field(step, "Reference")
+    if reference:
+        return reference
     attached = (one for call in step.calls for one in call.attachments)
     first = (one.value for one in attached if one.kind is AttachmentKind.LITERAL)
     return next(first, "Unknown")

@@ -20,9 +20,9 @@ _FEW = 2
 
 def often_fixed(survey: RepositorySurvey) -> list[str]:
     """The files that fixes touched most often, the first ones first."""
-    found = [file for file in survey.subjects if file.fixes >= _MANY_FIXES]
-    found.sort(key=lambda file: (-file.fixes, -survey.ranks[file.path], file.path))
-    return [file.path for file in found[:MOST_BLAMED]]
+    subjects = [file for file in survey.subjects if file.fixes >= _MANY_FIXES]
+    subjects.sort(key=lambda file: (-file.fixes, -survey.ranks[file.path], file.path))
+    return [file.path for file in subjects[:MOST_BLAMED]]
 
 
 def history_questions(
@@ -139,10 +139,13 @@ def _changed_signature(
     if old is None or not definition.is_callable or old.parameters == definition.parameters:
         return
     uses = survey.uses(file.path, definition.name)
-    gone = [p for p in old.parameters if p not in definition.parameters]
+    removed = [p for p in old.parameters if p not in definition.parameters]
     new = [p for p in definition.parameters if p not in old.parameters]
     change = " and ".join(
-        [*([f"loses {listed(gone)}"] if gone else []), *([f"gains {listed(new)}"] if new else [])]
+        [
+            *([f"loses {listed(removed)}"] if removed else []),
+            *([f"gains {listed(new)}"] if new else []),
+        ]
     )
     evidence = (
         *places(file.path, definition.line, *_touched(survey, file, definition)[:2]),

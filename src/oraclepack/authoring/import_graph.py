@@ -50,15 +50,15 @@ class _Binding(NamedTuple):
 def imports_of_test(language: str, text: str) -> list[ImportedModule]:
     """The imports of a test, by pattern: tests are many, and a wrong one does no harm."""
     if language == "Python":
-        found = []
+        imports = []
         for match in _PYTHON_IMPORT.finditer(text):
             if match["whole"] is not None:
                 names = [part.split()[0] for part in match["whole"].split(",") if part.split()]
-                found += [ImportedModule(name, 0, ((name, ""),)) for name in names]
+                imports += [ImportedModule(name, 0, ((name, ""),)) for name in names]
             else:
                 words = re.findall(r"\w+", match["names"] or "")
-                found.append(ImportedModule(match["base"], 0, tuple((w, w) for w in words)))
-        return found
+                imports.append(ImportedModule(match["base"], 0, tuple((w, w) for w in words)))
+        return imports
     if language in _SCRIPT:
         return [ImportedModule(match["n"], 0) for match in _SCRIPT_IMPORT.finditer(text)]
     return []
@@ -112,12 +112,12 @@ class ImportGraph:
     def imports_inside_functions(self, path: str) -> list[tuple[ImportedModule, str]]:
         """Imports that stand inside functions, with the file each means."""
         source = self._sources[path]
-        found = []
+        imports = []
         for statement in source.imports:
             if statement.is_local:
                 pairs = self._pairs(path, source.language, [statement])
-                found += [(statement, binding.target) for _, binding in pairs]
-        return found
+                imports += [(statement, binding.target) for _, binding in pairs]
+        return imports
 
     def ranks(self, paths: Iterable[str]) -> dict[str, float]:
         """How central each file is among some.
@@ -144,20 +144,20 @@ class ImportGraph:
         for statement in imports:
             match language:
                 case "Python":
-                    found = self._python(path, statement)
+                    pairs = self._python(path, statement)
                 case "Go":
-                    found = self._go(statement)
+                    pairs = self._go(statement)
                 case "Rust":
-                    found = self._rust(path, statement)
+                    pairs = self._rust(path, statement)
                 case "Java":
-                    found = self._java(statement)
+                    pairs = self._java(statement)
                 case _ if language in _SCRIPT:
-                    found = self._script(path, statement)
+                    pairs = self._script(path, statement)
                 case "Ruby" | "Shell":
-                    found = self._relative(path, statement, ".rb" if language == "Ruby" else "")
+                    pairs = self._relative(path, statement, ".rb" if language == "Ruby" else "")
                 case _:
-                    found = self._include(path, statement)
-            yield from ((local, b) for local, b in found if b.target != path)
+                    pairs = self._include(path, statement)
+            yield from ((local, b) for local, b in pairs if b.target != path)
 
     def _python(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
         base = self._python_file(path, one.module)
@@ -180,15 +180,15 @@ class ImportGraph:
             return self._known([f"{place}.py", f"{place}/__init__.py"])
         if not tail:
             return None
-        found = self._known([f"{tail}.py", f"{tail}/__init__.py"], _ROOTS)
-        if found or "/" not in tail:
-            return found or self._package(tail)
+        known_file = self._known([f"{tail}.py", f"{tail}/__init__.py"], _ROOTS)
+        if known_file or "/" not in tail:
+            return known_file or self._package(tail)
         return self._tail(tail)
 
     def _package(self, name: str) -> str | None:
         """A package or module of one name, anywhere, when only one folder holds it."""
-        found = [p for p in self._by_tail.get(f"{name}/__init__", ()) if p.endswith(".py")]
-        return found[0] if len(found) == 1 else None
+        packages = [p for p in self._by_tail.get(f"{name}/__init__", ()) if p.endswith(".py")]
+        return packages[0] if len(packages) == 1 else None
 
     def _script(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
         target = None
@@ -218,8 +218,8 @@ class ImportGraph:
             return
         folder = dirname(path)
         if head == "crate":
-            root, found, _ = path.partition("src/")
-            folder = f"{root}src" if found else folder
+            root, has_src, _ = path.partition("src/")
+            folder = f"{root}src" if has_src else folder
         elif PurePosixPath(path).stem not in {"mod", "lib", "main"}:
             folder = join(folder, PurePosixPath(path).stem) if head == "self" else folder
         rest = parts[1:]
@@ -257,8 +257,8 @@ class ImportGraph:
 
     def _tail(self, name: str) -> str | None:
         """A file whose path ends in the name, when only one does."""
-        found = self._by_tail.get("/".join(name.split("/")[-2:]), ())
-        return found[0] if len(found) == 1 else None
+        candidates = self._by_tail.get("/".join(name.split("/")[-2:]), ())
+        return candidates[0] if len(candidates) == 1 else None
 
     # Uses
 
@@ -329,8 +329,8 @@ def _ranked(paths: list[str], out: Mapping[str, list[str]]) -> dict[str, float]:
     """The rank of each node by the links to it, in a fixed number of rounds."""
     rank = dict.fromkeys(paths, 1 / max(len(paths), 1))
     for _ in range(_ROUNDS):
-        lost = sum(rank[p] for p in paths if not out[p])
-        base = (1 - _DAMPING + _DAMPING * lost) / max(len(paths), 1)
+        dangling = sum(rank[p] for p in paths if not out[p])
+        base = (1 - _DAMPING + _DAMPING * dangling) / max(len(paths), 1)
         following = dict.fromkeys(paths, base)
         for path in paths:
             for target in out[path]:
@@ -345,21 +345,21 @@ def _defined(source: ParsedSource) -> frozenset[str]:
 
 def _unique_names(sources: Mapping[str, ParsedSource]) -> dict[tuple[str, str], str]:
     """Names of which only one file of a language has a definition."""
-    found: dict[tuple[str, str], list[str]] = {}
+    definitions: dict[tuple[str, str], list[str]] = {}
     for path in sorted(sources):
         source = sources[path]
         if source.language in {"C", "C++", "Ruby", "Java"}:
             for name in _defined(source):
-                found.setdefault((source.language, name), []).append(path)
-    return {key: paths[0] for key, paths in found.items() if len(paths) == 1}
+                definitions.setdefault((source.language, name), []).append(path)
+    return {key: paths[0] for key, paths in definitions.items() if len(paths) == 1}
 
 
 def _by_tail(paths: Iterable[str]) -> dict[str, list[str]]:
     """Files by their last folder and their name without extension."""
-    found: dict[str, list[str]] = {}
+    by_tail: dict[str, list[str]] = {}
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
         stem = name.rpartition(".")[0] or name
         tail = f"{folder.rpartition('/')[2]}/{stem}" if folder else stem
-        found.setdefault(tail, []).append(path)
-    return found
+        by_tail.setdefault(tail, []).append(path)
+    return by_tail

@@ -158,13 +158,13 @@ def _subclasses(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
             if definition.kind == "class" and definition.owner < 0:
                 classes.setdefault(definition.name, []).append((file, source, index))
     heirs: dict[str, list[tuple[SurveyedFile, ParsedSource, int]]] = {}
-    for found in classes.values():
-        for file, source, index in found:
+    for subclasses in classes.values():
+        for file, source, index in subclasses:
             for base in source.definitions[index].bases:
                 heirs.setdefault(calls.method(base), []).append((file, source, index))
-    for name, found in sorted(classes.items()):
-        if len(found) == 1 and len(heirs.get(name, ())) >= _FEW:
-            yield from _overridden(found[0], heirs[name])
+    for name, subclasses in sorted(classes.items()):
+        if len(subclasses) == 1 and len(heirs.get(name, ())) >= _FEW:
+            yield from _overridden(subclasses[0], heirs[name])
 
 
 def _overridden(
@@ -189,14 +189,14 @@ def _overridden(
     if best is None:
         return
     method, own = best
-    shown = [*own[:1], *([o for o in own[1:] if o[0] is not own[0][0]] or own[1:])[:1]]
+    chosen = [*own[:1], *([o for o in own[1:] if o[0] is not own[0][0]] or own[1:])[:1]]
     name = f"{source.definitions[index].name}.{method.name}"
     yield QuestionCandidate(
         "override-contract",
         _CONTRACTS,
         name,
         file.path,
-        f"{listed([who for _, who, _ in shown])} override {name}(). What may a caller of the base"
+        f"{listed([who for _, who, _ in chosen])} override {name}(). What may a caller of the base"
         " rely on (errors, None, order of calls, calling super), which of the overriding methods"
         " does not keep it, and how would the author of the next subclass learn the rule?",
         "the contract in three lines, the override that breaks it with the call that notices, and"
@@ -204,7 +204,7 @@ def _overridden(
         "callers know the base, users meet the subclass",
         (
             *places(file.path, method.line),
-            *(Place(heir.path, line) for heir, _, line in shown),
+            *(Place(heir.path, line) for heir, _, line in chosen),
         ),
         3,
         75,
@@ -218,13 +218,13 @@ def _entry(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
     main = next((d for d in functions if d.name in {"main", "run", "cli", "serve"}), None)
     if main is None:
         return
-    made = [
+    calls = [
         m
         for m in source.marks
         if m.kind is MarkKind.CALL and main.line <= m.line <= main.end_line and "." in m.name
     ]
     endings = [m for m in source.of(MarkKind.HANDLER, MarkKind.RAISE) if main.line <= m.line]
-    lines = [main.line, *(m.line for m in made[:2]), *(m.line for m in endings[:2])]
+    lines = [main.line, *(m.line for m in calls[:2]), *(m.line for m in endings[:2])]
     evidence = places(file.path, *lines)
     if len(evidence) <= _FEW:
         return
@@ -328,13 +328,13 @@ def _options(
 def _adding_words(tests: list[Mark]) -> list[Mark]:
     """The conditions that read a parameter which none before them reads."""
     known: set[str] = set()
-    found = []
+    additions = []
     for test in tests:
         words = {*test.detail.split()}
         if words - known:
-            found.append(test)
+            additions.append(test)
         known |= words
-    return found
+    return additions
 
 
 def _two_results(
@@ -398,8 +398,8 @@ def _cycles(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
             local = [
                 one.line
                 for side, other in ((path, target), (target, path))
-                for one, meant in graph.imports_inside_functions(side)
-                if meant == other
+                for one, imported in graph.imports_inside_functions(side)
+                if imported == other
             ]
             held = " One of the imports stands inside a function." if local else ""
             yield QuestionCandidate(

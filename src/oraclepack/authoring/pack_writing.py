@@ -58,14 +58,14 @@ class PackQuestion:
 def number_questions(selected: Sequence[SelectedQuestion]) -> tuple[PackQuestion, ...]:
     """The questions in their order, each with a number and a name of its own."""
     keys: dict[str, int] = {}
-    found = []
+    numbered = []
     for number, one in enumerate(selected, 1):
         subject = slug(one.candidate.subject.replace(".", "-").replace("_", "-"))
         key = f"{one.candidate.key}-{subject}"[:_LONGEST_KEY].rstrip("-")
         keys[key] = keys.get(key, 0) + 1
         name = key if keys[key] == 1 else f"{key}-{keys[key]}"
-        found.append(PackQuestion(f"{number:02}", name, one))
-    return tuple(found)
+        numbered.append(PackQuestion(f"{number:02}", name, one))
+    return tuple(numbered)
 
 
 def write_pack(

@@ -19,9 +19,9 @@ def prove(before: Pack, unmoved: Pack, after: Pack, moved: dict[str, str]) -> Up
     if moved and equal:
         prelude, *steps = _bodies(unmoved)
         origin = dict(zip(_ids(unmoved), steps, strict=True))
-        wanted = [prelude, *(origin.get(moved.get(new, new), "") for new in _ids(after))]
+        expected = [prelude, *(origin.get(moved.get(new, new), "") for new in _ids(after))]
         second = _joined(_bodies(after))
-        equal = _joined(wanted) == second and sorted(steps) == sorted(_bodies(after)[1:])
+        equal = _joined(expected) == second and sorted(steps) == sorted(_bodies(after)[1:])
     return UpgradeProof(
         equal=equal,
         commands_before=_commands(before),
@@ -73,12 +73,12 @@ def _bare(lines: list[str], numbers: Iterable[int], script: Script) -> str:
         for comment in script.comments
         if comment.top_level and not comment.trailing
     }
-    kept = (
+    stripped = (
         lines[number - 1].rstrip() if number not in inside else lines[number - 1]
         for number in numbers
         if number in inside or (number not in comments and lines[number - 1].strip())
     )
-    return "\n".join(kept)
+    return "\n".join(stripped)
 
 
 def _held(spans: Iterable[Span]) -> set[int]:

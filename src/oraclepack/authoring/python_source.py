@@ -191,12 +191,12 @@ class _Reader:
 
     def _place(self) -> list[str]:
         scope = self._scope
-        found = ["loop"] if scope.loop else []
-        found += ["locked"] if scope.locked else []
-        found += ["try"] if scope.trying else []
-        found += ["handler"] if scope.handling else []
-        found += ["finally"] if scope.finishing else []
-        return found
+        places = ["loop"] if scope.loop else []
+        places += ["locked"] if scope.locked else []
+        places += ["try"] if scope.trying else []
+        places += ["handler"] if scope.handling else []
+        places += ["finally"] if scope.finishing else []
+        return places
 
     # Definitions
 
@@ -548,13 +548,13 @@ def _notes(text: str) -> list[Mark]:
     """The TODO comments, read by the tokenizer: a `#` inside a string is no comment."""
     if not NOTE.search(text):
         return []
-    found = []
+    notes = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             match = NOTE.search(token.string) if token.type == tokenize.COMMENT else None
             if match is not None:
                 note = match[1].strip()[:LONGEST_TEXT]
-                found.append(Mark(MarkKind.NOTE, token.start[0], -1, "note", note))
+                notes.append(Mark(MarkKind.NOTE, token.start[0], -1, "note", note))
     except (tokenize.TokenError, SyntaxError):
         return []
-    return found
+    return notes

@@ -58,10 +58,10 @@ def places(path: str, *lines: int) -> tuple[Place, ...]:
 
 def listed(names: list[str] | tuple[str, ...], most: int = 4) -> str:
     """`a, b and c`."""
-    shown = list(dict.fromkeys(names))[:most]
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    listed_names = list(dict.fromkeys(names))[:most]
+    if len(listed_names) < 2:
+        return "".join(listed_names)
+    return f"{', '.join(listed_names[:-1])} and {listed_names[-1]}"
 
 
 def on_one_line(text: str) -> str:

@@ -88,24 +88,24 @@ class Wanted:
 
 
 def select_questions(
-    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wanted: Wanted
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: Wanted
 ) -> list[SelectedQuestion]:
     """The questions worth asking, by ROI, the highest first; ties by effort, then by value."""
     scored = []
-    for found in _most_promising(survey, candidates, wanted):
-        candidate = _with_code_only(survey, found, wanted.room)
+    for promising in _most_promising(survey, candidates, wish):
+        candidate = _with_code_only(survey, promising, wish.room)
         if candidate is None:
             continue
         score = score_candidate(survey, candidate)
-        preferred = PROFILES.get(wanted.profile, set())
+        preferred = PROFILES.get(wish.profile, set())
         weight = 1.6 if {candidate.key, candidate.category} & preferred else 1.0
         if score.value >= _LEAST_VALUE:
             scored.append((score.value * weight, score, candidate))
     scored.sort(
         key=lambda one: (-one[0], -one[2].weight, one[2].reference, one[2].evidence, one[2].key)
     )
-    chooser = _Chooser(survey, scored, wanted.count)
-    chooser.take_categories(weighted=not wanted.profile)
+    chooser = _Chooser(survey, scored, wish.count)
+    chooser.take_categories(weighted=not wish.profile)
     chooser.take_central()
     chooser.take_best()
     chosen = sorted(
@@ -113,33 +113,33 @@ def select_questions(
         key=lambda one: (-one[0].roi, one[0].effort, -one[0].value, one[1].reference, one[1].key),
     )
     return [
-        SelectedQuestion(candidate, score, _attachments(survey, candidate, wanted.room))
+        SelectedQuestion(candidate, score, _attachments(survey, candidate, wish.room))
         for score, candidate in chosen
     ]
 
 
 def _most_promising(
-    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wanted: Wanted
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: Wanted
 ) -> list[QuestionCandidate]:
     """The candidates in question, at most some hundreds for each category and kind."""
-    asked = [
+    allowed = [
         candidate
         for candidate in candidates
-        if wanted.focus(candidate) and (not survey.is_limited or _touches_change(survey, candidate))
+        if wish.focus(candidate) and (not survey.is_limited or _touches_change(survey, candidate))
     ]
-    if len(asked) <= _MANY:
-        return asked
+    if len(allowed) <= _MANY:
+        return allowed
     central = {*survey.central[:_CENTRAL]}
     ranked = sorted(
-        asked, key=lambda c: (-rough_value(survey, c), -c.weight, c.reference, c.evidence, c.key)
+        allowed, key=lambda c: (-rough_value(survey, c), -c.weight, c.reference, c.evidence, c.key)
     )
-    taken: Counter[str] = Counter()
-    kept = []
+    per_file: Counter[str] = Counter()
+    chosen = []
     for candidate in ranked:
-        taken[candidate.key] += 1
-        if taken[candidate.key] <= _MOST_LOOKED_AT or candidate.reference in central:
-            kept.append(candidate)
-    return kept
+        per_file[candidate.key] += 1
+        if per_file[candidate.key] <= _MOST_LOOKED_AT or candidate.reference in central:
+            chosen.append(candidate)
+    return chosen
 
 
 class _Chooser:
@@ -192,9 +192,9 @@ class _Chooser:
             if best is not None and value <= best[0]:
                 break  # sorted: no later one can be worth more
             if fits(candidate) and self._is_free(candidate):
-                worth = value * self._share(candidate)
-                if best is None or worth > best[0]:
-                    best = (worth, score, candidate)
+                weighted = value * self._share(candidate)
+                if best is None or weighted > best[0]:
+                    best = (weighted, score, candidate)
         if best is None:
             return False
         self._take(best[1], best[2])
@@ -245,11 +245,11 @@ def _with_code_only(
     survey: RepositorySurvey, candidate: QuestionCandidate, room: int
 ) -> QuestionCandidate | None:
     """The candidate with evidence that holds: code, in files that can be attached; else None."""
-    kept: list[Place] = []
+    places: list[Place] = []
     paths = {candidate.reference}
     for place in candidate.evidence:
         file = survey.files.get(place.path)
-        if file is None or place in kept or not survey.line(place.path, place.line):
+        if file is None or place in places or not survey.line(place.path, place.line):
             continue
         prose = file.source.prose if file.source is not None else frozenset()
         if place.line in prose and not candidate.is_about_notes:
@@ -257,9 +257,9 @@ def _with_code_only(
         paths.add(place.path)
         if len(paths) > room:
             return None
-        if len(kept) < MOST_EVIDENCE:
-            kept.append(place)
-    if len(kept) < FEWEST_EVIDENCE or not any(p.path == candidate.reference for p in kept):
+        if len(places) < MOST_EVIDENCE:
+            places.append(place)
+    if len(places) < FEWEST_EVIDENCE or not any(p.path == candidate.reference for p in places):
         return None
     question = on_one_line(candidate.question)
     if len(question) > _LONGEST_QUESTION:
@@ -273,7 +273,7 @@ def _with_code_only(
         # Names can come from string literals and commits: they are data and stay on one line.
         question=question,
         facts=tuple(on_one_line(fact) for fact in candidate.facts),
-        evidence=tuple(kept),
+        evidence=tuple(places),
     )
 
 
@@ -285,9 +285,9 @@ def _attachments(
     survey: RepositorySurvey, candidate: QuestionCandidate, room: int
 ) -> tuple[str, ...]:
     """The files of the evidence; where there is room, the test of the reference."""
-    found = [*candidate.paths[:room]]
+    attached = [*candidate.paths[:room]]
     tests = survey.tests_of(candidate.reference)
     wants_test = candidate.key not in {"untested", "import-cycle", "two-copies"}
-    if len(found) < min(room, 2) and tests and wants_test:
-        found.append(tests[0])
-    return tuple(found)
+    if len(attached) < min(room, 2) and tests and wants_test:
+        attached.append(tests[0])
+    return tuple(attached)

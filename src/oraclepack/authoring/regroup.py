@@ -34,8 +34,8 @@ def regroup(pack: Pack) -> tuple[list[StepPart], list[str], list[str]]:
     reasons: list[str] = []
     waiting: list[Step] = []
     for step in pack.steps:
-        asked = questions_of(step)
-        if asked == 0:
+        questions = questions_of(step)
+        if questions == 0:
             reason = _keeps_to_itself(step, pack)
             reasons += [f"step {step.id} asks nothing, and {reason}"] if reason else []
             waiting.append(step)
@@ -43,8 +43,8 @@ def regroup(pack: Pack) -> tuple[list[StepPart], list[str], list[str]]:
         bodies = tuple(_body(each) for each in (*waiting, step))
         notes += [f"step {each.id} asks nothing: joined to step {step.id}" for each in waiting]
         waiting = []
-        cuts = _cuts(step, reasons) if asked > 1 else []
-        notes += [f"step {step.id} asks {asked} questions: split"] if cuts else []
+        cuts = _cuts(step, reasons) if questions > 1 else []
+        notes += [f"step {step.id} asks {questions} questions: split"] if cuts else []
         parts += _split(step, bodies, cuts)
     if waiting and parts:
         last = parts[-1]
@@ -85,9 +85,9 @@ def _cuts(step: Step, reasons: list[str]) -> list[int]:
     groups = question_groups(step)
     ends = [max(call.span.end_line for call in group) for group in groups]
     starts = [min(call.span.line for call in group) for group in groups]
-    apart = all(end < start for end, start in zip(ends, starts[1:], strict=False))
+    is_disjoint = all(end < start for end, start in zip(ends, starts[1:], strict=False))
     plain = all(not call.places for group in groups for call in group)
-    if not apart or not plain or step.script.functions:
+    if not is_disjoint or not plain or step.script.functions:
         reasons.append(f"step {step.id} asks {len(groups)} questions that cannot be told apart")
         return []
     for end in ends[:-1]:

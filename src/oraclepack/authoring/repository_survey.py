@@ -168,13 +168,13 @@ class RepositorySurvey:
         return 2 if bisect_right(counts, fixes - 1) >= _MOST_FIXED * len(counts) else 1
 
     def importers(self, path: str) -> list[str]:
-        found = self.graph.importers.get(path, [])
-        return [one for one in found if self.files[one].is_subject]
+        importers = self.graph.importers.get(path, [])
+        return [one for one in importers if self.files[one].is_subject]
 
     def uses(self, path: str, name: str) -> list[Use]:
         """Where subjects call a name of another file."""
-        found = self.graph.uses.get((path, name), [])
-        return [use for use in found if self.files[use.path].is_subject]
+        uses = self.graph.uses.get((path, name), [])
+        return [use for use in uses if self.files[use.path].is_subject]
 
     @cached_property
     def _call_counts(self) -> tuple[Counter[str], Counter[str]]:
@@ -196,11 +196,11 @@ class RepositorySurvey:
     @cached_property
     def _targets(self) -> dict[tuple[str, int, str], tuple[str, str]]:
         """Path, line and last name of a call to the file and name that it means."""
-        found = {}
+        targets = {}
         for (target, name), uses in self.graph.uses.items():
             for use in uses:
-                found[use.path, use.line, name] = (target, name)
-        return found
+                targets[use.path, use.line, name] = (target, name)
+        return targets
 
     def target_of(self, path: str, line: int, name: str) -> tuple[str, str] | None:
         """The file and the name in it that a call means, where it is one of another file."""
@@ -214,7 +214,7 @@ class RepositorySurvey:
     @cached_property
     def _effects(self) -> frozenset[tuple[str, str]]:
         """Names whose code changes or asks for something outside of the process."""
-        found: set[tuple[str, str]] = set()
+        effects: set[tuple[str, str]] = set()
         callers: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for file, source in self.sources:
             tops = _top_names(source)
@@ -224,19 +224,19 @@ class RepositorySurvey:
                     continue
                 here = (file.path, tops[mark.owner])
                 if is_slow(mark) or is_file_change(mark):
-                    found.add(here)
+                    effects.add(here)
                 target = self.target_of(file.path, mark.line, mark.name)
                 if target is None and mark.name in local:
                     target = (file.path, mark.name)
                 if target is not None:
                     callers.setdefault(target, set()).add(here)
-        waiting = sorted(found)
+        waiting = sorted(effects)
         while waiting:
             for caller in callers.get(waiting.pop(), ()):
-                if caller not in found:
-                    found.add(caller)
+                if caller not in effects:
+                    effects.add(caller)
                     waiting.append(caller)
-        return frozenset(found)
+        return frozenset(effects)
 
     def has_effect(self, path: str, name: str) -> bool:
         """Whether a function or class reaches files, programs or other systems."""
@@ -430,12 +430,12 @@ def plain_word(text: str) -> str:
 
 def _go_modules(texts: Mapping[str, str]) -> dict[str, str]:
     """The module path of each folder with a `go.mod`."""
-    found = {}
+    modules = {}
     for path, text in texts.items():
         match = _NAMES["go.mod"].search(text) if path.rpartition("/")[2] == "go.mod" else None
         if match is not None:
-            found[dirname(path)] = match[1]
-    return found
+            modules[dirname(path)] = match[1]
+    return modules
 
 
 def _top_names(source: ParsedSource) -> list[str]:
@@ -468,8 +468,8 @@ def functions_of(survey: RepositorySurvey) -> Iterator[SurveyedFunction]:
 
 def marks_by_owner(source: ParsedSource, kinds: Collection[MarkKind]) -> dict[int, list[Mark]]:
     """The marks of some kinds, by the definition around them."""
-    found: dict[int, list[Mark]] = {}
+    by_owner: dict[int, list[Mark]] = {}
     for mark in source.marks:
         if mark.kind in kinds:
-            found.setdefault(mark.owner, []).append(mark)
-    return found
+            by_owner.setdefault(mark.owner, []).append(mark)
+    return by_owner

@@ -187,11 +187,11 @@ def render(agent: Agent, skill: Skill, prompt: str, version: str) -> str:
     return f"{body}{mark}\n"
 
 
-def judge(found: str | None, wanted: str) -> tuple[SkillState, str | None]:
+def judge(existing: str | None, expected: str) -> tuple[SkillState, str | None]:
     """What a file at the place of a skill is, and which version wrote it."""
-    if found is None:
+    if existing is None:
         return SkillState.ABSENT, None
-    text = found.replace("\r\n", "\n")
+    text = existing.replace("\r\n", "\n")
     body, newline, last = text.rstrip("\n").rpartition("\n")
     mark = _MARK.match(last)
     if mark is None:
@@ -200,7 +200,7 @@ def judge(found: str | None, wanted: str) -> tuple[SkillState, str | None]:
         return (SkillState.EDITED if marked else SkillState.FOREIGN), None
     if sha256_text(body + newline) != mark["digest"]:
         return SkillState.EDITED, mark["version"]
-    state = SkillState.CURRENT if text == wanted else SkillState.STALE
+    state = SkillState.CURRENT if text == expected else SkillState.STALE
     return state, mark["version"]
 
 
@@ -209,8 +209,8 @@ EVERYBODY = tuple(AGENTS)
 
 def show(agent: str, skill: str = "oracle-pack") -> SkillText:
     """What `install` would write, and where in a project."""
-    wanted = _Copy(AGENTS[agent], SKILLS[skill])
-    return SkillText(agent, wanted.agent.path_of(wanted.skill), __version__, wanted.text, skill)
+    copy = _Copy(AGENTS[agent], SKILLS[skill])
+    return SkillText(agent, copy.agent.path_of(copy.skill), __version__, copy.text, skill)
 
 
 def check(
@@ -221,7 +221,7 @@ def check(
 ) -> SkillsCheck:
     """Which copies there are, and whether they are as this version would write them."""
     copies = _copies(agents, skills)
-    return SkillsCheck(__version__, tuple(_found(root, directory, copy) for copy in copies))
+    return SkillsCheck(__version__, tuple(_installed(root, directory, copy) for copy in copies))
 
 
 def install(
@@ -241,7 +241,7 @@ def install(
         raise UsageError(
             "--dir: two of these agents would share one file", hint="install them one by one"
         )
-    before = {copy: _found(root, directory, copy) for copy in copies}
+    before = {copy: _installed(root, directory, copy) for copy in copies}
     for copy, skill in before.items():
         if not skill.state.is_ours and not force:
             raise UsageError(
@@ -253,18 +253,18 @@ def install(
         for copy in copies
         if installed(places[copy]) != copy.text
     ]
-    carried = transaction.carry_out(pieces)
+    written = transaction.carry_out(pieces)
     done = tuple(
         SkillInstallation(
             agent=copy.agent.name,
             path=before[copy].path,
             before=before[copy].state,
-            written=copy.step in carried.standing,
+            written=copy.step in written.standing,
             skill=copy.skill.name,
         )
         for copy in copies
     )
-    parts = {name: getattr(carried, name) for name in carried.__struct_fields__}
+    parts = {name: getattr(written, name) for name in written.__struct_fields__}
     return SkillsInstallReport(version=__version__, skills=done, **parts)
 
 
@@ -296,11 +296,11 @@ def _copies(agents: Iterable[str], skills: Iterable[str]) -> list[_Copy]:
     return [_Copy(AGENTS[name], skill) for name in dict.fromkeys(agents) for skill in chosen]
 
 
-def _found(root: Path, directory: str, copy: _Copy) -> SkillStatus:
+def _installed(root: Path, directory: str, copy: _Copy) -> SkillStatus:
     place = copy.place(root, directory)
     state, version = judge(installed(place), copy.text)
-    shown = place.relative_to(root) if place.is_relative_to(root) else place
-    return SkillStatus(copy.agent.name, shown.as_posix(), state, version, copy.skill.name)
+    display_path = place.relative_to(root) if place.is_relative_to(root) else place
+    return SkillStatus(copy.agent.name, display_path.as_posix(), state, version, copy.skill.name)
 
 
 class ProjectSkills:

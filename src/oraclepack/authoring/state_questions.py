@@ -86,7 +86,7 @@ def _partial_update(
                 _INVARIANTS,
                 name,
                 file.path,
-                f"{name}() sets {first.name}, then calls {calls.shown(between[0].name)}(), then"
+                f"{name}() sets {first.name}, then calls {calls.label(between[0].name)}(), then"
                 f" sets {second.name}. If that call raises, or something else reads the object in"
                 f" between, which methods meet an object where {first.name} is new and"
                 f" {second.name} is old, and what do they do with it?",
@@ -264,7 +264,7 @@ def _cached(
 def _what_is_read(mark: Mark) -> str:
     if mark.kind is MarkKind.ENV:
         return f"the environment variable {mark.name}"
-    return f"what {calls.shown(mark.name)}() finds"
+    return f"what {calls.label(mark.name)}() finds"
 
 
 def _limits(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
@@ -301,13 +301,13 @@ def _uses_of_word(
         return []
     pattern = re.compile(rf"(?<![\w.]){re.escape(word)}(?!\w)")
     code = {mark.line for mark in source.marks if mark.kind is not MarkKind.NOTE}
-    found = []
+    uses = []
     for number, line in enumerate(file.lines, 1):
         if number != definition and number in code:
             match = pattern.search(line)
             if match is not None and not re.search(r"[\"'#]|//", line[: match.start()]):
-                found.append(number)
-    return [n for n in found if source.around(n) is not None]
+                uses.append(number)
+    return [n for n in uses if source.around(n) is not None]
 
 
 def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:

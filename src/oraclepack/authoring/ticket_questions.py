@@ -71,15 +71,15 @@ def _title(ticket: TicketText) -> str:
 
 
 def _acceptance_lines(ticket: TicketText) -> list[int]:
-    found, inside = [], False
+    lines, inside = [], False
     for number, line in enumerate(ticket.lines, 1):
         heading = _HEADING.match(line)
         label = line.strip().rstrip(":")
         if heading or (line.strip().endswith(":") and len(label.split()) <= _MANY_WORDS):
             inside = _ACCEPTANCE.search(heading[1] if heading else label) is not None
         elif inside and _CRITERION.match(line):
-            found.append(number)
-    return found
+            lines.append(number)
+    return lines
 
 
 def _criteria(ticket: TicketText) -> Iterator[QuestionCandidate]:
@@ -156,11 +156,11 @@ def _open_tasks(ticket: TicketText) -> Iterator[QuestionCandidate]:
 
 def _symbols(survey: RepositorySurvey) -> dict[str, Place]:
     """Names that only one definition has, and file names that only one file has."""
-    found: dict[str, list[Place]] = {}
+    places: dict[str, list[Place]] = {}
     for file, source in survey.sources:
         for definition in source.definitions:
-            found.setdefault(definition.name, []).append(Place(file.path, definition.line))
-    return {name: where[0] for name, where in found.items() if len(where) == 1}
+            places.setdefault(definition.name, []).append(Place(file.path, definition.line))
+    return {name: where[0] for name, where in places.items() if len(where) == 1}
 
 
 def _in_code(ticket: TicketText, symbols: Mapping[str, Place]) -> Iterator[QuestionCandidate]:
@@ -263,8 +263,8 @@ def related_groups(tickets: Sequence[TicketText]) -> dict[str, list[TicketText]]
     groups: dict[str, list[TicketText]] = {}
     for path in ordered:
         groups.setdefault(root(path), []).append(by_path[path])
-    found: dict[str, list[TicketText]] = {}
+    by_word: dict[str, list[TicketText]] = {}
     for members in groups.values():
         name = _title(members[0]) if len(members) > 1 else "misc"
-        found.setdefault(name, []).extend(members)
-    return found
+        by_word.setdefault(name, []).extend(members)
+    return by_word

@@ -95,11 +95,11 @@ def callee_of(node: "Node") -> str:
             field = "constructor" if node.type == "new_expression" else "function"
             text = node_text(node.child_by_field_name(field))
     text = text[-200:].strip()
-    found = _CALLEE.search(text)
-    if found is None:
+    match = _CALLEE.search(text)
+    if match is None:
         return ""
-    name = _JOINT.sub(".", found[0])
-    return f"().{name}" if found.start() else name
+    name = _JOINT.sub(".", match[0])
+    return f"().{name}" if match.start() else name
 
 
 def parameter_names(node: "Node") -> Iterator[str]:

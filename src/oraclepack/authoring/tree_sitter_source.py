@@ -145,9 +145,9 @@ class _TreeReader:
         )
 
     def _place(self) -> list[str]:
-        found = ["loop"] if self._loop else []
-        found += ["locked"] if self._locked else []
-        return [*found, *(["try"] if self._trying else [])]
+        places = ["loop"] if self._loop else []
+        places += ["locked"] if self._locked else []
+        return [*places, *(["try"] if self._trying else [])]
 
     def _walk(self, node: "Node", depth: int) -> None:
         if depth > _DEEPEST:
@@ -439,11 +439,13 @@ class _TreeReader:
         self.imports.append(ImportedModule(target, line, names, self._owner >= 0))
 
     def _throw(self, node: "Node") -> None:
-        made = next(iter(node.named_children), None)
+        thrown = next(iter(node.named_children), None)
         name = (
-            callee_of(made) if made is not None and made.type in tables.CALLS else node_text(made)
+            callee_of(thrown)
+            if thrown is not None and thrown.type in tables.CALLS
+            else node_text(thrown)
         )
-        arguments = made.child_by_field_name("arguments") if made is not None else None
+        arguments = thrown.child_by_field_name("arguments") if thrown is not None else None
         texts = [
             unquoted(node_text(a)) for a in named_children(arguments) if a.type in tables.STRINGS
         ]

@@ -166,13 +166,13 @@ def _coverage(pack: Pack, tail: list[str], offset: int, covered: set[str]) -> li
     if min(numbers) < 0:
         return tail
     every = ",".join(f"{number:02}" for number in range(1, STEPS + 1))
-    wanted = [f"- {c}: {'OK' if c in covered else f'Missing({every})'}" for c in CATEGORIES]
+    lines = [f"- {c}: {'OK' if c in covered else f'Missing({every})'}" for c in CATEGORIES]
     start, end = min(numbers), max(numbers)
     if [_folded(line) for line in tail[start : end + 1] if line.strip()] == list(
-        map(_folded, wanted)
+        map(_folded, lines)
     ):
         return tail
-    return [*tail[:start], *wanted, *tail[end + 1 :]]
+    return [*tail[:start], *lines, *tail[end + 1 :]]
 
 
 def _folded(line: str) -> str:
@@ -280,8 +280,8 @@ def _proposed(path: str, raw: str, settings: Settings) -> tuple[UpgradeReport, s
 
 def _numbered(raw: str, pack: Pack) -> Pack:
     """The pack with its headers numbered: one like `# 1)` is a mere comment otherwise."""
-    found = lint(Subject(pack, Facts()), RULES, strict=True, select=_NUMBERING)
-    return parse_pack(apply_fixes(raw, found), pack.path, complete)
+    findings = lint(Subject(pack, Facts()), RULES, strict=True, select=_NUMBERING)
+    return parse_pack(apply_fixes(raw, findings), pack.path, complete)
 
 
 def _refused(
@@ -294,10 +294,12 @@ def _refused(
 
 def _errors(pack: Pack, root: Path) -> tuple[str, ...]:
     """What `validate --strict` would refuse."""
-    found = lint(Subject(pack, facts_for(pack, root)), RULES, strict=True)
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
-    told = (f"{e.rule} at line {e.span.line}: {e.message}; {e.hint}".rstrip("; ") for e in errors)
-    return tuple(told)[:_UPGRADE_MOST_REASONS]
+    findings = lint(Subject(pack, facts_for(pack, root)), RULES, strict=True)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    messages = (
+        f"{e.rule} at line {e.span.line}: {e.message}; {e.hint}".rstrip("; ") for e in errors
+    )
+    return tuple(messages)[:_UPGRADE_MOST_REASONS]
 
 
 def _diff(before: str, after: str, path: str) -> str:

@@ -193,7 +193,7 @@ class OracleAsk:
         self._tally = ledger.Tally(context)
         self._tally.retry = retry
         self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
-        self.goes_on = False
+        self.continues = False
         """Somebody else still works on the question when we have ended."""
 
     def intend(self) -> None:
@@ -306,7 +306,7 @@ class OracleAsk:
 
     def _left_to_a_worker(self, tried: TryResult, failure: Failure) -> int:
         """It goes on asking, so nothing is put back: the next command takes its answer."""
-        self.goes_on = True
+        self.continues = True
         self._say(f"{failure.code}: {failure.message}; run again to wait for its answer")
         self._conclude(tried, failure.error())
         return STOPPED_EXIT if tried.end.stopped else 1

@@ -102,7 +102,7 @@ class CallHandler:
                 if asking is None:
                     return _end(context, prepared, _HELD_BACK, 1)
                 exit_code = asking.ask(force=unanswered.adoption.force)
-                if not asking.goes_on:
+                if not asking.continues:
                     claim.settle()
                 return exit_code
 

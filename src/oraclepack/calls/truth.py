@@ -27,7 +27,7 @@ def contract_of_call(
     """
     if step is None:
         return infer([DeclaredOutput(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
-    others = [DeclaredOutput(output.path.shown) for output in step.outputs[1:]]
+    others = [DeclaredOutput(output.path.display_text) for output in step.outputs[1:]]
     markers = [directive.value for directive in step.directives if directive.name == CONTRACT]
     contracts = infer(
         [DeclaredOutput(path, prompt), *others],

@@ -32,36 +32,36 @@ def check_syntax(pack: Pack, started: Checker | None = None) -> CheckResult:
         return skipped(NAME, "the pack has no bash block")
     extended = _is_extended(pack.block)
     if started is not None:
-        said: CheckerOutput | None = started.finish(PATIENCE)
+        output: CheckerOutput | None = started.finish(PATIENCE)
     else:
-        said = read_text(pack.block.content, extended=extended)
-    if said is None:
+        output = read_text(pack.block.content, extended=extended)
+    if output is None:
         return skipped(NAME, "bash is not on PATH")
-    if said.exit_code is None:
-        return skipped(NAME, f"bash could not be asked: {said.trouble}")
+    if output.exit_code is None:
+        return skipped(NAME, f"bash could not be asked: {output.trouble}")
     first = pack.block.content_line
-    found = [*_diagnostics(said, first, pack.block.content)]
-    if not found and said.exit_code == 0:
+    diagnostics = [*_diagnostics(output, first, pack.block.content)]
+    if not diagnostics and output.exit_code == 0:
         return CheckResult(NAME, CheckStatus.OK)
-    found = [*_by_part(pack, extended=extended)] or found
-    if not found:
-        words = said.err.strip() or f"bash ended with exit code {said.exit_code}"
-        found = [Diagnostic(first, 1, words)]
-    return CheckResult(NAME, CheckStatus.FAILED, found[0].message, tuple(found))
+    diagnostics = [*_by_part(pack, extended=extended)] or diagnostics
+    if not diagnostics:
+        words = output.err.strip() or f"bash ended with exit code {output.exit_code}"
+        diagnostics = [Diagnostic(first, 1, words)]
+    return CheckResult(NAME, CheckStatus.FAILED, diagnostics[0].message, tuple(diagnostics))
 
 
 def _by_part(pack: Pack, *, extended: bool) -> Iterator[Diagnostic]:
     parts = [(pack.prelude.code, pack.prelude.span.line)] if pack.prelude else []
     parts.extend((step.code, step.span.line + 1) for step in pack.steps)
     for code, first in parts:
-        said = read_text(code, extended=extended) if code.strip() else None
-        if said is not None:
-            yield from _diagnostics(said, first, code)
+        output = read_text(code, extended=extended) if code.strip() else None
+        if output is not None:
+            yield from _diagnostics(output, first, code)
 
 
-def _diagnostics(said: CheckerOutput, first: int, text: str) -> Iterator[Diagnostic]:
+def _diagnostics(output: CheckerOutput, first: int, text: str) -> Iterator[Diagnostic]:
     last = max(text.rstrip().count("\n") + 1, 1)
-    for complaint in complaints(said.err):
+    for complaint in complaints(output.err):
         line = min(max(complaint.line, 1), last)
         yield Diagnostic(first + line - 1, 1, complaint.message)
 

@@ -119,14 +119,14 @@ class Pair(msgspec.Struct, frozen=True):
 
 def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]:
     """Each question that repeats one of another step, with the first that it repeats."""
-    asked = [*_questions(steps, calls)]
-    if not 1 < len(asked) <= MOST_QUESTIONS:
+    asked_questions = [*_questions(steps, calls)]
+    if not 1 < len(asked_questions) <= MOST_QUESTIONS:
         return
-    texts = [_rows(prompt.text) for _, _, prompt in asked]
+    texts = [_rows(prompt.text) for _, _, prompt in asked_questions]
     shared = _shared(texts)
     questions = [
         _question(step, call, prompt, rows, shared)
-        for (step, call, prompt), rows in zip(asked, texts, strict=True)
+        for (step, call, prompt), rows in zip(asked_questions, texts, strict=True)
     ]
     for index, question in enumerate(questions):
         for earlier in questions[:index]:
@@ -165,8 +165,8 @@ def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
     """The lines that more than half of the prompts have, whatever the numbers in them."""
     if len(texts) < _FEWEST_PROMPTS:
         return frozenset()
-    found = Counter(masked for rows in texts for masked in {masked for _, masked in rows})
-    return frozenset(line for line, times in found.items() if times * 2 > len(texts))
+    counts = Counter(masked for rows in texts for masked in {masked for _, masked in rows})
+    return frozenset(line for line, times in counts.items() if times * 2 > len(texts))
 
 
 def _question(
@@ -187,8 +187,10 @@ def _tokens(lines: Iterable[str]) -> list[str]:
 def _words(tokens: Sequence[str]) -> tuple[str, ...]:
     # Thousands of tokens: all are lowered at once, and only what ends in a digit may be a number.
     lowered = "\n".join(tokens).lower().split("\n") if tokens else []
-    telling = (t for t in lowered if t not in _SMALL_WORDS and not (t[-1].isdigit() and _number(t)))
-    return tuple(islice(telling, _MOST_WORDS))
+    significant = (
+        t for t in lowered if t not in _SMALL_WORDS and not (t[-1].isdigit() and _number(t))
+    )
+    return tuple(islice(significant, _MOST_WORDS))
 
 
 @lru_cache(maxsize=MOST_QUESTIONS)

@@ -54,10 +54,10 @@ def is_binding(rule: Rule) -> bool:
 
 def allowances(pack: Pack) -> tuple[Allowance, ...]:
     """The allow comments of a pack, in the order of the text."""
-    found = [_read(directive, None) for directive in pack.directives if directive.name == ALLOW]
+    read = [_read(directive, None) for directive in pack.directives if directive.name == ALLOW]
     for step in pack.steps:
-        found += [_read(each, step) for each in step.directives if each.name == ALLOW]
-    return tuple(found)
+        read += [_read(each, step) for each in step.directives if each.name == ALLOW]
+    return tuple(read)
 
 
 def _read(directive: Directive, step: Step | None) -> Allowance:
@@ -116,7 +116,7 @@ def complaints(
     allowed: tuple[Allowance, ...],
     used: frozenset[Use],
     known: Mapping[str, Rule],
-    asked: frozenset[str],
+    selected: frozenset[str],
 ) -> Iterator[tuple[str, Problem]]:
     """What is wrong with the allow comments themselves: the name of a rule, and the problem.
 
@@ -134,7 +134,7 @@ def complaints(
             if is_binding(rule):
                 message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
                 yield "useless-allow", Problem(allowance.span, message, "fix it instead")
-            elif rule.id in asked - CHANGING and allowance.use(rule) not in used:
+            elif rule.id in selected - CHANGING and allowance.use(rule) not in used:
                 where = f"in step {allowance.step}" if allowance.step else "here"
                 message = f"nothing {where} for {rule.id} {rule.name} to find"
                 yield "useless-allow", Problem(allowance.span, message, "remove the comment")
@@ -222,23 +222,23 @@ def lint(
     `select` and `ignore` take ids, names and the beginnings of ids ("OP4"); nothing selected
     means everything, and `ignore` has the last word.
     """
-    asked = tuple(
+    selected = tuple(
         rule
         for rule in rules
         if _is_selected(rule, select, ignore) and (strict or not rule.only_strict)
     )
-    found = dict.fromkeys(
+    findings = dict.fromkeys(
         finding
-        for rule in asked
+        for rule in selected
         for finding in _findings(rule, subject, strict=strict)
         if rule.id in ABOUT_PROMPTS or not subject.prompts.is_foreign(finding.span)
     )
     allowed = allowances(subject.pack)
     if not allowed:
-        return in_order(found)
+        return in_order(findings)
     known = by_word(rules)
-    stay, used = split(found, allowed, known)
-    ids = frozenset(rule.id for rule in asked)
+    stay, used = split(findings, allowed, known)
+    ids = frozenset(rule.id for rule in selected)
     for name, problem in complaints(allowed, used, known, ids):
         rule = known.get(name)
         if rule is not None and rule.id in ids:

@@ -39,12 +39,12 @@ def _fact(root: str, path: str, folder: Callable[[str], str]) -> PathFact:
         place = _true_place(os.path.join(root, path), folder)  # Path would fold `a/..`
         if inside(root, place) is None:
             return PathFact(PathKind.OUTSIDE)
-        found = os.stat(place)  # a string is what realpath gives
+        status = os.stat(place)  # a string is what realpath gives
     except (OSError, ValueError):
         return PathFact(PathKind.MISSING)
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return PathFact(PathKind.DIRECTORY)
-    return PathFact(PathKind.FILE, found.st_size)
+    return PathFact(PathKind.FILE, status.st_size)
 
 
 def _true_place(path: str, folder: Callable[[str], str]) -> str:

@@ -35,9 +35,9 @@ def _edited(text: str, fixes: list[Fix]) -> str:
     starts, ends = _lines(text)
     accepted: list[_Change] = []
     for fix in fixes:
-        wanted = sorted({_change(edit, starts, ends) for edit in fix.edits})
-        if all(_fits(change, accepted) for change in wanted) and _are_apart(wanted):
-            for change in wanted:
+        changes = sorted({_change(edit, starts, ends) for edit in fix.edits})
+        if all(_fits(change, accepted) for change in changes) and _are_apart(changes):
+            for change in changes:
                 if not _holds(accepted, change):
                     insort(accepted, change)
     pieces: list[str] = []

@@ -6,7 +6,7 @@ import msgspec
 
 from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.model import Step
-from oraclepack.pack.questions import asks
+from oraclepack.pack.questions import is_question
 from oraclepack.pack.script import Enclosure, SimpleCommand, Span
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.argv import Loss
@@ -36,9 +36,9 @@ class InteractiveCommand(msgspec.Struct, frozen=True):
 def waiting(step: Step, lines: list[str]) -> Iterator[InteractiveCommand]:
     """The commands of a step that need a person; `lines` are those of the pack."""
     for call in step.calls:
-        found = None if call.partly_hidden or "xargs" in call.wrappers else _tool(call)
-        if found is not None:
-            yield InteractiveCommand(call.span, *found)
+        tool = None if call.partly_hidden or "xargs" in call.wrappers else _tool(call)
+        if tool is not None:
+            yield InteractiveCommand(call.span, *tool)
     if any(redirect.operator == "<" for c in step.script.commands for redirect in c.redirects):
         return
     for command in step.script.commands:
@@ -46,7 +46,7 @@ def waiting(step: Step, lines: list[str]) -> Iterator[InteractiveCommand]:
 
 
 def _plain(command: SimpleCommand, lines: list[str]) -> Iterator[InteractiveCommand]:
-    given = {word.shown for word in command.words[1:]}
+    given = {word.display_text for word in command.words[1:]}
     if command.name in EDITORS and not given & _UNATTENDED and not command.function:
         message = f"{command.name} is for a terminal, and a step has none"
         yield InteractiveCommand(
@@ -83,10 +83,10 @@ def _fed(call: ToolCall) -> bool:
 def _oracle(call: ToolCall) -> tuple[str, str] | None:
     if call.subcommand == "tui":
         return "oracle tui is for a terminal", "ask by oracle -p"
-    if not asks(call) or call.has("--exec-session"):
+    if not is_question(call) or call.has("--exec-session"):
         return None
     if call.prompt is None:
-        swallowed = any(lost.loss is Loss.SWALLOWED_PROMPT for lost in losses(call))
+        swallowed = any(loss.loss is Loss.SWALLOWED_PROMPT for loss in losses(call))
         return None if swallowed else ("oracle is called without a question", "add -p <question>")
     if call.prompt.text == "-" and call.prompt.complete and not _fed(call):
         return "-p - reads the question from stdin, which is empty", "feed it by a here-document"
@@ -115,7 +115,7 @@ def _gemini(call: ToolCall) -> tuple[str, str] | None:
 
 
 def _task_master(call: ToolCall) -> tuple[str, str] | None:
-    given = {word.shown for word in call.argv}
+    given = {word.display_text for word in call.argv}
     if call.subcommand == "parse-prd" and not _fed(call):
         if call.has("--force") or call.has("--append"):
             return None

@@ -106,7 +106,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def texts(self) -> tuple[PromptText, ...]:
         """Every text that becomes a prompt and holds something that bash expands."""
-        found: dict[Span, dict[Expansion, None]] = {}
+        by_span: dict[Span, dict[Expansion, None]] = {}
         users: dict[Span, PromptText] = {}
         prelude = self.pack.prelude.script if self.pack.prelude is not None else Script()
         for script, calls in self._parts:
@@ -116,7 +116,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
             for call in calls:
                 expansions = list(self._of_call(call, script))
                 for each in expansions:
-                    found.setdefault(each.text, {})[each] = None
+                    by_span.setdefault(each.text, {})[each] = None
                 for text in {each.text for each in expansions}:
                     old = users.get(text, PromptText(text, ()))
                     users[text] = PromptText(
@@ -127,8 +127,8 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
                         old.has_arguments or given or self._in_function(text),
                     )
         return tuple(
-            replace(users[text], expansions=tuple(sorted(found[text], key=lambda one: one.span)))
-            for text in sorted(found)
+            replace(users[text], expansions=tuple(sorted(by_span[text], key=lambda one: one.span)))
+            for text in sorted(by_span)
         )
 
     def is_foreign(self, span: Span) -> bool:
@@ -161,7 +161,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         name = command.name
         if not command.words:
             return bool(command.redirects or command.heredocs or command.assignments)
-        words = [word.shown for word in command.words[1:]]
+        words = [word.display_text for word in command.words[1:]]
         if name in self._functions:
             return True
         if name == "git":
@@ -179,8 +179,8 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _commands(self) -> list[SimpleCommand]:
-        found = [command for script, _ in self._parts for command in script.commands]
-        return sorted(found, key=lambda command: command.span)
+        commands = [command for script, _ in self._parts for command in script.commands]
+        return sorted(commands, key=lambda command: command.span)
 
     @cached_property
     def _starts(self) -> list[tuple[int, int]]:
@@ -208,24 +208,24 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _written(self) -> Mapping[str, tuple[Expansion, ...]]:
         """By path: what bash expands in the texts that the pack writes there."""
-        found: dict[str, tuple[Expansion, ...]] = {}
+        written: dict[str, tuple[Expansion, ...]] = {}
         for command in self._commands:
             texts = _printed_by(command)
             if not texts:
                 continue
-            paths = [each.target.shown for each in command.redirects if each.takes_stdout]
+            paths = [each.target.display_text for each in command.redirects if each.takes_stdout]
             if command.name == "tee":
-                paths += [word.shown for word in command.words[1:]]
+                paths += [word.display_text for word in command.words[1:]]
             for path in paths:
-                found[path] = (*found.get(path, ()), *texts)
-        return found
+                written[path] = (*written.get(path, ()), *texts)
+        return written
 
     def _from_files(self, paths: Iterable[str]) -> Iterator[Expansion]:
         for path in paths:
             yield from self._written.get(path, ())
 
     def _files_read(self, call: ToolCall) -> Iterator[str]:
-        yield from (each.target.shown for each in call.redirects if each.operator == "<")
+        yield from (each.target.display_text for each in call.redirects if each.operator == "<")
         for expansion in call.expansions:
             if expansion.kind is ExpansionKind.COMMAND and not expansion.is_nested:
                 for command in self._within(expansion.span):
@@ -255,10 +255,10 @@ def _sets_arguments(commands: Iterable[SimpleCommand]) -> bool:
     """Whether `set` gives `$1` and the others their values."""
     given = (command.words[1:] for command in commands if command.name == "set")
     return any(
-        word.shown == "--" or not word.shown.startswith(("-", "+"))
+        word.display_text == "--" or not word.display_text.startswith(("-", "+"))
         for words in given
         for word in words
-        if word.shown != "pipefail"
+        if word.display_text != "pipefail"
     )
 
 
@@ -269,9 +269,9 @@ def _printed_by(command: SimpleCommand) -> tuple[Expansion, ...]:
 
 
 def _read_by(command: SimpleCommand) -> Iterator[str]:
-    yield from (each.target.shown for each in command.redirects if each.operator == "<")
+    yield from (each.target.display_text for each in command.redirects if each.operator == "<")
     if command.name in _READERS:
-        yield from (word.shown for word in command.words[1:])
+        yield from (word.display_text for word in command.words[1:])
 
 
 def escapes(text: PromptText, expansion: Expansion, lines: Sequence[str]) -> Iterator[Edit]:
@@ -296,9 +296,9 @@ def _is_special(text: PromptText, expansion: Expansion, line: str, at: int) -> b
         return True
     if sign == '"':
         return expansion.quoted
-    found = _INSERTED.match(line, at) if sign == "$" else None
-    if found is None:
+    match = _INSERTED.match(line, at) if sign == "$" else None
+    if match is None:
         return False
-    name = found[1] or found[2]
+    name = match[1] or match[2]
     # What the pack sets is meant to be filled in, between backquotes too.
     return name is None or not (text.sets_anything or name in text.sets)

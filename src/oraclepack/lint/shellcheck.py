@@ -73,21 +73,23 @@ class Shellcheck:
         return skipped(NAME, reason)
 
 
-def _judge(said: CheckerOutput, block: Fence) -> CheckResult:
-    if said.exit_code is None:
-        return skipped(NAME, f"shellcheck could not be asked: {said.trouble}")
+def _judge(output: CheckerOutput, block: Fence) -> CheckResult:
+    if output.exit_code is None:
+        return skipped(NAME, f"shellcheck could not be asked: {output.trouble}")
     try:
-        report = msgspec.json.decode(said.out, type=_Report)
+        report = msgspec.json.decode(output.out, type=_Report)
     except (msgspec.MsgspecError, RecursionError):
-        words = said.err.strip().splitlines()
+        words = output.err.strip().splitlines()
         return skipped(NAME, f"shellcheck could not be understood: {(words or ['no report'])[0]}")
     first = block.content_line
     stuck = next((comment for comment in report.comments if comment.code in _GAVE_UP), None)
     if stuck is not None:
         where = f"line {first + stuck.line - 1}"
         return skipped(NAME, f"shellcheck cannot read {where}, though bash can: {stuck.message}")
-    found = sorted({_diagnostic(comment, first) for comment in report.comments}, key=_order)
-    return CheckResult(NAME, CheckStatus.FAILED if found else CheckStatus.OK, "", tuple(found))
+    diagnostics = sorted({_diagnostic(comment, first) for comment in report.comments}, key=_order)
+    return CheckResult(
+        NAME, CheckStatus.FAILED if diagnostics else CheckStatus.OK, "", tuple(diagnostics)
+    )
 
 
 def _diagnostic(comment: _Comment, first: int) -> Diagnostic:
@@ -95,5 +97,5 @@ def _diagnostic(comment: _Comment, first: int) -> Diagnostic:
     return Diagnostic(line, comment.column, comment.message, f"SC{comment.code}", comment.level)
 
 
-def _order(found: Diagnostic) -> tuple[int, int, str]:
-    return (found.line, found.column, found.code)
+def _order(diagnostic: Diagnostic) -> tuple[int, int, str]:
+    return (diagnostic.line, diagnostic.column, diagnostic.code)

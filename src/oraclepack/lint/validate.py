@@ -50,25 +50,25 @@ def errors_that_stop(
 
 def _strict(pack: Pack, facts: Facts, settings: Settings) -> Iterator[Finding]:
     full = msgspec.structs.replace(facts, shellcheck=Shellcheck(pack.block).result())
-    found = _chosen_findings(Subject(pack, full), settings, strict=True)
-    return (finding for finding in found if finding.severity is Severity.ERROR)
+    findings = _chosen_findings(Subject(pack, full), settings, strict=True)
+    return (finding for finding in findings if finding.severity is Severity.ERROR)
 
 
 def _chosen_findings(subject: Subject, settings: Settings, *, strict: bool) -> tuple[Finding, ...]:
     """What the rules say that the settings choose. A project's choice hides no error."""
     select, ignore = settings[LINT_SELECT], settings[LINT_IGNORE]
-    found = lint(subject, RULES, strict=strict, select=select, ignore=ignore)
+    findings = lint(subject, RULES, strict=strict, select=select, ignore=ignore)
     own_select, own_ignore = (
         settings[setting] if settings.origin(setting).source in OWN else ()
         for setting in (LINT_SELECT, LINT_IGNORE)
     )
     if (own_select, own_ignore) == (select, ignore):
-        return found
+        return findings
     # Where the project itself asked for --strict, it may also choose what that means.
     strict = strict and settings.origin(STRICT).source in OWN
     all_of_it = lint(subject, RULES, strict=strict, select=own_select, ignore=own_ignore)
     return in_order(
-        dict.fromkeys((*found, *(one for one in all_of_it if one.severity is Severity.ERROR)))
+        dict.fromkeys((*findings, *(one for one in all_of_it if one.severity is Severity.ERROR)))
     )
 
 
@@ -131,17 +131,17 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedP
     pack, facts, findings = _check(raw, path, root, settings)
     fixed = 0
     if fix:
-        mended = raw
+        fixed_text = raw
         for _ in range(_MOST_PASSES):
             offered = [finding for finding in findings if finding.fix is not None]
-            after = apply_fixes(mended, findings) if offered else mended
-            if after == mended:
+            after = apply_fixes(fixed_text, findings) if offered else fixed_text
+            if after == fixed_text:
                 break
             fixed += len(offered)
-            mended = after
-            pack, facts, findings = _check(mended, path, root, settings)
-        if mended != raw:
-            _write(file, mended, settings[CWD])
+            fixed_text = after
+            pack, facts, findings = _check(fixed_text, path, root, settings)
+        if fixed_text != raw:
+            _write(file, fixed_text, settings[CWD])
     report = _report(path, pack, facts, findings, settings, fixed)
     return CheckedPack(path, pack, findings, report)
 

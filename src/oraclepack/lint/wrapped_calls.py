@@ -35,9 +35,9 @@ def _loses_nothing(call: ToolCall) -> bool:
         return False
     if any(word.value is not None for word in call.operands):
         return False
-    asked = any(flag.role == Role.PROMPT for flag in call.flags)
+    has_prompt = any(flag.role == Role.PROMPT for flag in call.flags)
     files = (flag.value for flag in call.flags if flag.role == Role.ATTACHMENT)
-    return asked and not any("," in (word.value or "") for word in files if word is not None)
+    return has_prompt and not any("," in (word.value or "") for word in files if word is not None)
 
 
 def _is_partial(word: Word) -> bool:
@@ -175,8 +175,8 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         first = orphan.span.line - 1
         while first > self.span.line and self._is_blank(first - 1):
             first -= 1
-        goes_on = first > self.span.line and self._continues(first - 1)
-        if not goes_on or not _FLAG.match(orphan.words[0].source):
+        is_continued = first > self.span.line and self._continues(first - 1)
+        if not is_continued or not _FLAG.match(orphan.words[0].source):
             return None
         return Fix(
             "remove the blank line before it", (Edit(Span(first, 1, orphan.span.line, 1), ""),)

@@ -193,9 +193,9 @@ def opening_of(line: str, *, any_language: bool = False) -> SectionOpening | Non
         after = _AFTER.match(rest, match.end()) if match is not None else None
         if match is None or after is None:
             continue
-        words, said = normalise(match[0]), rest[after.end() :]
-        if not said or words not in _alone():
-            return SectionOpening(section, words, said)
+        words, label = normalise(match[0]), rest[after.end() :]
+        if not label or words not in _alone():
+            return SectionOpening(section, words, label)
     return None
 
 
@@ -231,10 +231,10 @@ def sections_present(text: str, *, require_headings: bool = False) -> frozenset[
 
 
 def missing_sections(
-    text: str, wanted: Iterable[Section], *, require_headings: bool = False
+    text: str, required: Iterable[Section], *, require_headings: bool = False
 ) -> tuple[Section, ...]:
     """What is wanted and not there, in the order of the sections."""
-    lacking = set(wanted) - sections_present(text, require_headings=require_headings)
+    lacking = set(required) - sections_present(text, require_headings=require_headings)
     return tuple(section for section in Section if section in lacking)
 
 
@@ -283,8 +283,8 @@ def is_bare_heading(line: str) -> bool:
     opened = opening_of(text)
     if opened is None:
         return False
-    asks = opened.spelling.endswith("evidence is insufficient")
-    return " " in opened.spelling and (asks or not opened.rest)
+    wants_evidence = opened.spelling.endswith("evidence is insufficient")
+    return " " in opened.spelling and (wants_evidence or not opened.rest)
 
 
 def _labelled(text: str) -> frozenset[Section]:

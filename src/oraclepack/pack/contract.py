@@ -80,10 +80,10 @@ def requested_format(text: str) -> RequestedFormat:
     lines, lowered = text.split("\n"), text.lower().split("\n")
     both = enumerate(zip(lines, lowered, strict=True))
     promised = next((n for n, (line, low) in both if _promises(line, low)), None)
-    telling = [at for at, low in enumerate(lowered) if "only" in low or _SECTION in low]
-    found = [(at, section) for at in telling for section in _only(lines, at)]
-    if len({section for _, section in found}) == 1:
-        at, section = found[0]
+    candidates = [at for at, low in enumerate(lowered) if "only" in low or _SECTION in low]
+    sections = [(at, section) for at in candidates for section in _only(lines, at)]
+    if len({section for _, section in sections}) == 1:
+        at, section = sections[0]
         return RequestedFormat(promised, section, at, lines[at].strip())
     return RequestedFormat(promised)
 
@@ -106,8 +106,8 @@ def _only(lines: Sequence[str], at: int) -> Iterator[Section]:
         if match is None or _NEGATED.search(line[: match.start()]):
             continue
         rest = match["rest"]
-        wanted = rest if normalise(rest) else "\n".join(_paragraph(lines, at + 1))
-        section = _the_one(wanted)
+        text = rest if normalise(rest) else "\n".join(_paragraph(lines, at + 1))
+        section = _the_one(text)
         if section is not None:
             yield section
     for sentence in _SENTENCE_END.split(_PARENTHESIS.sub(" ", line)):
@@ -124,9 +124,9 @@ def _paragraph(lines: Sequence[str], start: int) -> Iterator[str]:
         yield line
 
 
-def _the_one(wanted: str) -> Section | None:
+def _the_one(text: str) -> Section | None:
     """The section a phrase asks for, if it begins with one and names no other."""
-    first = _SENTENCE_END.split(_PARENTHESIS.sub(" ", wanted))[0]
+    first = _SENTENCE_END.split(_PARENTHESIS.sub(" ", text))[0]
     folded = _REFUSED.split(normalise(first))[0].strip()
     opening = _LEAD.sub("", folded, count=1)
     named = sections_named(folded)
@@ -195,7 +195,7 @@ class Contradiction(msgspec.Struct, frozen=True):
     """The name of an output promises one section, its prompt asks for another."""
 
     named: Section
-    asked: Section
+    requested: Section
     line: int
 
 
@@ -210,10 +210,10 @@ def by_suffix(path: str) -> Section | None:
 
 def contradiction(path: str, prompt: str) -> Contradiction | None:
     """The section a file is named for against the one its prompt asks for."""
-    named, asked = by_suffix(path), requested_format(prompt)
-    if named is None or asked.only is None or named is asked.only:
+    named, requested = by_suffix(path), requested_format(prompt)
+    if named is None or requested.only is None or named is requested.only:
         return None
-    return Contradiction(named, asked.only, asked.only_line)
+    return Contradiction(named, requested.only, requested.only_line)
 
 
 def infer(
@@ -236,8 +236,8 @@ def infer(
     several = len(outputs) > 1 if chunks is ChunkMode.AUTO else chunks is ChunkMode.MULTI
     if several:
         return tuple(_suffixed(output) for output in outputs)
-    asked = requested_format(step_text)
-    return tuple(_worded(output, asked, step_line, mode) for output in outputs)
+    requested = requested_format(step_text)
+    return tuple(_worded(output, requested, step_line, mode) for output in outputs)
 
 
 def _marked(path: str, word: str, line: int | None) -> OutputContract:
@@ -272,11 +272,11 @@ def _worded(
         because = 'the step says "Answer format"'
         kind = ContractKind.ALL_SECTIONS
         return OutputContract(output.path, kind, ALL_SECTIONS, because, formats[0])
-    asked, first = single
-    sections = (asked.only,) if asked.only else ()
-    because = f'the step says "{asked.phrase}"'
+    requested, first = single
+    sections = (requested.only,) if requested.only else ()
+    because = f'the step says "{requested.phrase}"'
     kind = ContractKind.SINGLE_SECTION
-    return OutputContract(output.path, kind, sections, because, first + asked.only_line)
+    return OutputContract(output.path, kind, sections, because, first + requested.only_line)
 
 
 def contracts_of(
@@ -291,9 +291,11 @@ def contracts_of(
     `named` are the outputs with their paths, where more is known of them than the text tells.
     """
     markers = [directive for directive in step.directives if directive.name == CONTRACT]
-    told = [(output, output.path.shown) for output in step.outputs] if named is None else named
+    outputs = (
+        [(output, output.path.display_text) for output in step.outputs] if named is None else named
+    )
     return infer(
-        [_declared(step, output, path) for output, path in told],
+        [_declared(step, output, path) for output, path in outputs],
         step.code,
         step_line=step.header.span.line + 1,
         marker=markers[-1].value if markers else None,

@@ -134,8 +134,8 @@ class Step(msgspec.Struct, frozen=True):
         return self.header.title
 
     def attribute(self, name: str) -> str | None:
-        found = self.header.attributes.get(name)
-        return found.text if found else None
+        attribute = self.header.attributes.get(name)
+        return attribute.text if attribute else None
 
     @property
     def category(self) -> str | None:
@@ -147,8 +147,8 @@ class Step(msgspec.Struct, frozen=True):
         return self.attribute("reference") or self.meta.reference
 
     def number(self, name: str) -> float | None:
-        found = self.header.attributes.get(name)
-        return found.number if found else None
+        attribute = self.header.attributes.get(name)
+        return attribute.number if attribute else None
 
     @property
     def oracle_calls(self) -> tuple[ToolCall, ...]:

@@ -30,11 +30,11 @@ def output_names(
     is taken gets `-2`, `-3`, … Case never tells two names apart, since some disks do not.
     """
     names = dict(known or {})
-    taken = {name.casefold() for name in names.values()}
+    used = {name.casefold() for name in names.values()}
     for path in declared:
         if path not in names:
-            names[path] = _free(f"{FOLDER}/{step_id}-{_stem(step_id, title, path)}", taken)
-            taken.add(names[path].casefold())
+            names[path] = _free(f"{FOLDER}/{step_id}-{_stem(step_id, title, path)}", used)
+            used.add(names[path].casefold())
     return names
 
 
@@ -43,8 +43,8 @@ def _stem(step_id: str, title: str, path: str) -> str:
     return slug(stem) or slug(title) or "output"
 
 
-def _free(base: str, taken: Iterable[str]) -> str:
-    used = set(taken)
+def _free(base: str, existing: Iterable[str]) -> str:
+    used = set(existing)
     candidate, number = f"{base}.md", 1
     while candidate.casefold() in used:
         number += 1

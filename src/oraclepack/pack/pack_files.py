@@ -33,7 +33,7 @@ _OPENS_STEP = re.compile(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
 
 def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
     """The packs that paths name: files as they are, in folders every Markdown file that is one."""
-    found: dict[Path, None] = {}
+    packs: dict[Path, None] = {}
     for name in paths:
         if not name:
             # Python would take it for the current directory; it is an unset variable.
@@ -46,20 +46,22 @@ def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
                     f"{name}: no packs below this directory",
                     hint="a pack is a .md file with a bash block that holds steps like `# 01) …`",
                 )
-            found |= dict.fromkeys(inside)
+            packs |= dict.fromkeys(inside)
         else:
-            found[path] = None
-    return tuple(found)
+            packs[path] = None
+    return tuple(packs)
 
 
 def check_name(path: Path) -> None:
     """Refuse a pack that cannot be run: records tell its path, and files are named after it."""
     try:
-        told = str(path).encode()
+        encoded = str(path).encode()
     except UnicodeEncodeError:
-        shown = readable(str(path))
-        raise InputError(f"{shown}: the path is not valid UTF-8", hint="rename the file") from None
-    if len(told.rpartition(b"/")[2]) > LONGEST_NAME:
+        printable = readable(str(path))
+        raise InputError(
+            f"{printable}: the path is not valid UTF-8", hint="rename the file"
+        ) from None
+    if len(encoded.rpartition(b"/")[2]) > LONGEST_NAME:
         raise InputError(
             f"{path}: a name of more than {LONGEST_NAME} bytes is too long for a pack",
             hint="rename the file; others are named after it and have longer endings",

@@ -27,16 +27,16 @@ def roi_disorder(steps: Iterable[Step]) -> tuple[Disorder, ...]:
 
     Steps without a number in ROI are passed over: another rule asks for the number.
     """
-    found: list[Disorder] = []
+    disorders: list[Disorder] = []
     before: Step | None = None
     for step in steps:
         if step.number("ROI") is None:
             continue
         message = _wrong(before, step) if before is not None else None
         if message is not None:
-            found.append(Disorder(step.id, step.header.span.line, message))
+            disorders.append(Disorder(step.id, step.header.span.line, message))
         before = step
-    return tuple(found)
+    return tuple(disorders)
 
 
 def _wrong(before: Step, step: Step) -> str | None:
@@ -80,7 +80,7 @@ def count(pack: Pack) -> Counts:
     )
 
 
-def asks(call: ToolCall) -> bool:
+def is_question(call: ToolCall) -> bool:
     """An oracle call that puts a question, unlike `oracle status` or `oracle --dry-run`."""
     if call.tool != ORACLE or call.subcommand is not None:
         return False
@@ -94,7 +94,7 @@ def _showing_flags() -> frozenset[str]:
 
 
 def asking_calls(step: Step) -> tuple[ToolCall, ...]:
-    return tuple(call for call in step.calls if asks(call))
+    return tuple(call for call in step.calls if is_question(call))
 
 
 def questions_of(step: Step) -> int:
@@ -110,7 +110,7 @@ def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
     """The asking calls of a step, those of one question together, in the order of the text."""
     groups: dict[str, list[ToolCall]] = {}
     for number, call in enumerate(asking_calls(step)):
-        path = next((word.shown for word in reversed(destinations(call))), "")
+        path = next((word.display_text for word in reversed(destinations(call))), "")
         known = path and not ("$" in path and _ARGUMENT.search(path))
         # A NUL is in no path: calls whose output the text does not tell stay apart.
         key = _without_section(path) if known else f"\0{number}"
@@ -125,7 +125,7 @@ def destinations(call: ToolCall) -> tuple[Word, ...]:
         # Given twice, oracle takes the last; the others take each.
         return tuple(named[-1:] if call.tool == ORACLE else named)
     targets = [redirect.target for redirect in call.redirects if redirect.takes_stdout]
-    return tuple(word for word in targets if not word.shown.startswith("/dev/"))
+    return tuple(word for word in targets if not word.display_text.startswith("/dev/"))
 
 
 def _without_section(path: str) -> str:
@@ -156,7 +156,7 @@ def question_text(step: Step) -> str:
         # A block that is never closed goes on to the end.
         text = text.partition(META_OPENS)[0]
         match = _QUESTION.search(text)
-        found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
-        if found.strip():
-            return found.strip()
+        text_found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
+        if text_found.strip():
+            return text_found.strip()
     return ""

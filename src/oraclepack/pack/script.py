@@ -75,18 +75,18 @@ class Word(msgspec.Struct, frozen=True):
     """What bash expands in its texts, and in those of the variables it refers to."""
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The value as far as it is known: what to print in a message."""
         return self.template if self.value is None else self.value
 
     @property
     def beginning(self) -> str:
         """As much of an unknown value as the text tells for certain."""
-        told = len(self.template)
+        length = len(self.template)
         for sign in "$`<>":
-            at = self.template.find(sign, 0, told)
-            told = told if at < 0 else at
-        return self.template[:told]
+            at = self.template.find(sign, 0, length)
+            length = length if at < 0 else at
+        return self.template[:length]
 
 
 class Redirect(msgspec.Struct, frozen=True):

@@ -33,16 +33,16 @@ class TreePolicyResult(msgspec.Struct):
     strange: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What is wrong with them, for people."""
         return f"files it does not own changed while it ran: {', '.join(self.strange[:5])}"
 
 
 def policy_of(step: Step) -> TreePolicy:
     """The author's word, else: codex and editing gemini mutate, a step of oracle calls reads."""
-    said = [directive.value for directive in step.directives if directive.name == POLICY]
-    if said and said[-1] in set(TreePolicy):
-        return TreePolicy(said[-1])
+    values = [directive.value for directive in step.directives if directive.name == POLICY]
+    if values and values[-1] in set(TreePolicy):
+        return TreePolicy(values[-1])
     if any(_edits(call) for call in step.calls):
         return TreePolicy.MUTATES
     return TreePolicy.READ_ONLY if step.tools == (ORACLE,) else TreePolicy.UNWATCHED

@@ -126,5 +126,5 @@ def _take(session: RunSession, step: Step) -> bool:
 
 def _unknown_outputs(step: Step) -> str:
     """Why the outputs cannot be looked at: a step without any has nothing to look at."""
-    hidden = [one.path.shown for one in step.outputs if one.path.value is None]
+    hidden = [one.path.display_text for one in step.outputs if one.path.value is None]
     return f"only the shell knows the path {', '.join(hidden)}" if hidden else ""

@@ -166,7 +166,7 @@ def _with_tree(
         return judged
     return AttemptVerdict(
         Status.FAILED,
-        StepError(code="TREE_CHANGED", message=watched.told),
+        StepError(code="TREE_CHANGED", message=watched.message),
         verification=judged.verification,
     )
 

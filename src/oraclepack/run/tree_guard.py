@@ -261,7 +261,7 @@ def _look_for_strangers(
 ) -> None:
     watched.strange = disallowed(_from_root(session, tree, touched), _allowed(session, step))
     if watched.strange:
-        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.told))
+        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.message))
 
 
 def _from_root(session: RunSession, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -64,13 +64,13 @@ class IdleWatch:
         self._clock = clock
         self._sizes = self._check() if limit else ()
         self._since = clock.monotonic_ns()
-        self._told = False
+        self._reported = False
 
     def rest(self) -> float | None:
         """Seconds until it is worth looking again, None for never."""
         if not self._limit:
             return None
-        if self._told:
+        if self._reported:
             return self._limit
         return max(0.0, self._limit - self._lasted())
 
@@ -80,10 +80,10 @@ class IdleWatch:
             return None
         sizes = self._check()
         if sizes != self._sizes:
-            self._sizes, self._since, self._told = sizes, self._clock.monotonic_ns(), False
-        if self._told or self._lasted() < self._limit:
+            self._sizes, self._since, self._reported = sizes, self._clock.monotonic_ns(), False
+        if self._reported or self._lasted() < self._limit:
             return None
-        self._told = True
+        self._reported = True
         return self._lasted()
 
     def _lasted(self) -> float:

@@ -169,7 +169,7 @@ def _work(at: _Places, agents: Agents) -> Iterator[PackStep]:
         "Select what to do next",
         (at.out(names.INDEX), at.out(names.ACTIONS)),
         (chosen,),
-        tuple(agents.asked("select", "20m")),
+        tuple(agents.ask_lines("select", "20m")),
     )
     worker = agents.worker
     report = f"{worker}-{{}}.md"
@@ -235,7 +235,7 @@ def _handover(at: _Places, agents: Agents, title: str, stage: str, name: str) ->
         f"Write the {title}",
         (at.out(names.NEXT), at.out(f"{agents.worker}-implement.md")),
         (at.out(name),),
-        tuple(agents.asked(stage, "30m")),
+        tuple(agents.ask_lines(stage, "30m")),
     )
 
 
@@ -280,7 +280,7 @@ def pack_text(options: TicketOptions) -> str:
     It does not depend on what the tickets say: an edited ticket continues the same run, with
     just the steps whose files changed.
     """
-    made = steps(options)
+    step_texts = steps(options)
     out = options.out_dir
     lines = [
         "# Ticket action pack",
@@ -315,7 +315,7 @@ def pack_text(options: TicketOptions) -> str:
         "# oraclepack: allow OP310 because agents and Task Master work here, not oracle",
         f"export out_dir={quote(out)}",
     ]
-    for number, step in enumerate(made, start=1):
+    for number, step in enumerate(step_texts, start=1):
         lines += ["", *_step(number, step)]
     return "\n".join([*lines, "```", ""])
 

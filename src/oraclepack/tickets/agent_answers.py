@@ -53,14 +53,14 @@ def text_of(raw: str) -> str | UnusableAnswer:
 
 def selection(raw: str, index: TicketIndex, actions: Actions) -> NextWork | UnusableAnswer:
     """The next piece of work, if the answer names one that is really open."""
-    found = _decoded(raw, TicketSelection)
-    if isinstance(found, UnusableAnswer):
-        return found
-    ticket = next((t for t in index.tickets if t.ticket_id == found.ticket_id), None)
+    decoded = _decoded(raw, TicketSelection)
+    if isinstance(decoded, UnusableAnswer):
+        return decoded
+    ticket = next((t for t in index.tickets if t.ticket_id == decoded.ticket_id), None)
     if ticket is None:
-        return UnusableAnswer(f"there is no ticket {found.ticket_id!r} in the index")
+        return UnusableAnswer(f"there is no ticket {decoded.ticket_id!r} in the index")
     known = {action.action_id: action for action in actions.actions}
-    for one in found.action_ids:
+    for one in decoded.action_ids:
         action = known.get(one)
         if action is None or action.ticket_id != ticket.ticket_id:
             return UnusableAnswer(f"ticket {ticket.ticket_id!r} has no action {one!r}")
@@ -70,8 +70,8 @@ def selection(raw: str, index: TicketIndex, actions: Actions) -> NextWork | Unus
         ticket_id=ticket.ticket_id,
         ticket_path=ticket.path,
         title=ticket.title,
-        action_ids=tuple(dict.fromkeys(found.action_ids)),
-        reason=" ".join(found.reason.split()),
+        action_ids=tuple(dict.fromkeys(decoded.action_ids)),
+        reason=" ".join(decoded.reason.split()),
     )
 
 
@@ -79,26 +79,26 @@ def criteria_of(work: NextWork, actions: Actions) -> tuple[Action, ...]:
     """What the work is judged by: its ticket's criteria, else the actions it names."""
     own = [action for action in actions.actions if action.ticket_id == work.ticket_id]
     accepted = [action for action in own if action.kind is ActionKind.ACCEPTANCE]
-    found = accepted or [action for action in own if action.action_id in work.action_ids]
-    return tuple(found[:MOST_CRITERIA])
+    criteria = accepted or [action for action in own if action.action_id in work.action_ids]
+    return tuple(criteria[:MOST_CRITERIA])
 
 
 def judgement(raw: str, work: NextWork, actions: Actions) -> Acceptance | UnusableAnswer:
     """The verdicts, if the answer has exactly one on each criterion."""
-    found = _decoded(raw, CriteriaAnswer)
-    if isinstance(found, UnusableAnswer):
-        return found
-    asked = [action.action_id for action in criteria_of(work, actions)]
-    said = {criterion.action_id: criterion for criterion in found.criteria}
-    if len(said) != len(found.criteria):
+    decoded = _decoded(raw, CriteriaAnswer)
+    if isinstance(decoded, UnusableAnswer):
+        return decoded
+    expected = [action.action_id for action in criteria_of(work, actions)]
+    by_id = {criterion.action_id: criterion for criterion in decoded.criteria}
+    if len(by_id) != len(decoded.criteria):
         return UnusableAnswer("the answer judges a criterion twice")
-    lacking = [one for one in asked if one not in said]
+    lacking = [one for one in expected if one not in by_id]
     if lacking:
         return UnusableAnswer(f"the answer says nothing about {', '.join(lacking)}")
-    surplus = sorted(set(said) - set(asked))
+    surplus = sorted(set(by_id) - set(expected))
     if surplus:
         return UnusableAnswer(f"the answer judges what was not asked: {', '.join(surplus)}")
-    return Acceptance(ticket_id=work.ticket_id, criteria=tuple(said[one] for one in asked))
+    return Acceptance(ticket_id=work.ticket_id, criteria=tuple(by_id[one] for one in expected))
 
 
 def _decoded(raw: str, shape: type[T]) -> T | UnusableAnswer:

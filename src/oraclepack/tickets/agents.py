@@ -39,7 +39,7 @@ class Agents:
         files = {CODEX: "codex-verify.md", GEMINI: names.REVIEW}
         return tuple(files[agent] for agent in (CODEX, GEMINI) if agent in self.thinkers)
 
-    def asked(self, stage: str, limit: str) -> Iterator[str]:
+    def ask_lines(self, stage: str, limit: str) -> Iterator[str]:
         """Ask the first agent there is, and take its answer; nothing is written of a bad one."""
         yield from _nobody(self.thinkers)
         yield from self._prompt(stage)

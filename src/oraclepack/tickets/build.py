@@ -50,12 +50,12 @@ def changed_tickets(old: TicketManifest | None, now: Mapping[str, str]) -> tuple
 
 
 def compared(
-    wanted: Mapping[str, bytes], found: Mapping[str, bytes | None], old: TicketManifest | None
+    expected: Mapping[str, bytes], existing: Mapping[str, bytes | None], old: TicketManifest | None
 ) -> tuple[CheckedFile, ...]:
     """Each file as it should be against the file on disk."""
     return tuple(
-        CheckedFile(path=path, state=_state(path, data, found.get(path), old))
-        for path, data in sorted(wanted.items())
+        CheckedFile(path=path, state=_state(path, data, existing.get(path), old))
+        for path, data in sorted(expected.items())
     )
 
 
@@ -128,7 +128,7 @@ def index_of(tickets: Sequence[KnownTicket], options: TicketOptions) -> TicketIn
 
 
 def actions_of(tickets: Sequence[KnownTicket], options: TicketOptions) -> Actions:
-    found = tuple(
+    actions = tuple(
         Action(
             action_id=action_id(known.id, number),
             ticket_id=known.id,
@@ -141,4 +141,4 @@ def actions_of(tickets: Sequence[KnownTicket], options: TicketOptions) -> Action
         for known in tickets
         for number, item in enumerate(known.ticket.items, start=1)
     )
-    return Actions(out_dir=options.out_dir, count=len(found), actions=found)
+    return Actions(out_dir=options.out_dir, count=len(actions), actions=actions)

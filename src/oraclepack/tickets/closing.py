@@ -53,17 +53,17 @@ class ChangedFile:
 
 
 def audit(
-    out_dir: str, prd_path: str, found: Mapping[str, bytes | None], inside: Iterable[str]
+    out_dir: str, prd_path: str, contents: Mapping[str, bytes | None], inside: Iterable[str]
 ) -> Audit:
     """Judge every file of ours; `found` has their contents by path from the project root."""
     own = {f"{out_dir}/{owned.name}": owned for owned in OWNED}
     audited = [
-        _audited(path, owned.owner, owned.step, found.get(path), owned.name)
+        _audited(path, owned.owner, owned.step, contents.get(path), owned.name)
         for path, owned in own.items()
         if owned.name != names.AUDIT
     ]
-    audited.append(_audited(prd_path, Owner.TICKETIFY, "03", found.get(prd_path), ""))
-    tasks = found.get(names.TASKS)
+    audited.append(_audited(prd_path, Owner.TICKETIFY, "03", contents.get(prd_path), ""))
+    tasks = contents.get(names.TASKS)
     audited.append(_audited(names.TASKS, Owner.TASK_MASTER, "05", tasks, names.TASKS))
     strangers = sorted(path for path in inside if path not in own and path != prd_path)
     return Audit(
@@ -203,8 +203,8 @@ def _tasks(turn: TurnSummary) -> list[str]:
     if not read:
         return ["## Task Master", "", "There are no tasks.", ""]
     done = sum(task.status == "done" for task in read)
-    told = f"{len(read)} tasks, {done} done, {len(problems(read))} problems."
-    return ["## Task Master", "", told, ""]
+    summary = f"{len(read)} tasks, {done} done, {len(problems(read))} problems."
+    return ["## Task Master", "", summary, ""]
 
 
 def _files(turn: TurnSummary) -> list[str]:

@@ -92,10 +92,10 @@ def identify(tickets: Sequence[Ticket], tickets_dir: str) -> tuple[KnownTicket, 
 def _ids(tickets: Sequence[Ticket]) -> dict[str, str] | SameId:
     """Path → id."""
     stems = {ticket.path: PurePosixPath(ticket.path).stem for ticket in tickets}
-    wanted = Counter(ticket.given_id or stems[ticket.path] for ticket in tickets)
+    counts = Counter(ticket.given_id or stems[ticket.path] for ticket in tickets)
     ids = {
         ticket.path: ticket.given_id
-        or (stems[ticket.path] if wanted[stems[ticket.path]] == 1 else ticket.path)
+        or (stems[ticket.path] if counts[stems[ticket.path]] == 1 else ticket.path)
         for ticket in tickets
     }
     for one, count in sorted(Counter(ids.values()).items()):
@@ -106,13 +106,13 @@ def _ids(tickets: Sequence[Ticket]) -> dict[str, str] | SameId:
 
 def _names(tickets: Iterable[Ticket], ids: Mapping[str, str]) -> dict[str, str]:
     """Every word that means one ticket and no other, in lower case, with its id."""
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for ticket in tickets:
         one = ids[ticket.path]
         name = PurePosixPath(ticket.path).name
         for word in (one, f"#{one}", ticket.path, name):
-            found.setdefault(word.casefold(), set()).add(one)
-    return {word: next(iter(meant)) for word, meant in found.items() if len(meant) == 1}
+            names.setdefault(word.casefold(), set()).add(one)
+    return {word: next(iter(owners)) for word, owners in names.items() if len(owners) == 1}
 
 
 def _known(
@@ -123,10 +123,10 @@ def _known(
     blocks: set[str] = set()
     unknown: list[Mention] = []
     for mention in ticket.mentions:
-        meant = _meant(mention, names)
-        if meant is not None and meant != own:
-            (blocks if mention.blocks else needs).add(meant)
-        elif meant is None and mention.in_front and mention.name:
+        resolved = _ticket_named(mention, names)
+        if resolved is not None and resolved != own:
+            (blocks if mention.blocks else needs).add(resolved)
+        elif resolved is None and mention.in_front and mention.name:
             unknown.append(mention)
     path = (PurePosixPath(tickets_dir) / ticket.path).as_posix()
     # What it says it blocks cannot also be what it needs: the plainer word wins.
@@ -135,20 +135,20 @@ def _known(
     )
 
 
-def _meant(mention: Mention, names: Mapping[str, str]) -> str | None:
+def _ticket_named(mention: Mention, names: Mapping[str, str]) -> str | None:
     """The ticket that a word means.
 
     In running text a word counts only if it cannot well be anything else: a file name, or an id
     with a letter and a digit. `login` or `42` are names only behind "Depends on" and its like.
     """
     word = mention.name.removeprefix("./").casefold()
-    meant = names.get(word) or names.get(word.rpartition("/")[2])
-    if meant is None or mention.is_claim:
-        return meant
+    ticket = names.get(word) or names.get(word.rpartition("/")[2])
+    if ticket is None or mention.is_claim:
+        return ticket
     letters = any(char.isalpha() for char in word)
     digits = any(char.isdigit() for char in word)
-    telling = (letters and digits) or word.startswith("#") or word.endswith(".md")
-    return meant if telling else None
+    is_specific = (letters and digits) or word.startswith("#") or word.endswith(".md")
+    return ticket if is_specific else None
 
 
 def waves(tickets: Sequence[KnownTicket]) -> tuple[tuple[str, ...], ...]:

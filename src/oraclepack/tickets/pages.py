@@ -247,11 +247,11 @@ def _turns(tickets: Sequence[KnownTicket], actions: Actions) -> Iterator[str]:
 
 
 def _circle_note(tickets: Sequence[KnownTicket]) -> list[str]:
-    found = circles(tickets)
-    if not found:
+    cycles = circles(tickets)
+    if not cycles:
         return []
-    told = ", ".join(map(markdown_line, found))
-    return [f"These tickets wait for each other in a circle, broken by path: {told}.", ""]
+    listed = ", ".join(map(markdown_line, cycles))
+    return [f"These tickets wait for each other in a circle, broken by path: {listed}.", ""]
 
 
 def _named(actions: Sequence[Action]) -> str:

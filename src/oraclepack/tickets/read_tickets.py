@@ -76,12 +76,12 @@ def _is_label(text: str) -> bool:
 
 def _summary(tokens: Sequence["Token"]) -> str:
     """The first paragraph that stands by itself."""
-    found = (
+    paragraphs = (
         _plain(following.content)
         for token, following in _pairs(tokens, "paragraph_open")
         if token.level == 0 and not _is_label(following.content)
     )
-    text = next(filter(None, found), "")
+    text = next(filter(None, paragraphs), "")
     if len(text) <= LONGEST_SUMMARY:
         return text
     return text[: LONGEST_SUMMARY - 1].rsplit(" ", 1)[0].rstrip() + "…"
@@ -105,9 +105,9 @@ def _items(tokens: Sequence["Token"], offset: int) -> Iterator[TicketItem]:
         elif token.type == "paragraph_open" and token.level == 0:
             labelled = _is_label(content)
         elif token.type == "list_item_open":
-            found = _item(tokens, at, offset, accepted=section is not None or labelled)
-            if found is not None:
-                yield found
+            item = _item(tokens, at, offset, accepted=section is not None or labelled)
+            if item is not None:
+                yield item
         elif token.type == "fence" and token.map is not None and _holds_ticket(token.info):
             yield from _fenced_items(token.content.split("\n"), token.map[0] + 1 + offset)
 
@@ -131,9 +131,9 @@ def _fenced_items(lines: Sequence[str], first: int) -> Iterator[TicketItem]:
         if words and not bullet and line[:1].isspace() and line.strip():
             words.append(line)
             continue
-        found = _ticket_item(" ".join(words), began, accepted=accepted)
-        if found is not None and not _NOTHING.fullmatch(found.text):
-            yield found
+        item = _ticket_item(" ".join(words), began, accepted=accepted)
+        if item is not None and not _NOTHING.fullmatch(item.text):
+            yield item
         words, began = ([bullet["text"]], number) if bullet else ([], number)
         if not bullet and (_FIELD.match(line) or _is_label(line)):
             accepted = _ACCEPTANCE.match(line) is not None
@@ -184,8 +184,8 @@ def _mentions(body: str, tokens: Sequence["Token"], offset: int) -> Iterator[Men
         blocks = claim is not None and claim["word"].lower() == "blocks"
         # Without a colon it may be the beginning of any sentence: "Requires login first."
         sure = claim is not None and ":" in claim["after"]
-        for found in _NAME.finditer(line, claim.end() if claim else 0):
-            name = found[0].rstrip("./#-")
+        for match in _NAME.finditer(line, claim.end() if claim else 0):
+            name = match[0].rstrip("./#-")
             if name:
                 yield Mention(name, number + offset, is_claim=sure, blocks=blocks)
 
@@ -228,17 +228,17 @@ def find_tickets_dir(root: Path, named: str) -> str:
 def list_files(root: Path, tickets_dir: str) -> tuple[str, ...]:
     """Every file below the tickets directory, sorted; linked directories are not entered."""
     try:
-        found = sorted(_below(root / tickets_dir))
+        paths = sorted(_below(root / tickets_dir))
     except OSError as trouble:
         raise _unreadable(tickets_dir, trouble.strerror or str(trouble)) from trouble
-    for path in found:
+    for path in paths:
         try:
             path.encode()
         except UnicodeEncodeError:
             raise _unreadable(
                 f"{tickets_dir}/{path}", "its name is not UTF-8", "rename it"
             ) from None
-    return tuple(found)
+    return tuple(paths)
 
 
 def read_ticket(root: Path, tickets_dir: str, path: str) -> TicketFile:
@@ -289,5 +289,5 @@ def _content(root: Path, place: str) -> bytes:
 
 
 def _unreadable(place: str, reason: str, hint: str = "") -> InputError:
-    told = hint or "fix it, or leave it out with --exclude"
-    return InputError(f"{place}: cannot be read: {reason}", hint=told)
+    advice = hint or "fix it, or leave it out with --exclude"
+    return InputError(f"{place}: cannot be read: {reason}", hint=advice)

@@ -93,10 +93,10 @@ class TicketOutDir:
             ) from None
 
     def needed(self, name: str, shape: type[T]) -> T:
-        found = self.shape(name, shape)
-        if found is None:
+        value = self.shape(name, shape)
+        if value is None:
             raise InputError(f"{self.path(name)} is missing", hint=_MADE_AGAIN)
-        return found
+        return value
 
     def prd_path(self, manifest: TicketManifest) -> str:
         """Where the manifest says the PRD is. It may have come with the repository."""
@@ -114,13 +114,13 @@ class TicketOutDir:
         return files.read(self.root / names.TASKS)
 
     def tasks(self) -> tuple[tm.Task, ...]:
-        found = tm.read_tasks(self.tasks_data())
-        if isinstance(found, tm.MalformedTasks):
+        tasks = tm.read_tasks(self.tasks_data())
+        if isinstance(tasks, tm.MalformedTasks):
             raise InputError(
-                f"{names.TASKS}: {found.reason}",
+                f"{names.TASKS}: {tasks.reason}",
                 hint="fix it, or `oraclepack ticketify --regenerate` sets it aside",
             )
-        return found
+        return tasks
 
 
 def prompt(desk: TicketOutDir, stage: AgentStage) -> TicketsReply:
@@ -128,8 +128,8 @@ def prompt(desk: TicketOutDir, stage: AgentStage) -> TicketsReply:
     actions = desk.needed(names.ACTIONS, Actions)
     if stage is AgentStage.SELECT:
         index = desk.needed(names.INDEX, TicketIndex)
-        asked = select_prompt(index, actions, has_tasks=bool(desk.tasks()))
-        return TicketsReply(text=asked or "SKIP: no ticket has an open action")
+        text = select_prompt(index, actions, has_tasks=bool(desk.tasks()))
+        return TicketsReply(text=text or "SKIP: no ticket has an open action")
     work = desk.shape(names.NEXT, NextWork)
     if work is None:
         return TicketsReply(text=f"SKIP: {desk.path(names.NEXT)} is missing, nothing was selected")
@@ -162,39 +162,39 @@ def _answer_content(
             work = desk.needed(names.NEXT, NextWork)
             return names.ACCEPTANCE, judgement(raw, work, desk.needed(names.ACTIONS, Actions))
         case AgentStage.VERIFY:
-            said = text_of(raw)
-            return names.REVIEW, said if isinstance(said, UnusableAnswer) else _review(agent, said)
+            text = text_of(raw)
+            return names.REVIEW, text if isinstance(text, UnusableAnswer) else _review(agent, text)
         case _:
             return _TEXT_FILES[stage].format(agent), text_of(raw)
 
 
 def note_missing(desk: TicketOutDir, tool: str) -> TicketsReply:
     """Write down that a reviewer was not there, so that nobody looks for its answer."""
-    said = f"{tool} was not found; it reviewed nothing."
+    note = f"{tool} was not found; it reviewed nothing."
     if tool == "codex":
-        path = desk.write("codex-verify.md", f"SKIP: {said}\n".encode())
+        path = desk.write("codex-verify.md", f"SKIP: {note}\n".encode())
     else:
-        missing = Review(tool=tool, status="missing", answer=said)
+        missing = Review(tool=tool, status="missing", answer=note)
         path = desk.write(names.REVIEW, canonical_file(missing))
     return TicketsReply(text=f"wrote {path}", written=path)
 
 
 def _selected(desk: TicketOutDir, raw: str) -> NextWork | UnusableAnswer:
     index, actions = desk.needed(names.INDEX, TicketIndex), desk.needed(names.ACTIONS, Actions)
-    found = selection(raw, index, actions)
-    if isinstance(found, UnusableAnswer):
-        return found
-    task = tm.task_of(found.ticket_id, desk.tasks())
-    return msgspec.structs.replace(found, task_id=task.id if task else None)
+    selected = selection(raw, index, actions)
+    if isinstance(selected, UnusableAnswer):
+        return selected
+    task = tm.task_of(selected.ticket_id, desk.tasks())
+    return msgspec.structs.replace(selected, task_id=task.id if task else None)
 
 
-def _review(agent: str, said: str) -> Review:
-    return Review(tool=agent, status="answered", answer=said)
+def _review(agent: str, text: str) -> Review:
+    return Review(tool=agent, status="answered", answer=text)
 
 
-def tasks(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]]:
+def tasks(desk: TicketOutDir, text: str) -> tuple[TicketsReply, tuple[str, ...]]:
     """Answer about Task Master's results; some questions also leave their figures in a file."""
-    match asked:
+    match text:
         case "found":
             return TicketsReply(text="some" if desk.tasks() else "none"), ()
         case "wanted":
@@ -209,17 +209,17 @@ def tasks(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]
         case "selected":
             task = _current(desk)
             return TicketsReply(text=task.id if task and tm.is_movable(task) else ""), ()
-    return _figures(desk, asked)
+    return _figures(desk, text)
 
 
 def _complexity_count(desk: TicketOutDir) -> int | None:
-    found = tm.read_complexity(desk.content(names.TM_COMPLEXITY))
-    if isinstance(found, tm.MalformedTasks):
+    complexity = tm.read_complexity(desk.content(names.TM_COMPLEXITY))
+    if isinstance(complexity, tm.MalformedTasks):
         raise InputError(
-            f"{desk.path(names.TM_COMPLEXITY)}: {found.reason}",
+            f"{desk.path(names.TM_COMPLEXITY)}: {complexity.reason}",
             hint="`oraclepack ticketify --regenerate` sets it aside",
         )
-    return found
+    return complexity
 
 
 def _current(desk: TicketOutDir) -> tm.Task | None:
@@ -227,12 +227,12 @@ def _current(desk: TicketOutDir) -> tm.Task | None:
     return tm.task_of(work.ticket_id, desk.tasks()) if work else None
 
 
-def _figures(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, ...]]:
-    found = desk.tasks()
-    if not found:
+def _figures(desk: TicketOutDir, question: str) -> tuple[TicketsReply, tuple[str, ...]]:
+    tasks = desk.tasks()
+    if not tasks:
         raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
-    if asked == "expanded" and (
-        whole := tm.unexpanded_tasks(found, desk.content(names.TM_COMPLEXITY))
+    if question == "expanded" and (
+        whole := tm.unexpanded_tasks(tasks, desk.content(names.TM_COMPLEXITY))
     ):
         raise InputError(
             f"Task Master broke down nothing of task {', '.join(whole)}",
@@ -240,10 +240,10 @@ def _figures(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, .
         )
     before = desk.shape(names.TM_TASKS, TasksReport)
     prd = _prd_hash(desk)
-    made_of = prd if asked == "made" else before.prd_sha256 if before else None
-    task = _current(desk) if asked == "sync" else None
-    figures = tm.tasks_report(found, prd_sha256=made_of, task_id=task.id if task else None)
-    path = desk.write(_FIGURES[asked], canonical_file(figures))
+    made_of = prd if question == "made" else before.prd_sha256 if before else None
+    task = _current(desk) if question == "sync" else None
+    figures = tm.tasks_report(tasks, prd_sha256=made_of, task_id=task.id if task else None)
+    path = desk.write(_FIGURES[question], canonical_file(figures))
     warnings: tuple[str, ...] = ()
     if made_of is not None and prd is not None and made_of != prd:
         warnings = (
@@ -253,7 +253,7 @@ def _figures(desk: TicketOutDir, asked: str) -> tuple[TicketsReply, tuple[str, .
             ),
         )
     text = f"{figures.tasks} tasks, {figures.subtasks} subtasks"
-    if asked == "check" and figures.problems:
+    if question == "check" and figures.problems:
         lines = [f"task {one.task_id}: {one.problem}" for one in figures.problems]
         return TicketsReply(text="\n".join([text, *lines]), written=path, ok=False), warnings
     return TicketsReply(text=f"{text}: wrote {path}", written=path), warnings
@@ -282,14 +282,14 @@ def report(desk: TicketOutDir, about: str) -> TicketsReply:
 
 def _changes(desk: TicketOutDir) -> TicketsReply:
     desk.needed(names.INDEX, TicketIndex)
-    found = changed_files(desk.root, environment())
-    kept = None
-    if found is not None:
+    changes = changed_files(desk.root, environment())
+    diff = None
+    if changes is not None:
         own = (*_NOT_WORK, f"{desk.out_dir}/")
-        kept = [ChangedFile(state, path) for state, path in found if not path.startswith(own)]
-    page = changes_page(kept, desk.shape(names.NEXT, NextWork))
+        diff = [ChangedFile(state, path) for state, path in changes if not path.startswith(own)]
+    page = changes_page(diff, desk.shape(names.NEXT, NextWork))
     path = desk.write(names.CHANGES, page.encode())
-    count = "no repository" if kept is None else f"{len(kept)} files"
+    count = "no repository" if diff is None else f"{len(diff)} files"
     return TicketsReply(text=f"{count}: wrote {path}", written=path)
 
 
@@ -298,8 +298,8 @@ def _audit(desk: TicketOutDir) -> TicketsReply:
     prd = desk.prd_path(manifest)
     inside = [desk.path(name) for name in list_files(desk.root, desk.out_dir)]
     paths = {*inside, prd, names.TASKS}
-    found = {path: _content(desk.root / path) for path in paths}
-    result = audit(desk.out_dir, prd, found, inside)
+    contents = {path: _content(desk.root / path) for path in paths}
+    result = audit(desk.out_dir, prd, contents, inside)
     path = desk.write(names.AUDIT, canonical_file(result))
     wrong = [f"{file.path}: {file.problem}" for file in result.files if file.problem]
     there = sum(file.present for file in result.files)
@@ -342,13 +342,13 @@ def check_tickets(
     again = read_tickets(request, backwards=True)
     options = read.options
     old = manifest_of(request.root, options.out_dir)
-    wanted = read.built.files
+    expected = read.built.files
     if report == "determinism":
         own = (names.INDEX, names.ACTIONS, names.ACTIONS_PAGE)
         chosen = {f"{options.out_dir}/{name}" for name in own} | {options.prd_path}
-        wanted = {path: data for path, data in wanted.items() if path in chosen}
-    found = {path: files.read(request.root / path) for path in wanted}
-    checked = compared(wanted, found, old)
+        expected = {path: data for path, data in expected.items() if path in chosen}
+    existing = {path: files.read(request.root / path) for path in expected}
+    checked = compared(expected, existing, old)
     accepted = {FileState.SAME, FileState.STALE} if report == "determinism" else {FileState.SAME}
     repeatable = read.built.files == again.built.files
     now = {ticket.path: ticket.sha256 for ticket in read.built.index.tickets}

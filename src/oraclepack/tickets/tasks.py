@@ -45,12 +45,12 @@ def read_tasks(data: bytes | None) -> tuple[Task, ...] | MalformedTasks:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
         return MalformedTasks(f"not JSON: {trouble}")
-    found = _list_of(value)
-    if not isinstance(found, list):
+    items = _list_of(value)
+    if not isinstance(items, list):
         return MalformedTasks("no list of tasks in it")
-    if not all(isinstance(one, dict) for one in found):
+    if not all(isinstance(one, dict) for one in items):
         return MalformedTasks("a task that is no object")
-    return tuple(_task(one) for one in found)
+    return tuple(_task(one) for one in items)
 
 
 def _list_of(value: object) -> object:
@@ -167,8 +167,8 @@ def _dependencies(tasks: Sequence[Task]) -> Iterator[TaskProblem]:
         TopologicalSorter({one: sorted(graph[one]) for one in sorted(graph)}).prepare()
     except CycleError as circle:
         names = sorted(set(circle.args[1]))
-        told = f"a circle of dependencies: {', '.join(names)}"
-        yield TaskProblem(task_id=names[0], problem=told)
+        problem = f"a circle of dependencies: {', '.join(names)}"
+        yield TaskProblem(task_id=names[0], problem=problem)
 
 
 def _all(tasks: Sequence[Task]) -> Iterator[tuple[str, Task]]:

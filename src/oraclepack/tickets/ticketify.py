@@ -100,12 +100,12 @@ def read_tickets(request: TicketifyRequest, *, backwards: bool = False) -> Loade
     options = _options(request)
     own = f"{options.out_dir}/"
     here = "" if options.tickets_dir == "." else f"{options.tickets_dir}/"
-    found = [
+    ticket_paths = [
         path
         for path in list_files(request.root, options.tickets_dir)
         if not f"{here}{path}".startswith(own) and f"{here}{path}" != options.prd_path
     ]
-    paths = chosen_paths(found, options)
+    paths = chosen_paths(ticket_paths, options)
     if not paths:
         raise InputError(
             f"no tickets: nothing below {options.tickets_dir}/ matches {_patterns(options)}",
@@ -150,11 +150,11 @@ def ticketify(request: TicketifyRequest) -> TicketifyResult:
     transaction = Transaction(request.root, "ticketify", undo=request.rollback_on_failure)
     read = read_tickets(request)
     options, built = read.options, read.built
-    wanted = _wanted(read, request.only)
-    places = {path: _place(request.root, path) for path in wanted}
+    contents = _contents_to_write(read, request.only)
+    places = {path: _place(request.root, path) for path in contents}
     for folder in sorted({place.parent for place in places.values()}):
         files.sweep(folder)
-    differing = [path for path in wanted if files.read(places[path]) != built.files[path]]
+    differing = [path for path in contents if files.read(places[path]) != built.files[path]]
     _refuse_foreign_prd(request, options, differing)
     copied = (
         _backed_up_prd(request, options) if request.force and options.prd_path in differing else ()
@@ -163,9 +163,9 @@ def ticketify(request: TicketifyRequest) -> TicketifyResult:
         FileWrite(_step(path), places[path], built.files[path], stays=path == options.prd_path)
         for path in differing
     ]
-    carried = transaction.carry_out(_ordered(request, options, pieces))
-    moved = _regenerated(request, options) if request.regenerate and carried.ok else ()
-    done = set(carried.completed_steps) if carried.ok else set()
+    written = transaction.carry_out(_ordered(request, options, pieces))
+    moved = _regenerated(request, options) if request.regenerate and written.ok else ()
+    done = set(written.completed_steps) if written.ok else set()
     actions = built.actions.actions
     data = TicketifyReport(
         tickets_dir=options.tickets_dir,
@@ -174,11 +174,11 @@ def ticketify(request: TicketifyRequest) -> TicketifyResult:
         actions=built.actions.count,
         done=sum(action.done for action in actions),
         written=tuple(path for path in differing if _step(path) in done),
-        unchanged=tuple(path for path in wanted if path not in differing),
+        unchanged=tuple(path for path in contents if path not in differing),
         backups=(*copied, *moved),
         pack=f"{options.out_dir}/{names.PACK}",
         without_actions=read.without_actions,
-        **{name: getattr(carried, name) for name in carried.__struct_fields__},
+        **{name: getattr(written, name) for name in written.__struct_fields__},
     )
     return TicketifyResult(data, read.warnings)
 
@@ -207,21 +207,21 @@ def _options(request: TicketifyRequest) -> TicketOptions:
 
 def _folder(root: Path, path: str) -> str:
     """The out dir: files must be allowed in it, and it may not be the root itself."""
-    said = f"--out-dir {path}"
-    folder, _, _ = _plain(root, f"{path}/x", said).rpartition("/")
+    option = f"--out-dir {path}"
+    folder, _, _ = _plain(root, f"{path}/x", option).rpartition("/")
     if not folder:
-        raise UsageError(f"{said}: a directory of its own is needed")
+        raise UsageError(f"{option}: a directory of its own is needed")
     return folder
 
 
-def _plain(root: Path, path: str, said: str) -> str:
+def _plain(root: Path, path: str, option: str) -> str:
     """The path as the project sees it: POSIX, relative to its root."""
     verdict = jail(root, path)
     if isinstance(verdict, Refusal):
-        raise UsageError(f"{said}: {verdict.reason}")
+        raise UsageError(f"{option}: {verdict.reason}")
     # A list of outputs has commas between its paths; a path is no option.
     if "," in verdict.relative or verdict.relative.startswith("-"):
-        raise UsageError(f"{said}: the path must not hold a comma or begin with a dash")
+        raise UsageError(f"{option}: the path must not hold a comma or begin with a dash")
     return verdict.relative
 
 
@@ -230,7 +230,7 @@ def _patterns(options: TicketOptions) -> str:
     return " ".join([*parts, *(f"--exclude {one}" for one in options.exclude)])
 
 
-def _wanted(read: LoadedTickets, only: str | None) -> list[str]:
+def _contents_to_write(read: LoadedTickets, only: str | None) -> list[str]:
     """The files to write, the PRD last: it is the one that a rollback never touches."""
     out, prd = read.options.out_dir, read.options.prd_path
     parts = {
@@ -241,8 +241,8 @@ def _wanted(read: LoadedTickets, only: str | None) -> list[str]:
     }
     manifest = f"{out}/{names.MANIFEST}"
     chosen = dict.fromkeys([*parts[only], manifest])
-    ours = [path for path in chosen if path != prd]
-    return [*ours, prd] if prd in chosen else ours
+    paths = [path for path in chosen if path != prd]
+    return [*paths, prd] if prd in chosen else paths
 
 
 def _place(root: Path, path: str) -> Path:

@@ -106,10 +106,10 @@ RULES = {
 
 def nearest_flag(command: ToolCommand, spelled: str) -> str | None:
     """The known long flag that looks most like an unknown one."""
-    wanted = spelled.partition("=")[0]
-    if not wanted.startswith("--") or len(wanted) > _LONGEST_SUGGESTED:
+    spelling = spelled.partition("=")[0]
+    if not spelling.startswith("--") or len(spelling) > _LONGEST_SUGGESTED:
         return None
-    return nearest(wanted, (name for name in command.by_spelling if name.startswith("--")))
+    return nearest(spelling, (name for name in command.by_spelling if name.startswith("--")))
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -197,15 +197,15 @@ class Scan(msgspec.Struct):
         )
 
     def _refused(self) -> list[ArgvProblem]:
-        found = []
+        refused = []
         for token in self.unknown:
             if token.whole == "--":
                 break
             if token.is_flag and token.text is not None:
                 spelled = token.text.rstrip("=") if token.begun else token.text
                 near = nearest_flag(self.command, spelled)
-                found.append(ArgvProblem(FlagFault.UNKNOWN, spelled, token.at, (), near))
-        return found
+                refused.append(ArgvProblem(FlagFault.UNKNOWN, spelled, token.at, (), near))
+        return refused
 
     def _descend(self, below: ToolCommand, words: Sequence[Token]) -> None:
         """Let a sub-command read what is left, and take over what it found."""
@@ -267,11 +267,11 @@ class Scan(msgspec.Struct):
             self._operand(token)
 
     def _find(self, spelled: str) -> FlagSpec | None:
-        found = self.command.by_spelling.get(spelled)
-        if found is None and self.rules.plain_booleans and spelled.startswith("--"):
+        spec = self.command.by_spelling.get(spelled)
+        if spec is None and self.rules.plain_booleans and spelled.startswith("--"):
             kebab = re.sub(r"(?<=[a-z0-9])[A-Z]", lambda upper: "-" + upper[0].lower(), spelled)
-            found = self.command.by_spelling.get(kebab)
-        return found
+            spec = self.command.by_spelling.get(kebab)
+        return spec
 
     def _exact(self, token: Token, text: str) -> bool:
         spec = None if token.begun else self._find(text)
@@ -408,10 +408,10 @@ class LostValue(msgspec.Struct, frozen=True):
 
 def lost_values(table: FlagTable, parsed: ParsedArgv) -> tuple[LostValue, ...]:
     """What a call loses without a word of complaint from the tool, in the order of the words."""
-    lost = [*_cut_lists(parsed)]
+    losses = [*_cut_lists(parsed)]
     if parsed.subcommand is None and table.root.max_operands == 1:
-        lost += [*_ignored_operands(parsed), *_swallowed_prompt(parsed)]
-    return tuple(sorted(lost, key=lambda value: (value.at, value.loss)))
+        losses += [*_ignored_operands(parsed), *_swallowed_prompt(parsed)]
+    return tuple(sorted(losses, key=lambda value: (value.at, value.loss)))
 
 
 def _cut_lists(parsed: ParsedArgv) -> Iterator[LostValue]:

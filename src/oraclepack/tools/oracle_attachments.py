@@ -65,8 +65,8 @@ def _read(cwd: str, path: str) -> AttachedFile:
     except OSError as trouble:
         reason = trouble.strerror or str(trouble)
         raise InputError(f"cannot read the attached file {path}: {reason}") from trouble
-    shown = os.path.relpath(path, cwd) if Path(path).is_absolute() else path
-    return AttachedFile(Path(shown).as_posix(), data, sha256_bytes(data))
+    display_path = os.path.relpath(path, cwd) if Path(path).is_absolute() else path
+    return AttachedFile(Path(display_path).as_posix(), data, sha256_bytes(data))
 
 
 def list_files(cwd: str, values: Sequence[str], bases: Iterable[str]) -> FileListing:
@@ -78,8 +78,8 @@ def list_files(cwd: str, values: Sequence[str], bases: Iterable[str]) -> FileLis
     below = sorted({*bases, *directories})
     walked = [path for base in below for path in _walk(cwd, base)]
     plain = [path for path in map(os.path.normpath, named) if not Path(cwd, path).is_symlink()]
-    found = tuple(sorted({*walked, *plain}))
-    return FileListing(found, directories, _ignores(cwd))
+    paths = tuple(sorted({*walked, *plain}))
+    return FileListing(paths, directories, _ignores(cwd))
 
 
 def _walk(cwd: str, base: str) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _walk(cwd: str, base: str) -> Iterator[str]:
 
 
 def _ignores(cwd: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    ignores: dict[str, tuple[str, ...]] = {}
     for parent, folders, names in files.walk(cwd):
         folders[:] = sorted(set(folders) - _NEVER_ATTACHED)
         if _GITIGNORE in names:
@@ -102,10 +102,10 @@ def _ignores(cwd: str) -> dict[str, tuple[str, ...]]:
                 data = files.read_regular(Path(parent, _GITIGNORE), _LARGEST_IGNORE)
             except OSError:
                 continue
-            found["" if folder == "." else folder] = tuple(
+            ignores["" if folder == "." else folder] = tuple(
                 data.decode("utf-8", "replace").split("\n")
             )
-    return found
+    return ignores
 
 
 RENDER = ("--render", "--render-plain")
@@ -132,8 +132,8 @@ def is_plain(value: str) -> bool:
 
 def literal_part(value: str) -> str:
     """The beginning of a value of `--file` that is no pattern: where the tool starts to look."""
-    found = _DYNAMIC.search(value)
-    return value if found is None else value[: found.start()].rpartition("/")[0]
+    match = _DYNAMIC.search(value)
+    return value if match is None else value[: match.start()].rpartition("/")[0]
 
 
 def only_plain(values: Sequence[str]) -> bool:
@@ -159,8 +159,8 @@ def read_rendering(text: str, prompt: str) -> Rendering | None:
     head, mark, _ = text.partition("\n[SYSTEM]\n")
     # The tool squeezes empty lines, in the prompt too.
     opening = "\n\n[USER]\n" + _BLANKS.sub("\n\n", f"{prompt.strip()}\n")
-    _, found, rest = text.partition(opening)
-    if not mark or not found:
+    _, has_opening, rest = text.partition(opening)
+    if not mark or not has_opening:
         return None
     files = [line[len(_HEADER) :] for line in rest.split("\n") if line.startswith(_HEADER)]
     return Rendering(tuple(files), tuple(head.split("\n")[1:]))

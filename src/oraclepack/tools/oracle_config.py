@@ -16,10 +16,10 @@ _PACKAGE = "@steipete/oracle"
 
 def version_of_oracle(program: str = "") -> str | None:
     """The version of the oracle that would be called; None when it does not tell."""
-    found = program or find_program("oracle")
-    if found is None:
+    path = program or find_program("oracle")
+    if path is None:
         return None
-    return _from_package(Path(found)) or _version_output(found)
+    return _from_package(Path(path)) or _version_output(path)
 
 
 def _from_package(program: Path) -> str | None:
@@ -28,9 +28,9 @@ def _from_package(program: Path) -> str | None:
         for folder in place.parents:
             manifest = folder / "package.json"
             if manifest.is_file():
-                told = json.loads(manifest.read_text(encoding="utf-8"))
-                is_oracle = isinstance(told, dict) and told.get("name") == _PACKAGE
-                return str(told["version"]) if is_oracle and "version" in told else None
+                package = json.loads(manifest.read_text(encoding="utf-8"))
+                is_oracle = isinstance(package, dict) and package.get("name") == _PACKAGE
+                return str(package["version"]) if is_oracle and "version" in package else None
     except (OSError, ValueError):
         return None
     return None
@@ -183,8 +183,8 @@ def _user_home(env: Mapping[str, str]) -> Path:
 def _project_configs(cwd: Path, env: Mapping[str, str]) -> list[Path]:
     """From the working directory up to the user's home, the nearest last: it wins."""
     usual = oracle_home(env) / _CONFIG
-    found = [folder / _PROJECT_CONFIG for folder in _upwards(cwd, _user_home(env))]
-    return [path for path in reversed(found) if path != usual and path.is_file()]
+    configs = [folder / _PROJECT_CONFIG for folder in _upwards(cwd, _user_home(env))]
+    return [path for path in reversed(configs) if path != usual and path.is_file()]
 
 
 def _upwards(cwd: Path, home: Path) -> Iterator[Path]:

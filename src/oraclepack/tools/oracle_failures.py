@@ -88,7 +88,7 @@ def _node_error(lines: list[str]) -> str | None:
     above = [line.strip() for line in lines[:first] if _NODE_ERROR.match(line)]
     if not above:
         return None
-    causes = [found["error"] for line in lines[first:] if (found := _NODE_CAUSE.match(line))]
+    causes = [match["error"] for line in lines[first:] if (match := _NODE_CAUSE.match(line))]
     return f"{above[-1]} (cause: {causes[-1].rstrip(' {')})" if causes else above[-1]
 
 
@@ -191,10 +191,10 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 def wait_hint(text: str) -> float | None:
     """`Please try again in 20s`, `350ms`, `1m3s` → seconds."""
-    found = _HINT.search(text)
-    if found is None:
+    match = _HINT.search(text)
+    if match is None:
         return None
-    return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT.findall(found[1]))
+    return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT.findall(match[1]))
 
 
 _ERROR = re.compile(r"^ERROR: ", re.MULTILINE)
@@ -212,25 +212,25 @@ def _words(out: str, err: str, record: SessionRecord | None) -> str:
 
     After the last `ERROR: `, or before the answer: an answer may speak of rate limits itself.
     """
-    starts = [found.start() for found in _ERROR.finditer(out)]
-    said = out[starts[-1] :] if starts else _before_answer(out)
-    said = _ABOUT_THE_CALL.sub("", said)
+    starts = [match.start() for match in _ERROR.finditer(out)]
+    message = out[starts[-1] :] if starts else _before_answer(out)
+    message = _ABOUT_THE_CALL.sub("", message)
     recorded = f"ERROR: {record.error_message}" if record and record.error_message else ""
-    parts = (without_frames(said), without_frames(err), recorded)
+    parts = (without_frames(message), without_frames(err), recorded)
     return "\n".join(part for part in parts if part)
 
 
 def _reason_in(out: str) -> str:
-    found = _REASON.findall(out)
-    return found[-1] if found else ""
+    reasons = _REASON.findall(out)
+    return reasons[-1] if reasons else ""
 
 
 def _message(out: str, err: str, record: SessionRecord | None) -> str:
     if record is not None and record.error_message:
         return _short(record.error_message)
     candidates = (_after_error(out), last_words(err), crash_line(_before_answer(out)))
-    found = next((text for text in candidates if text), None)
-    return _short(found or _last_line(out) or "the tool gave no reason")
+    message = next((text for text in candidates if text), None)
+    return _short(message or _last_line(out) or "the tool gave no reason")
 
 
 def last_words(text: str) -> str:
@@ -252,8 +252,8 @@ def _after_error(out: str) -> str:
 
 def _last_line(text: str) -> str:
     lines: Sequence[str] = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("error:", "✖", "ERROR:"))]
-    return (told or lines or [""])[-1]
+    error_lines = [line for line in lines if line.startswith(("error:", "✖", "ERROR:"))]
+    return (error_lines or lines or [""])[-1]
 
 
 def _short(text: str) -> str:

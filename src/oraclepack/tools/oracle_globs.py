@@ -33,10 +33,10 @@ def base_of(pattern: str) -> str:
 
 def choose(values: Sequence[str], listing: FileListing) -> MatchedFiles:
     """What the values of `--file` come to, once one of them is no plain file."""
-    wanted = [_pattern(value, listing) for value in values if not value.startswith("!")]
+    included = [_pattern(value, listing) for value in values if not value.startswith("!")]
     refused = [glob(_pattern(value[1:], listing)) for value in values if value.startswith("!")]
-    matches = [glob(pattern) for pattern in wanted]
-    hidden = any(_names_hidden(pattern) for pattern in wanted)
+    matches = [glob(pattern) for pattern in included]
+    hidden = any(_names_hidden(pattern) for pattern in included)
     named = frozenset(normpath(value) for value in values if is_plain(value))
     files: list[str] = []
     notes: list[str] = []

@@ -109,13 +109,13 @@ def _files(parsed: ParsedArgv) -> tuple[str, ...]:
 
 
 def _answer_flags(parsed: ParsedArgv) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    flags: dict[str, tuple[str, ...]] = {}
     for use in parsed.flags:
         if use.spec.effect is not Effect.ANSWER or use.name in _OWN_PARTS:
             continue
-        before = found.get(use.name, ()) if _repeats(use) else ()
-        found[use.name] = (*before, "" if use.value is None else use.value)
-    return found
+        before = flags.get(use.name, ()) if _repeats(use) else ()
+        flags[use.name] = (*before, "" if use.value is None else use.value)
+    return flags
 
 
 def _repeats(use: FlagUse) -> bool:

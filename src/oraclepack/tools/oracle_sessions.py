@@ -113,15 +113,15 @@ def read_record(data: bytes) -> SessionRecord | None:
     )
 
 
-def _usage(told: _Usage | None) -> Usage | None:
-    if told is None:
+def _usage(usage: _Usage | None) -> Usage | None:
+    if usage is None:
         return None
     return Usage(
-        input_tokens=told.input_tokens,
-        output_tokens=told.output_tokens,
-        reasoning_tokens=told.reasoning_tokens,
-        total_tokens=told.total_tokens,
-        cost_usd=told.cost,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        total_tokens=usage.total_tokens,
+        cost_usd=usage.cost,
     )
 
 
@@ -150,9 +150,9 @@ class OracleSessions:
         except OSError:
             return
         for name in names:
-            found = _read(self._folder / name)
-            if found is not None:
-                yield found
+            record = _read(self._folder / name)
+            if record is not None:
+                yield record
 
     def log(self, session_id: str) -> str:
         """What oracle printed in a session; empty when that is not to be had."""
@@ -182,12 +182,12 @@ def is_alive(process: ProcessIdentity) -> bool | None:
             return None
     if not processes.has_proc():
         return None if processes.exists(process.pid) else False
-    found = processes.process_info(process.pid)
-    if found is None or found.is_dead:
+    info = processes.process_info(process.pid)
+    if info is None or info.is_dead:
         return False
     if process.start_time is None:
         return None
-    return found.start_time == process.start_time
+    return info.start_time == process.start_time
 
 
 def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
@@ -203,8 +203,8 @@ def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
             return None
     if not processes.has_proc():
         return None if processes.exists(pid) else False
-    found = processes.process_info(pid)
-    if found is None or found.is_dead:
+    info = processes.process_info(pid)
+    if info is None or info.is_dead:
         return False
     try:
         words = _words_of(pid)

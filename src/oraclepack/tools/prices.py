@@ -92,16 +92,16 @@ def price_of(
     resolved = resolve_model(model)
     if resolved is None:
         return None
-    asked = (model or resolved).strip().lower()
+    model_name = (model or resolved).strip().lower()
     billed = api_name(resolved)
-    names = dict.fromkeys((asked, resolved, billed, _DATED.sub("", billed)))
+    names = dict.fromkeys((model_name, resolved, billed, _DATED.sub("", billed)))
     for name in names:
         if name in own:
-            return ModelPrice(asked, billed, own[name], "settings")
+            return ModelPrice(model_name, billed, own[name], "settings")
     public = table or shipped_prices()
     for name in (billed, _DATED.sub("", billed)):
         if name in public.models:
-            return ModelPrice(asked, billed, public.models[name], public.source, public.date)
+            return ModelPrice(model_name, billed, public.models[name], public.source, public.date)
     return None
 
 
@@ -111,8 +111,8 @@ def all_prices(
     """Every model whose price is known, by name: oracle's names, the table's, the user's own."""
     public = table or shipped_prices()
     names = sorted({*ORACLE_MODELS, *public.models, *own})
-    found = (_exact(name, own, public) for name in names)
-    return tuple(price for price in found if price is not None)
+    prices = (_exact(name, own, public) for name in names)
+    return tuple(price for price in prices if price is not None)
 
 
 def _exact(name: str, own: Mapping[str, TokenPrice], public: PriceTable) -> ModelPrice | None:

@@ -74,8 +74,8 @@ def limit_name(question: OracleQuestion, provider: str) -> str:
 def config_part(around: OracleContext) -> str | None:
     """What the config files bring into a key: a hash, since they may hold secrets."""
     texts = [_stripped(text) for text in around.configs]
-    told = [text for text in texts if text not in {"", "{}"}]
-    return sha256_text("\0".join(told)) if told else None
+    parts = [text for text in texts if text not in {"", "{}"}]
+    return sha256_text("\0".join(parts)) if parts else None
 
 
 def _config(around: OracleContext) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def _stripped(text: str) -> str:
     read = _decoded(text)
     if read is None:
         return text.strip()
-    kept = {key: value for key, value in read.items() if key not in _NEUTRAL}
-    return msgspec.json.encode(kept, order="sorted").decode()
+    remaining = {key: value for key, value in read.items() if key not in _NEUTRAL}
+    return msgspec.json.encode(remaining, order="sorted").decode()
 
 
 def _decoded(text: str) -> dict[str, Any] | None:

@@ -105,19 +105,19 @@ def unwrap(command: Sequence[ArgvWord]) -> UnwrappedCommand | None:
     None among the words is one that only the running shell knows. Total on every list.
     """
     words = [_known(word) for word in command]
-    at, found, names = 0, UnwrappedCommand(), list[str]()
+    at, unwrapped, names = 0, UnwrappedCommand(), list[str]()
     while at < len(words) and (name := words[at]) is not None:
         base = name.rpartition("/")[2]
         if base in _WRAPPERS:
             own = _own_words(words, at + 1, _WRAPPERS[base])
             if own is None:
                 return None
-            at, found = own.end, _unwrapped(base, own, found)
+            at, unwrapped = own.end, _unwrapped(base, own, unwrapped)
             names.append(base)
-            if found.script_at is not None:
-                return replace(found, wrappers=tuple(names))
+            if unwrapped.script_at is not None:
+                return replace(unwrapped, wrappers=tuple(names))
         else:
-            return _without_wrapper(words, at, name, replace(found, wrappers=tuple(names)))
+            return _without_wrapper(words, at, name, replace(unwrapped, wrappers=tuple(names)))
     return None
 
 
@@ -128,38 +128,38 @@ def _known(word: ArgvWord) -> str | None:
     return word
 
 
-def _unwrapped(base: str, own: "_OwnWords", found: UnwrappedCommand) -> UnwrappedCommand:
+def _unwrapped(base: str, own: "_OwnWords", unwrapped: UnwrappedCommand) -> UnwrappedCommand:
     wrapper = _WRAPPERS[base]
     return replace(
-        found,
+        unwrapped,
         script_at=own.value_at("-S", "--split-string") if base == "env" else None,
-        escapes=found.escapes or wrapper.escapes or _escape(base, own),
-        more_arguments=found.more_arguments or wrapper.adds_arguments,
+        escapes=unwrapped.escapes or wrapper.escapes or _escape(base, own),
+        more_arguments=unwrapped.more_arguments or wrapper.adds_arguments,
     )
 
 
 def _without_wrapper(
-    words: Sequence[str | None], at: int, name: str, found: UnwrappedCommand
+    words: Sequence[str | None], at: int, name: str, unwrapped: UnwrappedCommand
 ) -> UnwrappedCommand | None:
     """A word that is no wrapper: a tool, a shell, a package runner, or nothing of ours."""
     base = name.rpartition("/")[2]
     following = words[at + 1] if at + 1 < len(words) else None
     if base in SPELLINGS:
-        return _called_by(name, replace(found, tool=SPELLINGS[base], at=at))
+        return _called_by(name, replace(unwrapped, tool=SPELLINGS[base], at=at))
     if base in _SHELLS:
-        return _shell(words, at, base, found)
+        return _shell(words, at, base, unwrapped)
     if base in _RUNNERS:
-        return _package(words, at + 1, base, _called_by(name, found))
+        return _package(words, at + 1, base, _called_by(name, unwrapped))
     if following is not None and following in _RUN_WORDS.get(base, ()):
-        return _package(words, at + 2, f"{base} {following}", found)
+        return _package(words, at + 2, f"{base} {following}", unwrapped)
     return None
 
 
-def _called_by(name: str, found: UnwrappedCommand) -> UnwrappedCommand:
+def _called_by(name: str, unwrapped: UnwrappedCommand) -> UnwrappedCommand:
     """A program named with a slash is not looked for on PATH."""
-    if "/" in name and found.escapes is None:
-        return replace(found, escapes=f"{name} is a path, so PATH is not asked")
-    return found
+    if "/" in name and unwrapped.escapes is None:
+        return replace(unwrapped, escapes=f"{name} is a path, so PATH is not asked")
+    return unwrapped
 
 
 def _escape(base: str, own: "_OwnWords") -> str | None:
@@ -218,14 +218,14 @@ def _options_of(word: str, at: int, wrapper: _Wrapper) -> list[tuple[str, int | 
         name, equals, _ = word.partition("=")
         takes_next = name in wrapper.valued_long and not equals
         return [(name, at + 1 if takes_next else None)]
-    found: list[tuple[str, int | None]] = []
+    options: list[tuple[str, int | None]] = []
     for position, letter in enumerate(word[1:], start=2):
         takes_value = letter in wrapper.valued
         takes_next = takes_value and position == len(word)
-        found.append((f"-{letter}", at + 1 if takes_next else None))
+        options.append((f"-{letter}", at + 1 if takes_next else None))
         if takes_value:
             break
-    return found
+    return options
 
 
 def _is_assignment(word: str) -> bool:
@@ -234,7 +234,7 @@ def _is_assignment(word: str) -> bool:
 
 
 def _shell(
-    words: Sequence[str | None], at: int, base: str, found: UnwrappedCommand
+    words: Sequence[str | None], at: int, base: str, unwrapped: UnwrappedCommand
 ) -> UnwrappedCommand | None:
     """`bash -lc TEXT`: the text is a script of its own. A shell that runs a file tells nothing."""
     own = _own_words(words, at + 1, _SHELL)
@@ -244,27 +244,29 @@ def _shell(
     # Only bash reads BASH_ENV after the profile, and thereby finds the way back to us.
     escapes = f"{base} -l reads the login profile, which may reset PATH"
     return replace(
-        found,
+        unwrapped,
         script_at=own.end,
-        wrappers=(*found.wrappers, f"{base} -{'l' if login else ''}c"),
-        escapes=found.escapes or (escapes if login and base != "bash" else None),
+        wrappers=(*unwrapped.wrappers, f"{base} -{'l' if login else ''}c"),
+        escapes=unwrapped.escapes or (escapes if login and base != "bash" else None),
     )
 
 
 def _package(
-    words: Sequence[str | None], at: int, runner: str, found: UnwrappedCommand
+    words: Sequence[str | None], at: int, runner: str, unwrapped: UnwrappedCommand
 ) -> UnwrappedCommand | None:
     """`npx -y @steipete/oracle@1 …`: the tool by its package, or by its name out of one."""
     own = _own_words(words, at, _RUNNER)
     assert own is not None, "package runners answer no questions"
-    found = replace(found, wrappers=(*found.wrappers, runner))
+    unwrapped = replace(unwrapped, wrappers=(*unwrapped.wrappers, runner))
     if runner != "npx":
-        found = replace(found, escapes=found.escapes or f"{runner} starts the package itself")
+        unwrapped = replace(
+            unwrapped, escapes=unwrapped.escapes or f"{runner} starts the package itself"
+        )
     if (text_at := own.value_at("-c", "--call")) is not None:
         why = f"{runner} -c puts the package's programs first on PATH"
-        return replace(found, script_at=text_at, escapes=found.escapes or why)
+        return replace(unwrapped, script_at=text_at, escapes=unwrapped.escapes or why)
     name = words[own.end] if own.end < len(words) else None
     scope, _, rest = (name or "").rpartition("/")
     package = f"{scope}/{rest.partition('@')[0]}" if scope else rest.partition("@")[0]
     tool = _PACKAGES.get(package) or SPELLINGS.get(package)
-    return replace(found, tool=tool, at=own.end) if tool is not None else None
+    return replace(unwrapped, tool=tool, at=own.end) if tool is not None else None

@@ -155,13 +155,13 @@ def _done(
 ) -> ActionizeResult:
     place = writer.place
     # An export that was made before would otherwise go stale beside a new backlog.
-    wanted = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
-    if wanted and loaded.answers.rehearsal:
+    exported = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
+    if exported and loaded.answers.rehearsal:
         refuse_export(allowed=writer.allow_rehearsal)
-    work = actionize(loaded.answers, wanted, earlier_backlog(place), per or _earlier_per(place))
-    carried, written = writer.write(work.artifacts)
+    work = actionize(loaded.answers, exported, earlier_backlog(place), per or _earlier_per(place))
+    written_files, written = writer.write(work.artifacts)
     return ActionizeResult(
-        told(loaded.answers, work, place, carried, written), work, loaded.warnings
+        report_of(loaded.answers, work, place, written_files, written), work, loaded.warnings
     )
 
 
@@ -196,10 +196,10 @@ class Writer:
         files.sweep(self.place)
         written = [self._compared(artifact) for artifact in artifacts]
         pieces = [piece for piece, one in written if one.changed]
-        carried = self._transaction.carry_out(pieces)
+        transaction_report = self._transaction.carry_out(pieces)
         there = {piece.step for piece, one in written if not one.changed}
-        there.update(carried.standing)
-        return carried, tuple(one for _, one in written if one.path in there)
+        there.update(transaction_report.standing)
+        return transaction_report, tuple(one for _, one in written if one.path in there)
 
     def take_back(self) -> TransactionReport:
         """Bring the place back to how it was found, though nothing here has failed."""
@@ -215,11 +215,11 @@ class Writer:
         return FileWrite(artifact.path, path, data), facts
 
 
-def told(
+def report_of(
     answers: PackAnswers,
     work: WorkItems,
     place: Path,
-    carried: TransactionReport,
+    written_files: TransactionReport,
     written: tuple[WrittenArtifact, ...],
 ) -> ActionizeReport:
     """The figures of an actionize."""
@@ -228,7 +228,7 @@ def told(
     answered = sum(step.is_answered for step in answers.steps)
     share = tasks[WorkStatus.ACTIONABLE] / answered if answered else 0.0
     return ActionizeReport(
-        **msgspec.structs.asdict(carried),
+        **msgspec.structs.asdict(written_files),
         pack_id=answers.pack_id,
         pack_hash=answers.pack_hash,
         out_dir=place.as_posix(),

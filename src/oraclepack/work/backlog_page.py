@@ -47,8 +47,8 @@ def about(pack: PackAnswers) -> str:
 
 def read_ticks(text: str) -> dict[str, str]:
     """What a person ticked in an earlier backlog."""
-    found = (_TICKED.fullmatch(line) for line in text.split("\n"))
-    return {match["id"]: match["title"] for match in found if match is not None}
+    matches = (_TICKED.fullmatch(line) for line in text.split("\n"))
+    return {match["id"]: match["title"] for match in matches if match is not None}
 
 
 def by_worth(record: Record) -> tuple[int, int, int, str]:
@@ -61,12 +61,12 @@ def backlog(
     pack: PackAnswers,
     issues: Sequence[Issue],
     records: Sequence[Record],
-    kept: Mapping[str, str],
+    texts: Mapping[str, str],
     ticks: Ticks,
 ) -> str:
     """`backlog.md`: a first page, then the issues in the order of their value."""
-    page = _Page(records, kept, ticks)
-    head = _HEAD.format(about=about(pack), notes=keeping.slot(keeping.NOTES, kept))
+    page = _Page(records, texts, ticks)
+    head = _HEAD.format(about=about(pack), notes=keeping.slot(keeping.NOTES, texts))
     parts = [head, *_first_page(issues, records, page)]
     ordered = sorted(issues, key=_issue_order)
     if ordered:
@@ -121,11 +121,11 @@ def _issue_order(issue: Issue) -> tuple[bool, int, int, str]:
 class _Page:
     """Writes the issues of one backlog."""
 
-    def __init__(self, records: Sequence[Record], kept: Mapping[str, str], ticks: Ticks) -> None:
-        self._kept = kept
-        shown = {record.task_id: _escaped(record.title) for record in records}
-        self._ticked, self._gone = _carried_ticks(shown, ticks)
-        self._tasks = frozenset(shown)
+    def __init__(self, records: Sequence[Record], texts: Mapping[str, str], ticks: Ticks) -> None:
+        self._kept = texts
+        titles = {record.task_id: _escaped(record.title) for record in records}
+        self._ticked, self._gone = _carried_ticks(titles, ticks)
+        self._tasks = frozenset(titles)
 
     def title(self, record: Record) -> str:
         return f"`{record.task_id}` {_escaped(record.title)}"
@@ -199,33 +199,35 @@ class _Page:
     def left_over(self, issues: Iterable[Issue]) -> Iterator[str]:
         """Text and ticks whose place is gone are kept at the end, never dropped."""
         known = {issue.issue_id for issue in issues} | self._tasks | {keeping.NOTES}
-        gone = sorted(set(self._kept) - known)
-        if gone or self._gone:
+        orphaned = sorted(set(self._kept) - known)
+        if orphaned or self._gone:
             yield "\n## Kept from before\n\n"
         yield from (f"- [x] `{name}` {title}\n" for name, title in sorted(self._gone.items()))
-        yield from (f"\n{keeping.slot(name, self._kept)}" for name in gone)
+        yield from (f"\n{keeping.slot(name, self._kept)}" for name in orphaned)
 
 
 _MOST_NAMES = 8
 
 
-def _carried_ticks(shown: Mapping[str, str], ticks: Ticks) -> tuple[frozenset[str], dict[str, str]]:
+def _carried_ticks(
+    titles: Mapping[str, str], ticks: Ticks
+) -> tuple[frozenset[str], dict[str, str]]:
     """Which tasks are ticked now, and the ticks whose task is gone.
 
     A tick belongs to a title: where an answer changed, its ids may mean other work.
     """
     places: dict[tuple[str, str], str] = {}
-    for name, title in shown.items():
+    for name, title in titles.items():
         places.setdefault((name.rpartition("-")[0], title), name)
     ticked: set[str] = set()
-    gone: dict[str, str] = {}
+    orphaned: dict[str, str] = {}
     for name, title in ticks.items():
-        now = name if shown.get(name) == title else places.get((name.rpartition("-")[0], title))
+        now = name if titles.get(name) == title else places.get((name.rpartition("-")[0], title))
         if now is None:
-            gone[name] = title
+            orphaned[name] = title
         else:
             ticked.add(now)
-    return frozenset(ticked), gone
+    return frozenset(ticked), orphaned
 
 
 def _quoted(text: str) -> Iterator[str]:

@@ -44,16 +44,16 @@ _NOT = re.compile(
 
 def commands_in(text: str) -> tuple[str, ...]:
     """The commands that a unit asks to run, in order."""
-    found: list[str] = []
+    commands: list[str] = []
     block: list[str] = []
     for _, line, opened in numbered((*text.split("\n"), "")):
         if opened:
             block.append(line)
             continue
-        found += _from_block(block) if block else ()
+        commands += _from_block(block) if block else ()
         block = []
-        found += [command for _, command in sorted([*_in_code(line), *_bare(line)])]
-    return tuple(dict.fromkeys(found))
+        commands += [command for _, command in sorted([*_in_code(line), *_bare(line)])]
+    return tuple(dict.fromkeys(commands))
 
 
 def is_command(text: str) -> bool:
@@ -126,15 +126,15 @@ def _program_at(line: str, at: int) -> int | None:
 
 def _arguments(line: str, at: int) -> int:
     """The end of the last argument; 0 when none of the words looks like one."""
-    end, seen, after_flag = at, False, False
+    end, position, after_flag = at, False, False
     while (match := _NEXT.match(line, end)) is not None:
         word = match["word"]
         is_name = word[0].isupper() and not after_flag
-        if word.lower().strip(".,;:") in _STOPS or (seen and is_name):
+        if word.lower().strip(".,;:") in _STOPS or (position and is_name):
             break
-        seen = seen or _ARGUMENT.match(word) is not None
+        position = position or _ARGUMENT.match(word) is not None
         after_flag = word.startswith("-")
         end = match.end()
         if word.endswith((".", ",", ";", ":")):
             break
-    return end if seen else 0
+    return end if position else 0

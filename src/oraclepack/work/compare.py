@@ -43,7 +43,7 @@ class ComparedStatement(msgspec.Struct, frozen=True):
 
 def statement_of(text: str, evidence: Evidence | None = None) -> ComparedStatement:
     """Read a statement; its evidence is what it names, unless more is known."""
-    found = evidence_in(text, commands_in(text)) if evidence is None else evidence
+    cited = evidence_in(text, commands_in(text)) if evidence is None else evidence
     reading = _Reading()
     segments = [part for part in _SEGMENT.split(text) if part.strip()]
     requests = [part for part in segments if asks_for_work(part)]
@@ -53,7 +53,7 @@ def statement_of(text: str, evidence: Evidence | None = None) -> ComparedStateme
             reading.take(clause, is_reason=is_reason)
     return ComparedStatement(
         text,
-        found,
+        cited,
         bool(requests),
         reading.words,
         frozenset(reading.core if requests else reading.words),
@@ -63,8 +63,8 @@ def statement_of(text: str, evidence: Evidence | None = None) -> ComparedStateme
 
 
 def _tokens(text: str) -> list[str]:
-    spoken = without_evidence(text).lower().replace("’", "'")
-    plain = _PHRASE.sub(lambda phrase: _PHRASES[phrase[0]], " ".join(spoken.split()))
+    prose = without_evidence(text).lower().replace("’", "'")
+    plain = _PHRASE.sub(lambda phrase: _PHRASES[phrase[0]], " ".join(prose.split()))
     return _TOKEN.findall(plain)[: 4 * MOST_WORDS]
 
 
@@ -218,26 +218,28 @@ def about_the_same(first: Evidence, second: Evidence) -> bool:
 
 
 def _same_place(path: str, first: Evidence, second: Evidence) -> bool:
-    ours = [citation for citation in first.citations if citation.path == path]
-    theirs = [citation for citation in second.citations if citation.path == path]
-    if not ours or not theirs:
+    first_citations = [citation for citation in first.citations if citation.path == path]
+    second_citations = [citation for citation in second.citations if citation.path == path]
+    if not first_citations or not second_citations:
         return True
-    return any(mine.near(other, NEAR_LINES) for mine in ours for other in theirs)
+    return any(
+        mine.near(other, NEAR_LINES) for mine in first_citations for other in second_citations
+    )
 
 
 def _overlap(first: ComparedStatement, second: ComparedStatement) -> _Overlap:
-    ours, theirs = first.words, second.words
-    shared = ours.keys() & theirs.keys()
+    first_words, second_words = first.words, second.words
+    shared = first_words.keys() & second_words.keys()
     matched = [(word, word) for word in shared]
     opposed = sum(_opposed(first.opposites.get(w), second.opposites.get(w)) for w in shared)
-    free = theirs.keys() - shared
-    for word in sorted(ours.keys() - shared) if free else ():
+    free = second_words.keys() - shared
+    for word in sorted(first_words.keys() - shared) if free else ():
         twin, is_denial = _twin(word, free)
         if twin is not None:
             matched.append((word, twin))
             free.remove(twin)
             opposed += is_denial
-    agreeing = sum(_agree(ours[word], theirs[twin]) for word, twin in matched)
+    agreeing = sum(_agree(first_words[word], second_words[twin]) for word, twin in matched)
     return _Overlap(_share(first, second, matched), agreeing, len(matched) - agreeing, opposed)
 
 

@@ -42,7 +42,7 @@ def actionize(
     per: IssuesPer = IssuesPer.QUESTION,
 ) -> WorkItems:
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
-    kept = read_kept_texts(earlier_backlog)
+    texts = read_kept_texts(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
     ordered = replace(pack, steps=tuple(map(_sorted, steps.values())))
     if pack.rehearsal:  # nothing that nobody was asked about counts as verified
@@ -63,7 +63,7 @@ def actionize(
     distinct = tuple(record for record in records if record.same_as is None)
     artifacts = [
         Artifact("normalized.jsonl", normalized(records)),
-        Artifact(BACKLOG, backlog(ordered, issues, distinct, kept, ticks)),
+        Artifact(BACKLOG, backlog(ordered, issues, distinct, texts, ticks)),
         Artifact("change-plan.md", change_plan(ordered, distinct)),
     ]
     if Export.GITHUB in exports:

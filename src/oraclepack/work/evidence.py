@@ -41,8 +41,8 @@ class Citation(msgspec.Struct, frozen=True, order=True):
 
     def near(self, other: "Citation", distance: int) -> bool:
         """Both mean the same place, give or take some lines."""
-        apart = max(self.first_line, other.first_line) - min(self.last_line, other.last_line)
-        return self.path == other.path and apart <= distance
+        gap = max(self.first_line, other.first_line) - min(self.last_line, other.last_line)
+        return self.path == other.path and gap <= distance
 
 
 class Evidence(msgspec.Struct, frozen=True):

@@ -124,14 +124,14 @@ class GithubClient:
     def _request(
         self, method: str, url: str, fields: Mapping[str, Any] | None = None
     ) -> GithubReply:
-        trouble = GithubError(f"{method} {_shown(url)}: no answer")
+        trouble = GithubError(f"{method} {_redacted(url)}: no answer")
         for attempt in range(1, _TRIES + 1):
             self._wait_first()
             try:
                 reply = self._send(method, url, fields)
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
-                trouble = _unreachable(method, f"{_shown(url)}: {reason}")
+                trouble = _unreachable(method, f"{_redacted(url)}: {reason}")
             else:
                 self._note_limits(reply)
                 if reply.status in range(200, 300):
@@ -187,10 +187,10 @@ class GithubClient:
 
 def token_of(environment: Mapping[str, str]) -> str:
     """The token for GitHub, empty where there is none; the order is that of `gh`."""
-    found = next((value for name in _TOKENS if (value := environment.get(name, "").strip())), "")
-    if found and not (found.isascii() and found.isprintable() and " " not in found):
+    token = next((value for name in _TOKENS if (value := environment.get(name, "").strip())), "")
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageError(f"the token in {' or '.join(_TOKENS)} is not one line of plain text")
-    return found
+    return token
 
 
 def checked_base(base: str) -> str:
@@ -225,17 +225,17 @@ def _decoded(reply: GithubReply) -> Any:  # noqa: ANN401 - whatever the server s
 
 
 def _list_of(reply: GithubReply) -> list[dict[str, Any]]:
-    found = _decoded(reply)
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+    decoded = _decoded(reply)
+    if not isinstance(decoded, list) or not all(isinstance(entry, dict) for entry in decoded):
         raise GithubError("GitHub's list of issues is not a list of objects")
-    return found
+    return decoded
 
 
 def _object_of(reply: GithubReply) -> dict[str, Any]:
-    found = _decoded(reply)
-    if not isinstance(found, dict):
+    decoded = _decoded(reply)
+    if not isinstance(decoded, dict):
         raise UnknownOutcomeError("GitHub's answer is not an object")
-    return found
+    return decoded
 
 
 def _issue(entry: Mapping[str, Any]) -> RemoteIssue:
@@ -266,9 +266,9 @@ def _is_limited(reply: GithubReply) -> bool:
 
 
 def _pause_of(reply: GithubReply, attempt: int) -> float:
-    told = reply.header("Retry-After").strip()
-    if told.isdigit():
-        return float(told)
+    retry_after = reply.header("Retry-After").strip()
+    if retry_after.isdigit():
+        return float(retry_after)
     if reply.header("X-RateLimit-Remaining") == "0":
         return _until_reset(reply)
     return _SECONDARY_PAUSE * (1 << (attempt - 1))
@@ -290,16 +290,17 @@ def _later(seconds: float) -> GithubError:
     )
 
 
-def _unreachable(method: str, said: str) -> GithubError:
+def _unreachable(method: str, message: str) -> GithubError:
     kind = UnknownOutcomeError if method == "POST" else GithubError
-    return kind(f"{method} {said}", hint="give the same command again later", retryable=True)
+    return kind(f"{method} {message}", hint="give the same command again later", retryable=True)
 
 
 def _refused(method: str, url: str, reply: GithubReply) -> GithubError:
-    said = _message(reply)
-    what = f"{method} {_shown(url)}: GitHub answered {reply.status}{f': {said}' if said else ''}"
+    message = _message(reply)
+    reason = f": {message}" if message else ""
+    what = f"{method} {_redacted(url)}: GitHub answered {reply.status}{reason}"
     if reply.status >= _SERVER:
-        return _unreachable(method, f"{_shown(url)}: GitHub answered {reply.status}")
+        return _unreachable(method, f"{_redacted(url)}: GitHub answered {reply.status}")
     hints = {
         401: "check the token in GH_TOKEN or GITHUB_TOKEN",
         403: "the token needs the permission to write issues",
@@ -313,12 +314,12 @@ def _refused(method: str, url: str, reply: GithubReply) -> GithubError:
 
 def _message(reply: GithubReply) -> str:
     try:
-        found = msgspec.json.decode(reply.data)
+        decoded = msgspec.json.decode(reply.data)
     except msgspec.MsgspecError:
         return ""
-    said = found.get("message", "") if isinstance(found, dict) else ""
-    return " ".join(str(said).split())[:_MOST_WORDS]
+    message = decoded.get("message", "") if isinstance(decoded, dict) else ""
+    return " ".join(str(message).split())[:_MOST_WORDS]
 
 
-def _shown(url: str) -> str:
+def _redacted(url: str) -> str:
     return urlsplit(url).path

@@ -51,12 +51,12 @@ def find_answers(directory: Path) -> dict[str, tuple[Path, ...]]:
         raise InputError(
             f"{directory}: cannot be read: {reason}", hint="name the directory with the answers"
         ) from None
-    found: dict[str, list[Path]] = {}
+    by_step: dict[str, list[Path]] = {}
     for name in names:
         match = _ANSWER.fullmatch(name)
         if match is not None:
-            found.setdefault(match["step"], []).append(directory / name)
-    return {step: tuple(paths) for step, paths in found.items()}
+            by_step.setdefault(match["step"], []).append(directory / name)
+    return {step: tuple(paths) for step, paths in by_step.items()}
 
 
 class AnswerFile(msgspec.Struct, frozen=True):
@@ -193,22 +193,22 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
             f"{pack_path}: no steps found", hint=f"oraclepack validate {pack_path} tells why"
         )
     refuse_link_out(root, answers)
-    found = find_answers(answers)
-    for path in (path for paths in found.values() for path in paths):
+    files = find_answers(answers)
+    for path in (path for paths in files.values() for path in paths):
         if not (stays_inside(root, path) or stays_inside(answers, path)):
             raise InputError(
                 f"{path} is a symbolic link to a file outside of the project",
                 hint="remove it, or copy the answer into the directory",
             )
-    if not found:
+    if not files:
         raise InputError(
             f"{answers}: no answers here", hint="answers are files named 01-….md to 99-….md"
         )
-    asked = AttachmentLookup(root)
+    attachments = AttachmentLookup(root)
     steps: list[AnsweredStep] = []
     for step in pack.steps:
-        attached, is_all = asked.about(step, None)
-        parts = tuple(_part(path, step) for path in found.get(str(step.id), ()))
+        attached, is_all = attachments.about(step, None)
+        parts = tuple(_part(path, step) for path in files.get(str(step.id), ()))
         steps.append(
             AnsweredStep(
                 question_of(step),
@@ -218,11 +218,13 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
             )
         )
     known = {str(step.id) for step in pack.steps}
-    extra = [path.name for step in sorted(set(found) - known) for path in found[step]]
+    extra = [path.name for step in sorted(set(files) - known) for path in files[step]]
     warnings = tuple(f"{name} belongs to no step of the pack and was left out" for name in extra)
     name = pack_path.name
-    made = tuple(steps)
-    loaded = PackAnswers(pack.pack_hash, made, pack_name=name, rehearsal=_rehearsed(made))
+    loaded_steps = tuple(steps)
+    loaded = PackAnswers(
+        pack.pack_hash, loaded_steps, pack_name=name, rehearsal=_rehearsed(loaded_steps)
+    )
     return LoadedAnswers(loaded, warnings)
 
 
@@ -313,8 +315,8 @@ def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepE
     entries = steps_manifest(pack, state).steps
     if pack is not None or written is None:
         return entries
-    told: Mapping[str, StepEntry] = {entry.step_id: entry for entry in written.steps}
-    return tuple(with_words_of(entry, told.get(entry.step_id, entry)) for entry in entries)
+    by_id: Mapping[str, StepEntry] = {entry.step_id: entry for entry in written.steps}
+    return tuple(with_words_of(entry, by_id.get(entry.step_id, entry)) for entry in entries)
 
 
 class _RunReader:
@@ -326,13 +328,13 @@ class _RunReader:
         root: Path,
         pack: Pack | None,
         state: RunState,
-        asked: AttachmentLookup,
+        attachments: AttachmentLookup,
     ) -> None:
         self._directory = directory
         self._root = root
         self._pack = pack
         self._state = state
-        self._asked = asked
+        self._asked = attachments
         self.warnings: list[str] = []
 
     def step(self, entry: StepEntry) -> AnsweredStep:
@@ -347,12 +349,12 @@ class _RunReader:
             return AnsweredStep(
                 question, refused, remark=reason, attached=attached, attached_known=is_all
             )
-        spoken = [output for output in entry.outputs if _is_words(output)]
-        parts = [part for one in spoken if (part := self._output(one, step)) is not None]
+        texts = [output for output in entry.outputs if _is_words(output)]
+        parts = [part for one in texts if (part := self._output(one, step)) is not None]
         return AnsweredStep(
             question,
             tuple(parts),
-            silent=not spoken,
+            silent=not texts,
             remark=_remark(entry),
             attached=attached,
             attached_known=is_all,
@@ -362,9 +364,9 @@ class _RunReader:
         """Answers that missed their contract: paid for, and what is whole in them is used."""
         state = self._state.step(entry.step_id)
         last: dict[str, str] = {}
-        for made in state.invocations:
-            if made.outcome is not None and made.outcome.output_path is not None:
-                last[made.outcome.output_path] = made.outcome.unmet_sha256 or ""
+        for invocation in state.invocations:
+            if invocation.outcome is not None and invocation.outcome.output_path is not None:
+                last[invocation.outcome.output_path] = invocation.outcome.unmet_sha256 or ""
         for path in sorted(path for path, sha256 in last.items() if sha256):
             places = [self._root / path, *sorted((self._directory / "outputs").glob("*"))]
             places += [
@@ -413,22 +415,26 @@ def _is_words(output: OutputEntry) -> bool:
 
 def _remark(entry: StepEntry) -> str:
     """What a person accepted is work like any other, and says so."""
-    taken = entry.accepted[0] if entry.accepted else None
-    if taken is None:
+    acceptance = entry.accepted[0] if entry.accepted else None
+    if acceptance is None:
         return ""
     lacks = (
-        f" although it lacks {', '.join(taken.missing_sections)}" if taken.missing_sections else ""
+        f" although it lacks {', '.join(acceptance.missing_sections)}"
+        if acceptance.missing_sections
+        else ""
     )
-    return f"The answer was accepted by hand{lacks}" + (f": {taken.reason}" if taken.reason else "")
+    return f"The answer was accepted by hand{lacks}" + (
+        f": {acceptance.reason}" if acceptance.reason else ""
+    )
 
 
 def _why_not(entry: StepEntry) -> str:
     match entry.status:
         case Status.FAILED:
-            said = (
+            reason = (
                 entry.last_error.message if entry.last_error is not None else "no reason is known"
             )
-            return f"the step failed: {said}"
+            return f"the step failed: {reason}"
         case Status.SKIPPED:
             return f"the step was skipped: {entry.skip_reason or 'no reason is known'}"
         case _:

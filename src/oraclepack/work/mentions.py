@@ -64,15 +64,15 @@ def evidence_in(text: str, commands: Iterable[str] = ()) -> Evidence:
     """Everything a text names."""
     paths: set[str] = set()
     cited: set[Citation] = set()
-    spoken = _URL.sub(lambda match: " " * len(match[0]), text)
-    for start, end, token in _tokens(spoken):
-        if not _is_path(token) or _LEFT_OUT.search(spoken[:start]):
+    prose = _URL.sub(lambda match: " " * len(match[0]), text)
+    for start, end, token in _tokens(prose):
+        if not _is_path(token) or _LEFT_OUT.search(prose[:start]):
             continue
         paths.add(token)
-        cited |= set(_citations(token, spoken[end : end + 60]))
+        cited |= set(_citations(token, prose[end : end + 60]))
     return Evidence(
         paths=tuple(sorted(paths)),
-        symbols=tuple(sorted(symbols_in(spoken) - paths)),
+        symbols=tuple(sorted(symbols_in(prose) - paths)),
         commands=tuple(sorted(set(commands))),
         citations=tuple(sorted(cited)),
     )
@@ -80,19 +80,19 @@ def evidence_in(text: str, commands: Iterable[str] = ()) -> Evidence:
 
 def symbols_in(text: str) -> set[str]:
     """The names of code in a text: what stands in backquotes, and words shaped like code."""
-    found: set[str] = set()
+    symbols: set[str] = set()
     for _, _, code in code_spans(text):
         span = code.strip()
         if _ENDPOINT.fullmatch(span):
-            found.add(span)
+            symbols.add(span)
         elif (match := _SYMBOL.fullmatch(span)) is not None:
-            found.add(span.removesuffix(match["call"] or ""))
+            symbols.add(span.removesuffix(match["call"] or ""))
     mask = masked(text)
     for match in _SYMBOL.finditer(mask):
         name = match[0].removesuffix(match["call"] or "")
         if (match["call"] or _SHAPED.search(name)) and not _FILE.fullmatch(name):
-            found.add(name)
-    return found
+            symbols.add(name)
+    return symbols
 
 
 def without_evidence(text: str) -> str:
@@ -109,32 +109,37 @@ def without_evidence(text: str) -> str:
 
 def _after_code(rest: str) -> str:
     """What follows a piece of code, without the lines that are said of it."""
-    said = _SAID_AFTER.match(rest)
-    return rest[said.end() :] if said is not None else rest
+    match = _SAID_AFTER.match(rest)
+    return rest[match.end() :] if match is not None else rest
 
 
 def missing_patterns(text: str) -> list[str]:
     """The files and patterns of files that a unit of missing evidence asks for, as they stand."""
-    found: list[str] = []
-    spoken = _URL.sub(lambda match: " " * len(match[0]), text)
-    for start, end, token in _tokens(spoken):
-        before = spoken[:start]
-        if spoken[end : end + 1] == "(":
+    patterns: list[str] = []
+    prose = _URL.sub(lambda match: " " * len(match[0]), text)
+    for start, end, token in _tokens(prose):
+        before = prose[:start]
+        if prose[end : end + 1] == "(":
             continue  # a call
         if _LEFT_OUT.search(before) or not _is_path(token, pattern=True):
             continue
-        aside = _OPEN_ASIDE.search(before)
-        if "/" not in token and aside is not None and found and found[-1].endswith(("*", "/")):
+        parenthesis = _OPEN_ASIDE.search(before)
+        if (
+            "/" not in token
+            and parenthesis is not None
+            and patterns
+            and patterns[-1].endswith(("*", "/"))
+        ):
             continue  # a name inside the folder that was named before
-        found.append(token)
-    return list(dict.fromkeys(found))
+        patterns.append(token)
+    return list(dict.fromkeys(patterns))
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
     """What could be a path, with its place, in backquotes or bare."""
-    taken: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, end, code in code_spans(text):
-        taken.append((start, end))
+        spans.append((start, end))
         if " " in code.strip():
             continue
         at = text.index(code, start)
@@ -143,7 +148,7 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
             yield at, at + match.end(), _trimmed(match[0])
     mask = masked(text)
     for match in _TOKEN.finditer(mask):
-        if any(start <= match.start() < end for start, end in taken):
+        if any(start <= match.start() < end for start, end in spans):
             continue
         token = _trimmed(match[0])
         if token:
@@ -194,9 +199,9 @@ def _citations(path: str, following: str) -> Iterator[Citation]:
         for more in _MORE.finditer(match["more"]):
             yield _citation(path, more[1], more[2])
         return
-    said = _SAID_AFTER.match(rest)
-    if said is not None:
-        yield _citation(path, said["a"], said["b"])
+    after = _SAID_AFTER.match(rest)
+    if after is not None:
+        yield _citation(path, after["a"], after["b"])
 
 
 def _citation(path: str, first: str, last: str | None) -> Citation:

@@ -94,29 +94,29 @@ def profile_of(task: AnswerTask) -> Profile:
     )
 
 
-def relate(first: AnswerTask, second: AnswerTask, mine: Profile, theirs: Profile) -> Relation:
+def relate(first: AnswerTask, second: AnswerTask, mine: Profile, other: Profile) -> Relation:
     """How two tasks or facts of different answers stand to each other."""
     if first.kind is not second.kind:
         return Relation.UNRELATED
-    if first.kind is TaskKind.CHANGE and _refuses(mine, theirs):
+    if first.kind is TaskKind.CHANGE and _refuses(mine, other):
         return Relation.CONFLICT
     are_tasks = not (first.is_fact or second.is_fact)
     if are_tasks and normalise(first.title) == normalise(second.title):
         return Relation.DUPLICATE
     if first.kind is TaskKind.EXPERIMENT:
         return Relation.UNRELATED  # another experiment on the same thing is another experiment
-    relation = compare(mine.statement, theirs.statement)
+    relation = compare(mine.statement, other.statement)
     return relation if are_tasks or relation is Relation.CONFLICT else Relation.UNRELATED
 
 
-def _refuses(mine: Profile, theirs: Profile) -> bool:
+def _refuses(mine: Profile, other: Profile) -> bool:
     """One title asks for what the other refuses, and both speak of one thing."""
-    shared = mine.title_words & theirs.title_words
-    if mine.act * theirs.act != -1 or len(shared) < _SHARED_WORDS:
+    shared = mine.title_words & other.title_words
+    if mine.act * other.act != -1 or len(shared) < _SHARED_WORDS:
         return False
-    if {*mine.statement.evidence.symbols} & {*theirs.statement.evidence.symbols}:
+    if {*mine.statement.evidence.symbols} & {*other.statement.evidence.symbols}:
         return True
-    return len(shared) >= _ABOUT_ONE * len(mine.title_words | theirs.title_words)
+    return len(shared) >= _ABOUT_ONE * len(mine.title_words | other.title_words)
 
 
 def _act(title: str) -> int:
@@ -144,10 +144,10 @@ def _pairs(
             blocks.setdefault(key, {}).setdefault(task.step_id, []).append(task)
     seen: set[tuple[Place, Place]] = set()
     for answers in blocks.values():
-        for ours, theirs in combinations(answers.values(), re.IGNORECASE):
-            if len(ours) * len(theirs) > _MOST_PAIRS:
+        for first_answer, second_answer in combinations(answers.values(), re.IGNORECASE):
+            if len(first_answer) * len(second_answer) > _MOST_PAIRS:
                 continue
-            for first, second in product(ours, theirs):
+            for first, second in product(first_answer, second_answer):
                 pair = (_place(first), _place(second))
                 if pair not in seen:
                     seen.add(pair)
@@ -156,9 +156,9 @@ def _pairs(
 
 def _keys(task: AnswerTask, profile: Profile) -> Iterator[str]:
     """What a task is filed under."""
-    found = task.evidence
+    evidence = task.evidence
     yield f"={normalise(task.title)}"
-    yield from [*found.paths, *found.symbols][:MOST_KEYS]
+    yield from [*evidence.paths, *evidence.symbols][:MOST_KEYS]
     if profile.act and task.kind is TaskKind.CHANGE:
         words = sorted(profile.title_words)[:MOST_WORDS]
         yield from (" ".join(three) for three in combinations(words, _SHARED_WORDS))

@@ -96,4 +96,4 @@ def worth_of(
     bad = sum(state.is_bad for state in states)
     if bad:
         parts.append((-1, f"{bad} citation{'s' * (bad > 1)} that cannot be verified"))
-    return Worth(sum(points for points, _ in parts), ", ".join(said for _, said in parts))
+    return Worth(sum(points for points, _ in parts), ", ".join(part for _, part in parts))

@@ -47,15 +47,15 @@ def number(value: float | None) -> str:
 def origin(record: Record) -> str:
     """Where a record comes from and what it is worth, in one line."""
     word = "step" if len(record.sources) == 1 else "steps"
-    said = [
+    parts = [
         f"{word} {', '.join(record.sources)}",
         f"priority {record.priority}",
         f"ROI {number(record.roi)}",
         f"effort {number(record.effort)}",
     ]
     if record.reference:
-        said.append(f"about {escape_keeping_code(record.reference)}")
-    return " · ".join(said)
+        parts.append(f"about {escape_keeping_code(record.reference)}")
+    return " · ".join(parts)
 
 
 def evidence_lines(record: Record) -> list[str]:
@@ -65,25 +65,26 @@ def evidence_lines(record: Record) -> list[str]:
 
 def cited_lines(record: Record) -> list[str]:
     """The places and symbols that a record names."""
-    found = record.evidence
-    cited = {citation.path for citation in found.citations}
-    lines = [f"{code_span(str(one))} ({_STATES[one.state]})" for one in found.citations]
-    lines += [code_span(path) for path in found.paths if path not in cited]
-    return lines + [code_span(text) for text in found.symbols]
+    evidence = record.evidence
+    cited = {citation.path for citation in evidence.citations}
+    lines = [f"{code_span(str(one))} ({_STATES[one.state]})" for one in evidence.citations]
+    lines += [code_span(path) for path in evidence.paths if path not in cited]
+    return lines + [code_span(text) for text in evidence.symbols]
 
 
 def acceptance(record: Record, *, brief: bool = False) -> list[str]:
     """How to see that a record is done, in lines of Markdown; `brief` beside its commands."""
-    found = record.evidence
+    evidence = record.evidence
     points = [escape_keeping_code(record.done_when)] if record.done_when else []
-    if record.kind is TaskKind.EXPERIMENT and found.commands:
+    if record.kind is TaskKind.EXPERIMENT and evidence.commands:
         # A search or a command: it changes nothing, so what it shows is the result.
         if brief:
             return [*points, "the command was run and its outcome is noted"]
         return points + [
-            f"{code_span(command)} was run and its outcome is noted" for command in found.commands
+            f"{code_span(command)} was run and its outcome is noted"
+            for command in evidence.commands
         ]
-    points += [f"{code_span(command)} passes" for command in found.commands]
+    points += [f"{code_span(command)} passes" for command in evidence.commands]
     points += [f"{code_span(name)} shows the result" for name in record.expected_artifacts]
     match record.kind:
         case TaskKind.EXPERIMENT:

@@ -131,15 +131,15 @@ def publish_run(
         error=trouble.message if trouble is not None else "",
         retry_after=trouble.retry_after if trouble is not None else None,
     )
-    said = (*warnings, *publisher.warnings)
-    return PublishResult(report, said, trouble.hint if trouble is not None else "")
+    all_warnings = (*warnings, *publisher.warnings)
+    return PublishResult(report, all_warnings, trouble.hint if trouble is not None else "")
 
 
 def _newest_run(root: Path) -> Path:
-    ours = [one for one in runs.summaries(root) if one.foreign is None and one.damage is None]
-    if not ours:
+    own_runs = [one for one in runs.summaries(root) if one.foreign is None and one.damage is None]
+    if not own_runs:
         raise InputError(f"{root} has no run", hint="name one with --run-dir")
-    return runs.RunDir(root, max(ours, key=lambda one: one.created_at).run_id).path
+    return runs.RunDir(root, max(own_runs, key=lambda one: one.created_at).run_id).path
 
 
 def _issues(
@@ -154,9 +154,9 @@ def _issues(
         )
     links = Permalinks(web_address(base, request.repository), loaded.answers.commit)
     work = actionize(loaded.answers)
-    made = github_entries(work.issues, links, request.per, rehearsal=loaded.answers.rehearsal)
+    issues = github_entries(work.issues, links, request.per, rehearsal=loaded.answers.rehearsal)
     redactor = Redactor.of(environment)
-    return [redactor.clean_record(issue) for issue in made], loaded.warnings
+    return [redactor.clean_record(issue) for issue in issues], loaded.warnings
 
 
 class _Publisher:
@@ -184,14 +184,14 @@ class _Publisher:
         try:
             if not self._request.dry_run:
                 self._let_settle()
-            remote, found = self._look_up()
-            if other_way([issue.id for issue in issues], found, self._request.per):
+            remote, existing = self._remote_issues()
+            if other_way([issue.id for issue in issues], existing, self._request.per):
                 raise UsageError(
                     f"{self._request.repository} has open issues of this pack that stand for "
                     f"{'tasks' if self._request.per is IssuesPer.QUESTION else 'questions'}",
                     hint="publish with the other value of --per, or close them first",
                 )
-            for step in plan_publication(issues, remote, found, self._record.known):
+            for step in plan_publication(issues, remote, existing, self._record.known):
                 self.done.append(self._carry_out(step))
         except GithubError as trouble:
             return trouble
@@ -206,13 +206,13 @@ class _Publisher:
             if rest > 0:
                 self._wait(rest)
 
-    def _look_up(self) -> tuple[list[RemoteIssue], dict[str, RemoteIssue]]:
+    def _remote_issues(self) -> tuple[list[RemoteIssue], dict[str, RemoteIssue]]:
         remote = [*self._client.issues()]
         marked = [issue for issue in remote if issue.id is not None]
         if self._login is None and any(not one.author_is_trusted for one in marked):
             self._login = self._client.login()
-        found, self.warnings = by_id(marked, self._record.known, self._login or "")
-        return remote, found
+        existing, self.warnings = by_id(marked, self._record.known, self._login or "")
+        return remote, existing
 
     def _carry_out(self, step: PublishStep) -> PublishedIssue:
         remote = step.remote
@@ -245,16 +245,16 @@ class _Publisher:
             # Killed after this line, the next command looks for the issue before it creates one.
             self._record.intend(issue.id)
             try:
-                made = self._client.create(issue.fields())
+                created = self._client.create(issue.fields())
             except UnknownOutcomeError:
                 self._wait(self._request.settle)
-                _, found = self._look_up()
-                if issue.id in found:
-                    made = found[issue.id]
+                _, remote = self._remote_issues()
+                if issue.id in remote:
+                    created = remote[issue.id]
                 elif attempt == _TRIES:
                     raise
                 else:
                     continue
-            self._record.publish(issue.id, made.number, issue.title)
-            return made
+            self._record.publish(issue.id, created.number, issue.title)
+            return created
         raise AssertionError("unreachable")

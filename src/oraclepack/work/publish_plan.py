@@ -41,8 +41,8 @@ class RemoteIssue(msgspec.Struct, frozen=True):
     @property
     def id(self) -> str | None:
         """The id in its marker."""
-        found = MARKER.search(self.body)
-        return found["id"] if found is not None else None
+        match = MARKER.search(self.body)
+        return match["id"] if match is not None else None
 
 
 class PublishedTitle(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ def by_id(
 
     Anybody can open an issue with a marker in it, so the author has to be somebody who may.
     """
-    found: dict[str, RemoteIssue] = {}
+    issues: dict[str, RemoteIssue] = {}
     warnings: list[str] = []
     for issue in sorted(remote, key=lambda one: one.number):
         name = issue.id
@@ -82,30 +82,30 @@ def by_id(
                 f"#{issue.number} has the marker of {name}, but its author is not of the "
                 "repository; it was ignored"
             )
-        elif name in found:
-            warnings.append(f"#{issue.number} repeats {name}, which is #{found[name].number}")
+        elif name in issues:
+            warnings.append(f"#{issue.number} repeats {name}, which is #{issues[name].number}")
         else:
-            found[name] = issue
-    return found, tuple(warnings)
+            issues[name] = issue
+    return issues, tuple(warnings)
 
 
 def plan_publication(
     issues: Sequence[GithubIssue],
     remote: Sequence[RemoteIssue],
-    found: Mapping[str, RemoteIssue],
+    existing: Mapping[str, RemoteIssue],
     known: Mapping[str, PublishedTitle],
 ) -> list[PublishStep]:
     """What to do with each issue of the backlog."""
     numbers = {issue.number for issue in remote}
-    return [_step(issue, found.get(issue.id), known.get(issue.id), numbers) for issue in issues]
+    return [_step(issue, existing.get(issue.id), known.get(issue.id), numbers) for issue in issues]
 
 
-def other_way(ids: Iterable[str], found: Mapping[str, RemoteIssue], per: IssuesPer) -> bool:
+def other_way(ids: Iterable[str], remote: Mapping[str, RemoteIssue], per: IssuesPer) -> bool:
     """Whether this pack has open issues that were published the other way."""
     packs = {name[: len("OP3-00000000")] for name in ids}
     return any(
         issue.is_open and name[: len("OP3-00000000")] in packs and _way(name) is not per
-        for name, issue in found.items()
+        for name, issue in remote.items()
     )
 
 
@@ -123,9 +123,9 @@ def _step(
         return PublishStep(PublishAction.CREATED, issue, title=issue.title, body=issue.body)
     if remote is None:
         assert known is not None
-        gone = RemoteIssue(known.number)
-        lost = "lost its marker" if known.number in numbers else "is gone from the repository"
-        return PublishStep(PublishAction.LEFT, issue, gone, reason=f"#{known.number} {lost}")
+        missing = RemoteIssue(known.number)
+        reason = "lost its marker" if known.number in numbers else "is gone from the repository"
+        return PublishStep(PublishAction.LEFT, issue, missing, reason=f"#{known.number} {reason}")
     if not remote.is_open:
         return PublishStep(PublishAction.CLOSED, issue, remote, reason="it is closed on GitHub")
     body = merged_body(remote.body, issue.body)
@@ -150,9 +150,9 @@ def merged_body(existing: str, body: str) -> str | None:
     end = text.find(END_MARK, begin.end()) if begin is not None else -1
     if begin is None or end < 0:
         return None
-    done = {found["head"] + found["text"] for found in _DONE.finditer(text[begin.start() : end])}
-    ours = body[: body.rfind(END_MARK)]
-    lines = [_ticked(line, done) for line in ours.split("\n")]
+    done = {match["head"] + match["text"] for match in _DONE.finditer(text[begin.start() : end])}
+    own = body[: body.rfind(END_MARK)]
+    lines = [_ticked(line, done) for line in own.split("\n")]
     return text[: begin.start()] + "\n".join(lines) + text[end:]
 
 

@@ -48,8 +48,8 @@ def outcome_of(pack: PackAnswers) -> PackWork:
     """Turn the answers of a pack into records and issues."""
     steps = [_of_readable_size(step) for step in pack.steps]
     work = {step.question.step_id: _checked(step) for step in steps if step.is_answered}
-    said = (task for one in work.values() for task in (*one.tasks, *one.facts))
-    groups = group_tasks(said)
+    statements = (task for one in work.values() for task in (*one.tasks, *one.facts))
+    groups = group_tasks(statements)
     maker = _Maker(pack, work)
     tasks = [*maker.tasks(groups)]
     known = {step_id for record in tasks for step_id in record.sources}
@@ -217,8 +217,8 @@ class _Maker:
         if not (work.is_undecided or work.cut or work.missing_inputs):
             title = shortened(f"Nothing to do: {work.title}")
             return self._single(work.question, title, WorkStatus.NOOP)
-        wanted = ", ".join(work.missing_inputs)
-        attach = f"Attach {wanted} and ask" if wanted else "Ask"
+        missing = ", ".join(work.missing_inputs)
+        attach = f"Attach {missing} and ask" if missing else "Ask"
         return msgspec.structs.replace(
             self._single(work.question, shortened(f"Decide: {work.title}"), WorkStatus.BLOCKED),
             next_step=f"{attach} question {number} again",
@@ -258,7 +258,7 @@ class _Maker:
         efforts = [one.question.effort for one in answers if one.question.effort is not None]
         roi = max(rois, default=question.roi)
         texts = " ".join(text for one in members for text in one.actions)
-        worth = worth_of(f"{title} {texts}", kind, roi, len(sources), evidence)
+        value = worth_of(f"{title} {texts}", kind, roi, len(sources), evidence)
         ids = [self._id(one) for one in members]
         own = self._work.get(first.step_id)
         return Record(
@@ -278,9 +278,9 @@ class _Maker:
             notes=(),
             missing_inputs=own.missing_inputs if own is not None else (),
             sources=tuple(sources),
-            priority=worth.priority,
-            score=worth.points,
-            why=worth.why,
+            priority=value.priority,
+            score=value.points,
+            why=value.why,
             roi=roi,
             effort=min(efforts, default=question.effort),
             merged=tuple(ids[1:]),

@@ -112,8 +112,10 @@ class _Placed(msgspec.Struct, frozen=True):
 def work_of(step: AnsweredStep) -> StepWork:
     """Take an answer apart."""
     question = step.question
-    asked = question.text or question.title
-    title = titles.issue_title(asked, question.reference) or f"StepQuestion {question.step_id}"
+    question_text = question.text or question.title
+    title = (
+        titles.issue_title(question_text, question.reference) or f"StepQuestion {question.step_id}"
+    )
     read = [(part.path, _read(part)) for part in step.parts]
     placed = [
         _Placed(path, unit, claim_text_of(unit.text[:MOST_READ]))
@@ -169,8 +171,8 @@ def _broken_end(answer: ReadAnswer) -> str:
     if answer.broken is None:
         return ""
     text = answer.broken.text
-    kept = answer.units[-1].text if answer.units else ""
-    return text[len(kept) :].strip() if kept and text.startswith(kept) else text
+    last_text = answer.units[-1].text if answer.units else ""
+    return text[len(last_text) :].strip() if last_text and text.startswith(last_text) else text
 
 
 def _answer(direct: Sequence[_Placed]) -> str:
@@ -182,12 +184,12 @@ def _claimed(
     question: StepQuestion, direct: Sequence[_Placed], risks: Sequence[_Placed]
 ) -> Iterator[AnswerTask]:
     """The changes and findings of an answer, in its order."""
-    asks = asks_for_change(question.text or question.title)
+    wants_change = asks_for_change(question.text or question.title)
     recommends = gives_advice(one.statement for one in direct)
     for one in (*direct, *risks):
         in_risks = one.unit.section is Section.RISKS_UNKNOWNS
         claim = claim_of(
-            one.statement, asks_for_advice=asks, recommends=recommends, in_risks=in_risks
+            one.statement, asks_for_advice=wants_change, recommends=recommends, in_risks=in_risks
         )
         if claim is not UnitClaim.FACT:
             yield _task(question, claim, one)
@@ -196,16 +198,16 @@ def _claimed(
 
 
 def _task(question: StepQuestion, claim: UnitClaim, one: _Placed) -> AnswerTask:
-    said = one.statement
-    subjects = _subjects(question, said.text, one.text)
+    statement = one.statement
+    subjects = _subjects(question, statement.text, one.text)
     is_change = claim is UnitClaim.CHANGE
     write = titles.title_of_change if is_change else titles.title_of_finding
     return AnswerTask(
         step_id=question.step_id,
         number=0,
         kind=TaskKind.CHANGE if is_change else TaskKind.FINDING,
-        title=write(said, subjects) or titles.shortened(said.text),
-        claim=titles.first_sentence(said.text),
+        title=write(statement, subjects) or titles.shortened(statement.text),
+        claim=titles.first_sentence(statement.text),
         actions=one.actions,
         notes=one.notes,
         evidence=evidence_in(one.text),
@@ -214,14 +216,14 @@ def _task(question: StepQuestion, claim: UnitClaim, one: _Placed) -> AnswerTask:
 
 
 def _fact(question: StepQuestion, one: _Placed) -> AnswerTask:
-    said = one.statement
+    statement = one.statement
     return AnswerTask(
         step_id=question.step_id,
         number=0,
         kind=TaskKind.FINDING,
-        title=titles.shortened(titles.first_sentence(said.text)),
-        claim=titles.first_sentence(said.text),
-        actions=(said.text,),
+        title=titles.shortened(titles.first_sentence(statement.text)),
+        claim=titles.first_sentence(statement.text),
+        actions=(statement.text,),
         evidence=evidence_in(one.text),
         spans=one.spans,
         is_fact=True,
@@ -234,13 +236,13 @@ def _mitigations(question: StepQuestion, one: _Placed) -> Iterator[AnswerTask]:
     for start, end in sentence_spans(text):
         sentence = text[start:end]
         if start and _MITIGATION.match(sentence):
-            said = claim_text_of(sentence)
+            claim = claim_text_of(sentence)
             subjects = _subjects(question, sentence, text)
             yield AnswerTask(
                 step_id=question.step_id,
                 number=0,
                 kind=TaskKind.CHANGE,
-                title=titles.title_of_change(said, subjects) or titles.shortened(sentence),
+                title=titles.title_of_change(claim, subjects) or titles.shortened(sentence),
                 claim=sentence,
                 actions=(sentence,),
                 evidence=evidence_in(sentence),
@@ -291,9 +293,9 @@ def _subjects(question: StepQuestion, claim: str, text: str) -> list[str]:
     here = sorted(symbols_in(text), key=lambda name: (text.find(name), name))
     first = [name for name in here if name in claim]
     known = [subject] if subject and (subject in text or not here) else []
-    asked = [name for name in sorted(symbols_in(question.text)) if name in text]
+    symbols = [name for name in sorted(symbols_in(question.text)) if name in text]
     other = [subject] if subject else []
-    return list(dict.fromkeys([*known, *asked, *first, *here, *other]))
+    return list(dict.fromkeys([*known, *symbols, *first, *here, *other]))
 
 
 def _without_repeats(tasks: Sequence[AnswerTask]) -> list[AnswerTask]:
@@ -316,11 +318,11 @@ def _without_repeats(tasks: Sequence[AnswerTask]) -> list[AnswerTask]:
 
 def _repeats(experiment: AnswerTask, change: AnswerTask) -> bool:
     """The experiment makes the change: it uses the words of its title."""
-    wanted, said = words_of(change.title), words_of(experiment.claim)
-    shared = wanted & said
+    title_words, claim_words = words_of(change.title), words_of(experiment.claim)
+    shared = title_words & claim_words
     named = words_of(" ".join((*change.evidence.symbols, *change.evidence.paths)))
     return (
-        len(shared) >= max(_SHARED_WORDS, _REPEATS * len(wanted))
+        len(shared) >= max(_SHARED_WORDS, _REPEATS * len(title_words))
         and len(shared - named) >= _SHARED_ACTS
     )
 

@@ -132,15 +132,15 @@ def title_of_experiment(texts: Iterable[str], subjects: Sequence[str]) -> str:
     """What an experiment does, or what it is to show where it only runs a command."""
     text = "\n".join(texts)
     commands = commands_in(text)
-    spoken = text
+    prose = text
     for command in commands:
-        spoken = spoken.replace(f"`{command}`", " ").replace(command, " ")
+        prose = prose.replace(f"`{command}`", " ").replace(command, " ")
     first = first_sentence(text.split(":\n")[0])
     only_runs = bool(commands) and plain(text).lower().startswith(
         ("run", "execute", "search", "use ")
     )
-    clauses = _purposes(spoken) if only_runs else [first]
-    opening = first_sentence(spoken.split("\n")[0])
+    clauses = _purposes(prose) if only_runs else [first]
+    opening = first_sentence(prose.split("\n")[0])
     if only_runs and len(plain(opening).split()) >= _SAYS_ENOUGH:
         clauses.append(_DANGLING.sub("", plain(opening).rstrip(" .:,")))
     names = (name for command in commands for name in _NAME.findall(command) if symbols_in(name))
@@ -158,9 +158,11 @@ def issue_title(question: str, reference: str | None) -> str:
     if not subject or len(subject) > _SUBJECTS or text.startswith(subject):
         return _capital(shortened(text))
     about_it = _ABOUT_IT.match(text)
-    asked = text.replace(subject, "it", 1) if about_it and about_it["name"] == subject else text
-    short = shortened(asked[:1].lower() + asked[1:], LONGEST - len(subject) - 2)
-    if len(short) * 2 < len(asked) and len(shortened(text)) > len(short):
+    question_text = (
+        text.replace(subject, "it", 1) if about_it and about_it["name"] == subject else text
+    )
+    short = shortened(question_text[:1].lower() + question_text[1:], LONGEST - len(subject) - 2)
+    if len(short) * 2 < len(question_text) and len(shortened(text)) > len(short):
         return shortened(text)
     return f"{subject}: {short}"
 
@@ -214,8 +216,8 @@ def without_emphasis(text: str) -> str:
     mask = masked(text)
     bold = [at for match in _BOLD.finditer(mask) for at in _marks(match)]
     loose = [at for match in _LOOSE_BOLD.finditer(mask) for at in range(match.start(), match.end())]
-    gone = {at for at in (*bold, *loose) if mask[at] in "*_"}
-    return "".join(sign for at, sign in enumerate(text) if at not in gone)
+    removed = {at for at in (*bold, *loose) if mask[at] in "*_"}
+    return "".join(sign for at, sign in enumerate(text) if at not in removed)
 
 
 def _marks(match: re.Match[str]) -> Iterator[int]:
@@ -292,9 +294,9 @@ def _claims(statement: ClaimText, *, with_label: bool = False) -> Iterator[str]:
         if colon and len(label.split()) > _WHOLE_LABEL:
             yield label
         elif colon:
-            said = shortened(rest, LONGEST - len(label) - 2)
-            if with_label and len(said) >= _LEAST and said == shortened(rest):
-                yield f"{label}: {said}"
+            shortened_text = shortened(rest, LONGEST - len(label) - 2)
+            if with_label and len(shortened_text) >= _LEAST and shortened_text == shortened(rest):
+                yield f"{label}: {shortened_text}"
             yield label if with_label and _SUBORDINATE.match(plain(rest)) else rest
         yield bare
 
@@ -317,11 +319,11 @@ def first_sentence(text: str) -> str:
 
 def _purposes(text: str) -> list[str]:
     """Clauses that say what an experiment is for, the most decisive first."""
-    found = [
+    purposes = [
         (match["verb"].lower(), text[match.start("clause") :]) for match in _PURPOSE.finditer(text)
     ]
-    ranked = sorted(range(len(found)), key=lambda n: (not _decides(found[n]), n))
-    return [first_sentence(found[n][1].split("\n")[0]) for n in ranked]
+    ranked = sorted(range(len(purposes)), key=lambda n: (not _decides(purposes[n]), n))
+    return [first_sentence(purposes[n][1].split("\n")[0]) for n in ranked]
 
 
 def _decides(clause: tuple[str, str]) -> bool:

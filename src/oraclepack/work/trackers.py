@@ -69,27 +69,27 @@ class Permalinks(msgspec.Struct, frozen=True):
 
     def of(self, citation: Citation) -> str:
         """Markdown for a citation: a link where the commit is known and may have the line."""
-        shown = code_span(str(citation))
+        code = code_span(str(citation))
         place = PurePosixPath(citation.path)
         inside = not place.is_absolute() and ".." not in place.parts
         # Text that a code span cannot hold is escaped text, which could end the link.
-        is_code = shown.startswith("`") and "]" not in shown
+        is_code = code.startswith("`") and "]" not in code
         if not (self.commit and inside and is_code and citation.state in _LINKED):
-            return shown
+            return code
         last = f"-L{citation.last_line}" if citation.last_line != citation.first_line else ""
         lines = f"#L{citation.first_line}{last}"
-        return f"[{shown}]({self.repository}/blob/{self.commit}/{quote(str(place))}{lines})"
+        return f"[{code}]({self.repository}/blob/{self.commit}/{quote(str(place))}{lines})"
 
     def evidence(self, record: Record) -> list[str]:
         """What a record names, one line of Markdown for each thing, linked where possible."""
-        found = record.evidence.citations
-        links = [self.of(one) for one in found]
+        citations = record.evidence.citations
+        links = [self.of(one) for one in citations]
         known = cited_lines(record)
         with_state = [
             line.replace(code_span(str(one)), link, 1)
-            for one, link, line in zip(found, links, known, strict=False)
+            for one, link, line in zip(citations, links, known, strict=False)
         ]
-        return with_state + known[len(found) :]
+        return with_state + known[len(citations) :]
 
 
 def marker(name: str) -> str:
@@ -106,14 +106,14 @@ def github_entries(
 ) -> tuple[GithubIssue, ...]:
     """What to file on GitHub: one issue per question with open work, or one per task."""
     more = ("rehearsal",) if rehearsal else ()
-    made: list[GithubIssue] = []
+    entries: list[GithubIssue] = []
     for issue in issues:
         records = [record for record in issue.records if record.status in _OPEN]
         if per is IssuesPer.TASK:
-            made += [_task_entry(record, links, more) for record in records]
+            entries += [_task_entry(record, links, more) for record in records]
         elif records:
-            made.append(_question_entry(issue, records, links, more))
-    return tuple(made)
+            entries.append(_question_entry(issue, records, links, more))
+    return tuple(entries)
 
 
 def _question_entry(

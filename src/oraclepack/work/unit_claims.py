@@ -90,13 +90,13 @@ def claim_text_of(text: str) -> ClaimText:
         (m for m in EVIDENCE.finditer(mask) if m.start() > _LEAST_CLAIM or not m.start()), None
     )
     end = match.start() if match is not None else len(text)
-    aside = ASIDE_END.search(mask[:end])
+    parenthesis = ASIDE_END.search(mask[:end])
     if (
-        aside is not None
-        and aside.start() > _LEAST_CLAIM
-        and CITES.match(text, aside.start("inside"))
+        parenthesis is not None
+        and parenthesis.start() > _LEAST_CLAIM
+        and CITES.match(text, parenthesis.start("inside"))
     ):
-        end = aside.start()
+        end = parenthesis.start()
     claim, evidence = text[:end].rstrip(), text[end:].strip()
     spans = list(sentence_spans(claim)) or [(0, 0)]
     first = mask[spans[0][0] : spans[0][1]]

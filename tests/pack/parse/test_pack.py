@@ -87,7 +87,7 @@ def test_the_directory_of_the_answers(
 def test_declared_outputs(body: str, outputs: list[tuple[str, str]]) -> None:
     (step,) = a_pack(f"# 01) a\n{body}\n").steps
 
-    assert [(output.path.shown, output.origin) for output in step.outputs] == outputs
+    assert [(output.path.display_text, output.origin) for output in step.outputs] == outputs
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def looks_secret(path: str) -> bool:
     if any(map(_is_secret, (name, plain))):
         return True
     stem, dot, extension = plain.rpartition(".")
-    telling = plain.startswith(_TELLING_BEGINNINGS) or any(word in plain for word in _TELLING)
-    return telling and (extension if dot and stem else "") in _DATA
+    is_named_so = plain.startswith(_TELLING_BEGINNINGS) or any(word in plain for word in _TELLING)
+    return is_named_so and (extension if dot and stem else "") in _DATA
 
 
 def _is_secret(name: str) -> bool:
@@ -163,23 +163,23 @@ def attachment_missing(subject: Subject) -> Iterator[Problem]:
         git diff > changes.patch
         oracle -p "Why?" -f changes.patch --write-output a.md
     """
-    made: set[str] = set(_prelude_writes(subject.pack))
+    created: set[str] = set(_prelude_writes(subject.pack))
     for step in subject.pack.steps:
-        made |= step.writes
+        created |= step.writes
         if step.writes_unknown:
             return
         if stays_put(subject.pack, step):
-            yield from _missing(step, subject, made)
+            yield from _missing(step, subject, created)
 
 
-def _missing(step: Step, subject: Subject, made: set[str]) -> Iterator[Problem]:
+def _missing(step: Step, subject: Subject, created: set[str]) -> Iterator[Problem]:
     for call in step.calls:
         for attachment in _literal(call):
             fact = subject.facts.paths.get(attachment.value)
             if fact is None or fact.kind is not PathKind.MISSING:
                 continue
             path = attachment.value.removeprefix("./").rstrip("/")
-            if path not in made and not any(name.startswith(f"{path}/") for name in made):
+            if path not in created and not any(name.startswith(f"{path}/") for name in created):
                 message = f"{attachment.value} does not exist"
                 hint = "correct the path; it is relative to the project root"
                 yield Problem(attachment.span, message, hint)
@@ -209,8 +209,8 @@ def secret_attachment(subject: Subject) -> Iterator[Problem]:
     """
     for _, call in _calls(subject.pack):
         for attachment in call.attachments:
-            told = attachment.kind in {AttachmentKind.LITERAL, AttachmentKind.GLOB}
-            if told and looks_secret(attachment.value):
+            is_written_out = attachment.kind in {AttachmentKind.LITERAL, AttachmentKind.GLOB}
+            if is_written_out and looks_secret(attachment.value):
                 message = f"{attachment.value} looks like a secret and would be sent away"
                 hint = "attach an example file instead, or remove it"
                 yield Problem(attachment.span, message, hint)
@@ -235,24 +235,24 @@ def lost_attachment(subject: Subject) -> Iterator[Problem]:
         pieces: dict[Span, list[str]] = {}
         for attachment in call.attachments:
             pieces.setdefault(attachment.span, []).append(attachment.value)
-        for lost in losses(call):
-            problem = _lost_problem(lost, call, pieces, subject)
+        for loss in losses(call):
+            problem = _lost_problem(loss, call, pieces, subject)
             if problem is not None:
                 yield problem
 
 
 def _lost_problem(
-    lost: LostValue, call: ToolCall, pieces: Mapping[Span, list[str]], subject: Subject
+    loss: LostValue, call: ToolCall, pieces: Mapping[Span, list[str]], subject: Subject
 ) -> Problem | None:
-    word = call.argv[lost.at]
-    match lost.loss:
+    word = call.argv[loss.at]
+    match loss.loss:
         case Loss.LIST_SPLIT:
             return _split_problem(word.span, pieces.get(word.span, []), subject)
         case Loss.BRACES_SPLIT:
-            message = f"oracle cuts {word.shown} at the comma, through the braces"
+            message = f"oracle cuts {word.display_text} at the comma, through the braces"
             return Problem(word.span, message, "give each pattern its own -f")
         case Loss.IGNORED_OPERAND:
-            message = f"oracle ignores {word.shown}: the question is already given by a flag"
+            message = f"oracle ignores {word.display_text}: the question is already given by a flag"
             return Problem(word.span, message, "if it is a file, put -f before it")
         case _:
             message = "oracle takes this word for one more file, so there is no question"
@@ -264,8 +264,8 @@ def _split_problem(span: Span, pieces: list[str], subject: Subject) -> Problem |
     facts = [subject.facts.paths.get(piece) for piece in pieces]
     if facts and all(fact is not None and fact.kind is PathKind.FILE for fact in facts):
         return None
-    shown = " and ".join(pieces)
-    message = f"oracle cuts this value at the comma into {shown}"
+    listed = " and ".join(pieces)
+    message = f"oracle cuts this value at the comma into {listed}"
     hint = "give each file its own -f; a name with a comma cannot be attached"
     return Problem(span, message, hint)
 

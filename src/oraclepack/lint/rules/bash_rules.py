@@ -117,8 +117,8 @@ def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
         oracle -p "How?" --write-output b.md
     """
     for comment in subject.pack.swallowed:
-        shown = comment.text.partition(")")[0][:12]
-        message = f"step header {shown}) stands inside a construct that begins before it"
+        number = comment.text.partition(")")[0][:12]
+        message = f"step header {number}) stands inside a construct that begins before it"
         hint = "end the loop, condition, function or continued line before it"
         yield Problem(comment.span, message, hint)
 
@@ -161,13 +161,17 @@ def shellcheck_warning(subject: Subject) -> Iterator[Problem]:
 
 def _shellcheck(subject: Subject, level: str) -> Iterator[Problem]:
     unreadable = subject.facts.syntax.status is CheckStatus.FAILED
-    for found in subject.facts.shellcheck.diagnostics:
+    for diagnostic in subject.facts.shellcheck.diagnostics:
         # Codes below 2000 are about syntax: where bash has spoken, its word is enough.
-        is_echo = unreadable and found.code.startswith("SC1")
-        if found.level == level and found.code not in _COVERED_BY_OTHERS and not is_echo:
-            where = Span.at(found.line, max(found.column, 1))
-            hint = f"see https://www.shellcheck.net/wiki/{found.code}" if found.code else ""
-            yield Problem(where, f"{found.code}: {found.message}".removeprefix(": "), hint)
+        is_echo = unreadable and diagnostic.code.startswith("SC1")
+        if diagnostic.level == level and diagnostic.code not in _COVERED_BY_OTHERS and not is_echo:
+            where = Span.at(diagnostic.line, max(diagnostic.column, 1))
+            hint = (
+                f"see https://www.shellcheck.net/wiki/{diagnostic.code}" if diagnostic.code else ""
+            )
+            yield Problem(
+                where, f"{diagnostic.code}: {diagnostic.message}".removeprefix(": "), hint
+            )
 
 
 def blank_after_backslash(subject: Subject) -> Iterator[Problem]:

@@ -51,11 +51,13 @@ def bad_number(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" --write-output a.md
     """
     for step in subject.pack.steps:
-        found = [(name, step.header.attributes.get(name)) for name in NUMBERS]
-        wrong = [(name, each) for name, each in found if each and each.text and each.number is None]
+        attributes = [(name, step.header.attributes.get(name)) for name in NUMBERS]
+        wrong = [
+            (name, each) for name, each in attributes if each and each.text and each.number is None
+        ]
         if wrong:
-            shown = ", ".join(f"{name}={each.text}" for name, each in wrong)
-            message = f"no number in the header of step {step.id}: {shown}"
+            listed = ", ".join(f"{name}={each.text}" for name, each in wrong)
+            message = f"no number in the header of step {step.id}: {listed}"
             yield Problem(wrong[0][1].span, message, "write numbers, such as confidence=0.8")
 
 
@@ -75,11 +77,11 @@ def unknown_category(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" --write-output a.md
     """
     for step in subject.pack.steps:
-        found = step.header.attributes.get("category")
-        if found is not None and found.text and found.text not in CATEGORIES:
-            hint = did_you_mean(found.text, CATEGORIES) or f"one of: {', '.join(CATEGORIES)}"
-            message = f"step {step.id} has an unknown category: {found.text}"
-            yield Problem(found.span, message, hint)
+        attribute = step.header.attributes.get("category")
+        if attribute is not None and attribute.text and attribute.text not in CATEGORIES:
+            hint = did_you_mean(attribute.text, CATEGORIES) or f"one of: {', '.join(CATEGORIES)}"
+            message = f"step {step.id} has an unknown category: {attribute.text}"
+            yield Problem(attribute.span, message, hint)
 
 
 def roi_order(subject: Subject) -> Iterator[Problem]:
@@ -100,12 +102,12 @@ def roi_order(subject: Subject) -> Iterator[Problem]:
         # 02) ROI=2.0 impact=2 confidence=1.0 effort=1 horizon=Immediate category=invariants reference=a
         oracle -p "Why?" --write-output a.md
     """
-    for found in roi_disorder(subject.pack.steps):
+    for disorder in roi_disorder(subject.pack.steps):
         yield Problem(
-            Span.at(found.line),
-            found.message,
+            Span.at(disorder.line),
+            disorder.message,
             "order the steps by ROI, the highest first; ties by effort, the least first",
-            step=found.step_id,
+            step=disorder.step_id,
         )
 
 
@@ -131,12 +133,12 @@ def roi_formula(subject: Subject) -> Iterator[Problem]:
 
 
 def _formula_problem(step: Step) -> Problem | None:
-    found = [step.header.attributes.get(name) for name in NUMBERS]
-    known = [each for each in found if each is not None and each.number is not None]
+    attributes = [step.header.attributes.get(name) for name in NUMBERS]
+    known = [each for each in attributes if each is not None and each.number is not None]
     if len(known) < len(NUMBERS):
         return None
     roi, impact, confidence, effort = known
-    shown = f"{impact.text} × {confidence.text} ÷ {effort.text}"
+    formula = f"{impact.text} × {confidence.text} ÷ {effort.text}"
     if not effort.number:
         return Problem(effort.span, f"effort of step {step.id} is 0", "effort must be above 0")
     least, most = _bounds(impact, confidence, effort)
@@ -145,7 +147,7 @@ def _formula_problem(step: Step) -> Problem | None:
     if least <= written + unit + _EXACT and most >= written - unit / 2 - _EXACT:
         return None
     value = (impact.number or 0.0) * (confidence.number or 0.0) / effort.number
-    message = f"ROI of step {step.id} is {roi.text}, but {shown} = {value:.4g}"
+    message = f"ROI of step {step.id} is {roi.text}, but {formula} = {value:.4g}"
     return Problem(roi.span, message, f"write ROI={value:.{max(_decimals(roi), 1)}f}")
 
 
@@ -193,8 +195,8 @@ def meta_disagrees(subject: Subject) -> Iterator[Problem]:
         Why?"
     """
     for step in subject.pack.steps:
-        said = {"category": step.meta.category, "reference": step.meta.reference}
-        for name, value in said.items():
+        metadata = {"category": step.meta.category, "reference": step.meta.reference}
+        for name, value in metadata.items():
             header = step.attribute(name)
             if value and header and _folded(value) != _folded(header):
                 message = f"the prompt of step {step.id} says {name} {value}, the header {header}"

@@ -74,13 +74,13 @@ def merged_headers(pack: Pack) -> Iterator[MergedStep]:
             if comment.top_level and not comment.trailing and comment.span not in slips
             if (match := _LIKE_A_HEADER.match(comment.text)) is not None
         ]
-        if number and any(found == 1 for found, _ in likely):
+        if number and any(header == 1 for header, _ in likely):
             continue
         expected = number + 1
-        for found, comment in likely:
+        for header, comment in likely:
             follows = any(command.span > comment.span for command in script.commands[-1:])
-            if found == expected and found not in known and follows:
-                yield MergedStep(found, comment, f"{number:02}" if number else None)
+            if header == expected and header not in known and follows:
+                yield MergedStep(header, comment, f"{number:02}" if number else None)
                 expected += 1
 
 

@@ -128,14 +128,14 @@ def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
     # A block that is opened on the last line of the file spans a line that is not there.
     last = min(stretch.span.end_line, len(stretch.lines))
     lines = range(stretch.span.line, last + 1)
-    found = [number for number in lines if _declares(stretch.lines[number - 1])]
-    if not found:
+    declarations = [number for number in lines if _declares(stretch.lines[number - 1])]
+    if not declarations:
         return
     texts = [heredoc.span for heredoc in stretch.script.heredocs]
     texts += [word.span for command in stretch.script.commands for word in command.words]
     covered = {line for span in texts for line in range(span.line + 1, span.end_line + 1)}
     covered |= {heredoc.span.line for heredoc in stretch.script.heredocs}
-    for number in found:
+    for number in declarations:
         if number not in covered:
             yield "declare -A", Span.at(number)
 

@@ -173,17 +173,20 @@ def _contradictions(call: ToolCall, step: Step, marker: str | None) -> Iterator[
     if call.prompt is None:
         return
     if marker is not None:
-        asked = requested_format(call.prompt.text)
-        if asked.only is not None and marker in set(MARKERS) - {"none", asked.only.value}:
-            message = f"the step says contract={marker}, its prompt asks only for {asked.only}"
-            yield Problem(_prompt_line(call, step, asked.only_line), message, "let both agree")
+        requested = requested_format(call.prompt.text)
+        if requested.only is not None and marker in set(MARKERS) - {"none", requested.only.value}:
+            message = f"the step says contract={marker}, its prompt asks only for {requested.only}"
+            yield Problem(_prompt_line(call, step, requested.only_line), message, "let both agree")
         return
     for word in destinations(call):
-        found = contradiction(word.shown, call.prompt.text)
-        if found is not None:
-            message = f"{word.shown} is named for {found.named}, its prompt asks for {found.asked}"
+        conflict = contradiction(word.display_text, call.prompt.text)
+        if conflict is not None:
+            message = (
+                f"{word.display_text} is named for {conflict.named},"
+                f" its prompt asks for {conflict.requested}"
+            )
             hint = "rename the output, or ask for its section"
-            yield Problem(_prompt_line(call, step, found.line), message, hint)
+            yield Problem(_prompt_line(call, step, conflict.line), message, hint)
 
 
 def _prompt_line(call: ToolCall, step: Step, offset: int) -> Span:
@@ -234,7 +237,9 @@ def output_never_made(subject: Subject) -> Iterator[Problem]:
             models = call.values("--models")[-1:]
             several = [w for w in models if len([m for m in (w.value or "").split(",") if m]) > 1]
             if outputs and several:
-                message = f"{outputs[-1].shown} is never made: several models write files each"
+                message = (
+                    f"{outputs[-1].display_text} is never made: several models write files each"
+                )
                 yield Problem(
                     several[0].span, message, "ask one model by -m, or call once for each"
                 )

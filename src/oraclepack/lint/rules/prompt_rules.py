@@ -32,18 +32,18 @@ def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
         oracle -p "What does \`rm -rf build\` break?" --write-output a.md
     """
     for text in subject.prompts.texts:
-        found = text.of(ExpansionKind.BACKQUOTES)
-        if not found:
+        backquotes = text.of(ExpansionKind.BACKQUOTES)
+        if not backquotes:
             continue
-        first = found[0]
-        shown = "it" if first.is_nested else _source_of(subject, first)
-        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        message = f"bash would run {shown}{others} instead of sending the text"
+        first = backquotes[0]
+        source = "it" if first.is_nested else _source_of(subject, first)
+        others = f" and {len(backquotes) - 1} more" if len(backquotes) > 1 else ""
+        message = f"bash would run {source}{others} instead of sending the text"
         if _is_meant(subject, first):
             hint = "the command seems to be meant: write $(…) instead of backquotes"
             yield Problem(first.span, message, hint)
             continue
-        fix = _escaped(subject, text, found, "put a backslash before each backquote")
+        fix = _escaped(subject, text, backquotes, "put a backslash before each backquote")
         hint = "put a backslash before each backquote (validate --fix does), or quote the heredoc"
         yield Problem(first.span, message, hint, fix)
 

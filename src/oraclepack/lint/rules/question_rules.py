@@ -109,8 +109,8 @@ def _unlisted(coverage: Coverage) -> Iterator[Problem]:
 
 
 def _category(line: CoverageLine) -> str | None:
-    said = line.category.strip("*_` ").lower()
-    return next((category for category in CATEGORIES if category.lower() == said), None)
+    written = line.category.strip("*_` ").lower()
+    return next((category for category in CATEGORIES if category.lower() == written), None)
 
 
 def _false_verdict(line: CoverageLine, category: str, steps: tuple[Step, ...]) -> Iterator[Problem]:

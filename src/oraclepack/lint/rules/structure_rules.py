@@ -40,8 +40,8 @@ def no_bash_block(subject: Subject) -> Iterator[Problem]:
     if near is None:
         yield Problem(Span.at(1), "no bash block", "put the steps into one ```bash block")
         return
-    shown = f'labelled "{near.language}"' if near.language else "without a label"
-    message = f"no bash block: the block at line {near.span.line} is {shown}"
+    label = f'labelled "{near.language}"' if near.language else "without a label"
+    message = f"no bash block: the block at line {near.span.line} is {label}"
     yield Problem(near.span, message, f"open it with {near.marker}bash")
 
 
@@ -162,13 +162,13 @@ def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
         ```
     """
     pack = subject.pack
-    found = [
+    faults = [
         words
         for words, here in (("CRLF line ends", pack.had_crlf), ("a byte order mark", pack.had_bom))
         if here
     ]
-    if found:
-        message = f"the file has {' and '.join(found)}"
+    if faults:
+        message = f"the file has {' and '.join(faults)}"
         yield Problem(Span.at(1), message, "validate --fix removes them", LINE_ENDS)
 
 

@@ -72,8 +72,8 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
         codex exec "Fix the test."
     """
     for step in subject.pack.steps:
-        for found in waiting(step, subject.lines):
-            yield Problem(found.span, found.message, found.hint, step=step.id)
+        for use in waiting(step, subject.lines):
+            yield Problem(use.span, use.message, use.hint, step=step.id)
 
 
 def not_interceptable(subject: Subject) -> Iterator[Problem]:
@@ -120,7 +120,7 @@ def refused_argument(subject: Subject) -> Iterator[Problem]:
                 message, hint = _refusal(call, problem)
                 yield Problem(problem.span, message, hint, step=step.id)
             for word in call.excess[:1]:
-                message = f"{call.tool} takes no further word here: {word.shown}"
+                message = f"{call.tool} takes no further word here: {word.display_text}"
                 yield Problem(word.span, message, "quote the question as one word", step=step.id)
 
 
@@ -221,7 +221,7 @@ def _joined(lines: list[str], before: Span, after: Span) -> bool:
 
 def _stops_early(command: SimpleCommand) -> bool:
     flags = _EARLY.get(command.name or "")
-    given = [word.shown for word in command.words[1:]]
+    given = [word.display_text for word in command.words[1:]]
     return flags is not None and (not flags or any(word.startswith(flags) for word in given))
 
 
@@ -252,9 +252,9 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
         words = [output.path for output in step.outputs]
         words += [each.word for call in step.calls for each in call.attachments]
         for word in words:
-            found = _PLACEHOLDER.search(word.shown) if "{{" in word.shown else None
-            if found is not None:
-                message = f"{found[0]} is a placeholder, not a path"
+            match = _PLACEHOLDER.search(word.display_text) if "{{" in word.display_text else None
+            if match is not None:
+                message = f"{match[0]} is a placeholder, not a path"
                 yield Problem(word.span, message, "fill in the template", step=step.id)
 
 

@@ -64,11 +64,11 @@ def without_prefixes(place: Locator) -> Locator:
     """The stretch with blanks for the words that hide a construct; all else stays in its place."""
     source = b"\n".join(place.lines)
     for _ in range(_DEEPEST if _may_hide(source) else 0):
-        found = [stretch for stretch in _hidden(syntax_tree(source).root_node) if any(stretch)]
-        if not found:
+        stretches = [stretch for stretch in _hidden(syntax_tree(source).root_node) if any(stretch)]
+        if not stretches:
             break
         changed = bytearray(source)
-        for start, end in found:
+        for start, end in stretches:
             words = bytes(10 if byte == 10 else 32 for byte in source[start:end])
             changed[start:end] = words
         source = bytes(changed)
@@ -78,9 +78,9 @@ def without_prefixes(place: Locator) -> Locator:
 def _may_hide(source: bytes) -> bool:
     # Nearly no pack has one, and to walk its tree costs more than to look for the words.
     return any(
-        _COMMAND_BEGINS.search(source[max(found.start() - _NEAR, 0) : found.start()])
+        _COMMAND_BEGINS.search(source[max(match.start() - _NEAR, 0) : match.start()])
         for prefix in _PREFIXES
-        for found in prefix.finditer(source)
+        for match in prefix.finditer(source)
     )
 
 
@@ -138,7 +138,7 @@ def read_script(
         comments=tuple(sorted(reader.comments, key=lambda comment: comment.span)),
         functions=tuple(reader.functions),
         substitutions=tuple(sorted(reader.substitutions, key=lambda one: one.span)),
-        texts={name: tuple(found) for name, found in reader.variables.held.items()},
+        texts={name: tuple(values) for name, values in reader.variables.held.items()},
         sets=frozenset(sets or ()),
         sets_anything=sets is None or any(map(sets_anything, reader.commands)),
         misread=tuple(reader.misread),
@@ -178,9 +178,9 @@ class _Reader(msgspec.Struct):
             case "redirected_statement":
                 self._redirected(node, places)
             case "file_redirect":  # `$(< file)`
-                found, _, _ = self._redirects([node], places)
+                redirects, _, _ = self._redirects([node], places)
                 self.commands.append(
-                    SimpleCommand((), (), found, (), places, self._span(node), self.function)
+                    SimpleCommand((), (), redirects, (), places, self._span(node), self.function)
                 )
             case "variable_assignment" | "declaration_command" | "unset_command":
                 self._assignment(node, places)
@@ -197,15 +197,15 @@ class _Reader(msgspec.Struct):
             case "list":
                 self._list(node, places)
             case "pipeline":
-                self._apart(node, places | {Enclosure.PIPELINE})
+                self._visit_subshell(node, places | {Enclosure.PIPELINE})
             case "subshell":
-                self._apart(node, places | {Enclosure.SUBSHELL})
+                self._visit_subshell(node, places | {Enclosure.SUBSHELL})
             case kind if kind in _SUBSTITUTIONS:
                 outer = self.backquoted
                 self.backquoted = outer or text_of(node).startswith("`")
                 if not self.backquoted and Enclosure.SUBSTITUTION not in places:
                     self._with_heredocs(node)
-                self._apart(node, places | {Enclosure.SUBSTITUTION})
+                self._visit_subshell(node, places | {Enclosure.SUBSTITUTION})
                 self.backquoted = outer
             case kind if kind not in _SKIPPED:
                 self._children(node, places)
@@ -227,7 +227,7 @@ class _Reader(msgspec.Struct):
             else:
                 self.visit(child, places)
 
-    def _apart(self, node: "Node", places: frozenset[Enclosure]) -> None:
+    def _visit_subshell(self, node: "Node", places: frozenset[Enclosure]) -> None:
         """Visit what runs in a shell of its own: its assignments do not reach us."""
         outer, self.variables = self.variables, self.variables.copy()
         self._children(node, places)
@@ -284,21 +284,21 @@ class _Reader(msgspec.Struct):
         before = len(self.commands)
         if body is not None:
             self.visit(body, places)
-        found, heredocs, extra = self._redirects(redirects, places)
+        read_redirects, heredocs, extra = self._redirects(redirects, places)
         if len(self.commands) > before:
             last = self.commands[-1]
             self.commands[-1] = replace(
                 last,
                 words=last.words + extra,
-                redirects=last.redirects + found,
+                redirects=last.redirects + read_redirects,
                 heredocs=last.heredocs + heredocs,
                 fed=last.fed + self._fed(heredocs, redirects),
             )
-        elif found or heredocs:
+        elif read_redirects or heredocs:
             span = self._span(node)
             fed = self._fed(heredocs, redirects)
             self.commands.append(
-                SimpleCommand((), (), found, heredocs, places, span, self.function, fed)
+                SimpleCommand((), (), read_redirects, heredocs, places, span, self.function, fed)
             )
 
     def _command(self, node: "Node", places: frozenset[Enclosure], outer: "list[Node]") -> None:
@@ -316,12 +316,12 @@ class _Reader(msgspec.Struct):
                 parts.append(child)
         slot = len(self.commands)
         self._substitutions(node, places)
-        found, heredocs, extra = self._redirects(redirects, places)
+        read_redirects, heredocs, extra = self._redirects(redirects, places)
         words = WordReader(self.source, self.place, self.variables, self.backquoted)
         command = SimpleCommand(
             tuple(words.among(parts, redirects)) + extra,
             tuple(settings),
-            found,
+            read_redirects,
             heredocs,
             places,
             self._span(node),
@@ -334,12 +334,12 @@ class _Reader(msgspec.Struct):
 
     def _fed(self, heredocs: tuple[Heredoc, ...], redirects: "list[Node]") -> tuple[Expansion, ...]:
         """What bash expands in the texts that a command reads."""
-        found = [expansion for heredoc in heredocs for expansion in heredoc.expansions]
+        expansions = [expansion for heredoc in heredocs for expansion in heredoc.expansions]
         for node in redirects:
             if node.type == "herestring_redirect":
                 for child in node.named_children:
-                    found += word_of(child, self.variables, self.place).expansions
-        return tuple(found)
+                    expansions += word_of(child, self.variables, self.place).expansions
+        return tuple(expansions)
 
     def _substitutions(self, node: "Node", places: frozenset[Enclosure]) -> None:
         # Most commands have none, and the tree below them is large.
@@ -395,7 +395,7 @@ class _Reader(msgspec.Struct):
             elif child.type == "heredoc_body" and not quoted:
                 self._substitutions(child, places)
             elif child.type == "pipeline":
-                self._apart(child, places | {Enclosure.PIPELINE})
+                self._visit_subshell(child, places | {Enclosure.PIPELINE})
             elif child.type not in _SKIPPED:
                 self.visit(child, places | {Enclosure.CONDITION})
 

@@ -101,7 +101,7 @@ class _Scanner:
 
     def text(self, at: int, *, quoted: bool) -> tuple[list[ExpansionPiece], int]:
         """The expansions from a place up to the closing quote or the end, and where that is."""
-        found: list[ExpansionPiece] = []
+        pieces: list[ExpansionPiece] = []
         source = self.source
         while (stop := _TEXT_STOPS.search(source, at)) is not None:
             at = stop.start()
@@ -109,7 +109,7 @@ class _Scanner:
                 case b"\\":
                     at += 2
                 case b'"' if quoted:
-                    return found, at
+                    return pieces, at
                 case b'"':
                     at += 1
                 case b"`":
@@ -118,11 +118,11 @@ class _Scanner:
                         break
                     if quoted:
                         self.backquoted.append((at, end))
-                    found.append(ExpansionPiece(ExpansionKind.BACKQUOTES, at, end))
+                    pieces.append(ExpansionPiece(ExpansionKind.BACKQUOTES, at, end))
                     at = end
                 case _:
-                    at = self._dollar(at, found)
-        return found, len(source)
+                    at = self._dollar(at, pieces)
+        return pieces, len(source)
 
     def code(self, at: int, *, ends: bool = True) -> int:  # noqa: C901, PLR0912 - a table of signs
         """The place behind the parenthesis that closes a command, or the end."""
@@ -165,24 +165,24 @@ class _Scanner:
                     cases = max(cases - 1, 0)
         return len(source)
 
-    def _dollar(self, at: int, found: list[ExpansionPiece]) -> int:
+    def _dollar(self, at: int, pieces: list[ExpansionPiece]) -> int:
         """What a dollar sign begins; the place behind it."""
         source = self.source
         if source.startswith(b"$((", at):
             return self._parentheses(at + 1)
         if source.startswith(b"$(", at):
             end = self.code(at + 2)
-            found.append(ExpansionPiece(ExpansionKind.COMMAND, at, end))
+            pieces.append(ExpansionPiece(ExpansionKind.COMMAND, at, end))
             return end
         if source.startswith(b"${", at):
-            return self._braces(at, found)
+            return self._braces(at, pieces)
         name = _NAME.match(source, at + 1)
         if name is None:
             return at + 1
-        found.append(ExpansionPiece(ExpansionKind.VARIABLE, at, name.end(), name[0].decode()))
+        pieces.append(ExpansionPiece(ExpansionKind.VARIABLE, at, name.end(), name[0].decode()))
         return name.end()
 
-    def _braces(self, at: int, found: list[ExpansionPiece]) -> int:
+    def _braces(self, at: int, pieces: list[ExpansionPiece]) -> int:
         name = _BRACED_NAME.match(self.source, at + 2)
         end, depth = at + 2, 1
         while depth and end < len(self.source):
@@ -196,7 +196,9 @@ class _Scanner:
             end += 1
         if name is not None:
             default = name[3] is not None
-            found.append(ExpansionPiece(ExpansionKind.VARIABLE, at, end, name[1].decode(), default))
+            pieces.append(
+                ExpansionPiece(ExpansionKind.VARIABLE, at, end, name[1].decode(), default)
+            )
         return end
 
     def _backquotes(self, at: int) -> int | None:
@@ -255,25 +257,27 @@ _NO_FILE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/")
 
 def outputs_of(calls: Iterable[ToolCall], directives: Iterable[Directive]) -> tuple[Output, ...]:
     """The outputs a step declares, in the order of the text, each path once."""
-    found: dict[str, Output] = {}
+    outputs: dict[str, Output] = {}
     for number, call in enumerate(calls):
         for output in _of_call(number, call):
-            found.setdefault(output.path.shown, output)
+            outputs.setdefault(output.path.display_text, output)
     for directive in directives:
         if directive.name == OUTPUTS:
             for path in directive.value.split(","):
                 word = _word(path.strip(), directive.span)
                 if word.template:
-                    found.setdefault(word.template, Output(word, "directive"))
-    return tuple(found.values())
+                    outputs.setdefault(word.template, Output(word, "directive"))
+    return tuple(outputs.values())
 
 
 def reads_of(script: Script, outputs: Iterable[Output]) -> frozenset[str]:
     """Every path-like word that is not an output: too many is safe, an edge needs a writer."""
-    written = {output.path.shown for output in outputs}
+    written = {output.path.display_text for output in outputs}
     named = (word for command in script.commands for word in _inputs(command))
     return frozenset(
-        path for word in named if (path := _clean(word.shown)) and word.shown not in written
+        path
+        for word in named
+        if (path := _clean(word.display_text)) and word.display_text not in written
     )
 
 
@@ -291,25 +295,25 @@ def _of_call(number: int, call: ToolCall) -> Iterator[Output]:
             yield Output(flag.value, flag.name, number)
     for redirect in call.redirects:
         target = redirect.target
-        if redirect.takes_stdout and not target.shown.startswith(_NO_FILE):
+        if redirect.takes_stdout and not target.display_text.startswith(_NO_FILE):
             yield Output(target, redirect.operator, number)
 
 
 def _inputs(command: SimpleCommand) -> Iterator[Word]:
     named = () if command.name in _READ_NOTHING else command.words[1:]
     words = [*named, *(r.target for r in command.redirects if r.operator == "<")]
-    return (word for word in words if _looks_like_path(word.shown))
+    return (word for word in words if _looks_like_path(word.display_text))
 
 
 def _targets(command: SimpleCommand) -> Iterator[Word]:
     for redirect in command.redirects:
-        if redirect.writes and not redirect.target.shown.startswith(_NO_FILE):
+        if redirect.writes and not redirect.target.display_text.startswith(_NO_FILE):
             yield redirect.target
     if command.name not in _WRITERS:
         return
-    words = [word for word in command.words[1:] if not word.shown.startswith("-")]
+    words = [word for word in command.words[1:] if not word.display_text.startswith("-")]
     if command.name == "sed":
-        edits = any(word.shown.startswith("-i") for word in command.words)
+        edits = any(word.display_text.startswith("-i") for word in command.words)
         words = words[1:] if edits else []
     if command.name in {"cp", "install", "ln"}:
         words = words[-1:]

@@ -75,7 +75,7 @@ def _renamed(place: Locator) -> Locator:
         # What the tree makes of the lines behind a wrong end is wrong too: the first one only.
         # Without an end of the last line the tree overlooks a heredoc that it finds no end of.
         bodies = _bodies(syntax_tree(b"\n".join((*lines, b""))).root_node, lines)
-        wrong = next((body for body in bodies if body.end != body.told), None)
+        wrong = next((body for body in bodies if body.end != body.tree_end), None)
         if wrong is None or not _rename(lines, wrong):
             break
     return replace(place, lines=tuple(lines))
@@ -116,9 +116,9 @@ def _joined(word: str) -> str:
 
 def _unused(word: bytes, lines: list[bytes]) -> bytes | None:
     """Another word of the same length, that no line begins with."""
-    taken = {line.lstrip()[: len(word)] for line in lines}
+    used = {line.lstrip()[: len(word)] for line in lines}
     letters = (bytes([letter]) * len(word) for letter in _LETTERS)
-    return next((letter for letter in letters if letter not in taken), None)
+    return next((letter for letter in letters if letter not in used), None)
 
 
 def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
@@ -127,7 +127,7 @@ def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
     The tree also takes an indented word for the end, one with a blank behind it, or none at all,
     and tells no error.
     """
-    return all(body.end == body.told for body in _bodies(root, lines))
+    return all(body.end == body.tree_end for body in _bodies(root, lines))
 
 
 def knows_all_heredocs(root: "Node", lines: Sequence[bytes]) -> bool:
@@ -152,7 +152,7 @@ class _Body(msgspec.Struct, frozen=True):
     first: int
     end: int
     """The row that ends it for bash."""
-    told: int | None
+    tree_end: int | None
     """The row that ends it as the tree tells it."""
 
 
@@ -167,10 +167,10 @@ def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:
         word = written.translate(_UNQUOTED).encode()
         body = parts.get("heredoc_body", end)
         first = opening.end_point[0] + 1 if body is None else body.start_point[0]
-        told = None if end is None else end.start_point[0]
+        tree_end = None if end is None else end.start_point[0]
         quoted = is_quoted(written)
         row = ends.row_of(word, first, indented="<<-" in parts, quoted=quoted)
-        yield _Body(opening, word, first, row, told)
+        yield _Body(opening, word, first, row, tree_end)
 
 
 class _Ends:
@@ -188,7 +188,7 @@ class _Ends:
         """
         if not quoted:
             before = b""
-            while first < len(self._lines) and goes_on(self._lines[first]):
+            while first < len(self._lines) and is_continued(self._lines[first]):
                 before += self._lines[first][:-1]
                 first += 1
             if before and first < len(self._lines):
@@ -206,7 +206,7 @@ class _Ends:
             rows: dict[bytes, list[int]] = {}
             before: list[bytes] = []
             for row, line in enumerate(self._lines):
-                if not quoted and goes_on(line):
+                if not quoted and is_continued(line):
                     before.append(line[:-1])
                     continue
                 whole = b"".join((*before, line))
@@ -216,7 +216,7 @@ class _Ends:
         return self._rows[kind]
 
 
-def goes_on(line: bytes) -> bool:
+def is_continued(line: bytes) -> bool:
     """Whether a backslash joins the next line to this one, where backslashes do."""
     return (len(line) - len(line.rstrip(b"\\"))) % 2 == 1
 

@@ -31,8 +31,8 @@ class FrontMatter:
 
     def first(self, *keys: str) -> str | None:
         """The first of the keys that has a value."""
-        found = (self.values.get(key, ()) for key in keys)
-        return next((values[0] for values in found if values and values[0]), None)
+        value_lists = (self.values.get(key, ()) for key in keys)
+        return next((values[0] for values in value_lists if values and values[0]), None)
 
 
 def read_front_matter(lines: list[str]) -> FrontMatter:

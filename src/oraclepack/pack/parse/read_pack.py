@@ -52,7 +52,7 @@ def parse_pack(
     raw: str,
     path: str,
     complete: Complete | None = None,
-    found: Callable[[Fence], None] | None = None,
+    on_block: Callable[[Fence], None] | None = None,
 ) -> Pack:
     """Read a pack. What cannot be read is left for the rules to report.
 
@@ -63,8 +63,8 @@ def parse_pack(
     text = plain_text(raw)
     markdown = read_markdown(text)
     block = next((fence for fence in markdown.fences if fence.is_bash), None)
-    if block is not None and found is not None:
-        found(block)
+    if block is not None and on_block is not None:
+        on_block(block)
     pack = Pack(
         path=path,
         text=text,
@@ -89,20 +89,20 @@ def _with_script(
     pack: Pack, block: Fence, complete: Complete | None, given: Variables | None = None
 ) -> Pack:
     place = Locator.of_block(block, pack.text)
-    found = find_boundaries(place, complete)
-    prelude, directives, scope, variables = _prelude(place, found, given or Variables())
-    ends = [*found.rows[1:], len(place.lines) - 1]
+    boundaries = find_boundaries(place, complete)
+    prelude, directives, scope, variables = _prelude(place, boundaries, given or Variables())
+    ends = [*boundaries.rows[1:], len(place.lines) - 1]
     steps = tuple(
-        _step(place, found, index, ends[index], scope, variables)
-        for index in range(len(found.rows))
+        _step(place, boundaries, index, ends[index], scope, variables)
+        for index in range(len(boundaries.rows))
     )
     declared = variables.get("out_dir")
     return replace(
         pack,
         prelude=prelude,
         steps=steps,
-        swallowed=tuple(found.swallowed),
-        misnumbered=tuple(found.misnumbered),
+        swallowed=tuple(boundaries.swallowed),
+        misnumbered=tuple(boundaries.misnumbered),
         out_dir=_out_dir(declared.text if declared else None, pack, steps),
         out_dir_sites=tuple(dict.fromkeys(variables.out_dirs)),
         directives=directives,
@@ -140,8 +140,10 @@ def _replaced(pack: Pack) -> list[OutDirSite]:
     """
     first = pack.steps[0].span.line if pack.steps else 0
     sites = [one for one in pack.out_dir_sites if _is_plain(one)]
-    said = {one.source for one in sites if not first or one.span.line < first}
-    return [one for one in sites if not first or one.span.line < first or one.source in said]
+    before_first = {one.source for one in sites if not first or one.span.line < first}
+    return [
+        one for one in sites if not first or one.span.line < first or one.source in before_first
+    ]
 
 
 def _is_plain(site: OutDirSite) -> bool:
@@ -157,11 +159,11 @@ def uses_out_dir(pack: Pack) -> bool:
 
 
 def _prelude(
-    place: Locator, found: Boundaries, given: Variables
+    place: Locator, boundaries: Boundaries, given: Variables
 ) -> tuple[Prelude, tuple[Directive, ...], CallScope, Variables]:
-    end = found.rows[0] if found.rows else len(place.lines) - 1
+    end = boundaries.rows[0] if boundaries.rows else len(place.lines) - 1
     part = place.part(0, end)
-    script, variables = _script(part, given, found.trees.get(0))
+    script, variables = _script(part, given, boundaries.trees.get(0))
     calls, scope = calls_in(script, CallScope())
     prelude = Prelude(_code(part), _lines(part), script, calls)
     return prelude, read_directives(script.comments), scope, variables
@@ -169,17 +171,17 @@ def _prelude(
 
 def _step(
     place: Locator,
-    found: Boundaries,
+    boundaries: Boundaries,
     index: int,
     end: int,
     scope: CallScope,
     variables: Variables,
 ) -> Step:
-    header = read_header(found.headers[index])
+    header = read_header(boundaries.headers[index])
     assert header is not None
-    first = found.rows[index] + 1
+    first = boundaries.rows[index] + 1
     body = place.part(first, end)
-    script, _ = _script(body, variables, found.trees.get(first))
+    script, _ = _script(body, variables, boundaries.trees.get(first))
     calls, _ = calls_in(script, scope)
     directives = read_directives(script.comments)
     outputs = outputs_of(calls, directives)

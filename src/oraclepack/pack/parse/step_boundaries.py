@@ -14,7 +14,7 @@ from oraclepack.pack.parse.bash_script import hides
 from oraclepack.pack.parse.grammar import check_nodes, syntax_tree
 from oraclepack.pack.parse.heredocs import (
     all_end,
-    goes_on,
+    is_continued,
     knows_all_heredocs,
     readable,
     rows_inside,
@@ -69,17 +69,17 @@ def read_header(comment: Comment) -> Header | None:
 
 def with_old_fields(header: Header, comments: Iterable[Comment]) -> Header:
     """The header completed by the older spelling in the body: `# ROI: 4.2`."""
-    found: dict[str, Attribute] = {}
+    attributes: dict[str, Attribute] = {}
     for comment in comments:
         match = _OLD_FIELD.match(comment.text) if comment.top_level else None
         if match is not None:
             key = _SPELLING[match["key"].lower()]
             text = _counted(key, match["value"])
             value = _within(comment.span, match.start("value"), match.start("value") + len(text))
-            found.setdefault(key, Attribute(text, value))
-    if not found:
+            attributes.setdefault(key, Attribute(text, value))
+    if not attributes:
         return header
-    merged = found | dict(header.attributes)
+    merged = attributes | dict(header.attributes)
     return Header(header.id, header.title, merged, header.span, header.id_span)
 
 
@@ -185,7 +185,7 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
             f"more than {MOST_HEADERS} lines that look like the header of a step",
             hint="a pack has at most 99 steps",
         )
-    trees = _apart(place, rows)
+    trees = _separate_trees(place, rows)
     if trees is not None:
         headers = (_comment(place, row, 0, None, set(rows)) for row in rows)
         return Boundaries([header for header in headers if header], rows, trees=trees)
@@ -220,7 +220,7 @@ def _may_open(line: bytes) -> bool:
     return HEADER.match(comment) is not None or NUMBERED.match(comment) is not None
 
 
-def _apart(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
+def _separate_trees(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
     """The trees between the headers, if each can be read and nothing goes on behind its end.
 
     Then the headers stand between complete commands, and the block need not be read as a whole.
@@ -275,7 +275,7 @@ def _comment(
 def _ends_a_word(root: "Node", lines: Sequence[bytes], row: int) -> bool:
     """Whether a line ends a word of the line before: then its `#` is part of that word to bash."""
     before = b""
-    while row > 0 and goes_on(lines[row - 1]):
+    while row > 0 and is_continued(lines[row - 1]):
         row -= 1
         end = len(lines[row])
         node = root.named_descendant_for_point_range((row, end - 1), (row, end))
@@ -298,14 +298,14 @@ def _without_tree(place: Locator, rows: list[int], complete: Complete | None) ->
     """The rows between complete commands as bash tells; None where it cannot read the block."""
     if complete is None or not complete(_text(place, 0, len(place.lines))):
         return None
-    found: set[int] = set()
+    lines: set[int] = set()
     start = 0
     for row in rows:
         # Bash is asked about what the tree cannot read: a process each time.
         if _whole(place, start, row) or complete(_text(place, start, row)):
-            found.add(row)
+            lines.add(row)
             start = row
-    return found
+    return lines
 
 
 def _is_clear(root: "Node", lines: Sequence[bytes]) -> bool:

@@ -101,12 +101,12 @@ def calls_in(script: Script, scope: CallScope) -> tuple[tuple[ToolCall, ...], Ca
     calls: list[ToolCall] = []
     for command in script.commands:
         guarded.update(_required_tools(command))
-        found = _calls_of(command, functions, guarded, texts)
+        own_calls = _calls_of(command, functions, guarded, texts)
         if command.function:
             known = functions.get(command.function, ())
-            functions[command.function] = (*known, *found)[:_MOST_CALLS]
+            functions[command.function] = (*known, *own_calls)[:_MOST_CALLS]
         else:
-            calls.extend(found)
+            calls.extend(own_calls)
     return tuple(calls), CallScope(functions, frozenset(guarded), texts)
 
 
@@ -139,19 +139,19 @@ def _calls_of(
             )
             for call in functions[command.name]
         ]
-    found = unwrap([_argv_word(word) for word in command.words])
-    if found is None:
+    unwrapped = unwrap([_argv_word(word) for word in command.words])
+    if unwrapped is None:
         return []
-    if found.tool is not None and found.at is not None:
-        return [_call(command, found.tool, found.at, found, guarded)]
-    return _inner_calls(command, found, functions, guarded)
+    if unwrapped.tool is not None and unwrapped.at is not None:
+        return [_call(command, unwrapped.tool, unwrapped.at, unwrapped, guarded)]
+    return _inner_calls(command, unwrapped, functions, guarded)
 
 
 def _handed_on(
     call: ToolCall, command: SimpleCommand, texts: Mapping[str, tuple[Expansion, ...]]
 ) -> tuple[Expansion, ...]:
     """What is expanded in the texts of a call that a function makes, those it is given included."""
-    found = dict.fromkeys(call.expansions)
+    expansions = dict.fromkeys(call.expansions)
     for each in call.expansions:
         if each.kind is not ExpansionKind.VARIABLE:
             continue
@@ -160,28 +160,28 @@ def _handed_on(
             words = command.words[int(each.name[:3]) :][:1] if each.name != "0" else ()
         elif each.name not in {"@", "*"}:
             words = ()
-            found.update(dict.fromkeys(texts.get(each.name, ())))
-        found.update(dict.fromkeys(one for word in words for one in word.expansions))
-    return tuple(found)
+            expansions.update(dict.fromkeys(texts.get(each.name, ())))
+        expansions.update(dict.fromkeys(one for word in words for one in word.expansions))
+    return tuple(expansions)
 
 
 def _inner_calls(
     command: SimpleCommand,
-    found: UnwrappedCommand,
+    unwrapped: UnwrappedCommand,
     functions: Mapping[str, tuple[ToolCall, ...]],
     guarded: set[str],
 ) -> list[ToolCall]:
     """The calls of `sh -c '…'`, all placed at the outer command."""
-    word = command.words[found.script_at] if found.script_at is not None else None
+    word = command.words[unwrapped.script_at] if unwrapped.script_at is not None else None
     if word is None or (word.value is None and _RUNS_MORE.search(word.template)):
         return []
-    lines = word.shown.split("\n")
+    lines = word.display_text.split("\n")
     place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
     script, _ = read_script(place, Variables())
     inner: list[ToolCall] = []
-    signs = [_mark_of_xargs(command, found), "$" if word.value is None else None]
-    for told in script.commands:
-        nested = told
+    signs = [_mark_of_xargs(command, unwrapped), "$" if word.value is None else None]
+    for inner_command in script.commands:
+        nested = inner_command
         for sign in filter(None, signs):
             nested = replace(nested, words=_doubted(nested.words, sign, splits=True))
         guarded.update(_required_tools(nested))
@@ -190,8 +190,8 @@ def _inner_calls(
         replace(
             call,
             span=command.span,
-            wrappers=(*found.wrappers, *call.wrappers),
-            escapes=found.escapes or call.escapes,
+            wrappers=(*unwrapped.wrappers, *call.wrappers),
+            escapes=unwrapped.escapes or call.escapes,
             places=call.places | command.places,
             expansions=tuple(_nested(call, command)),
         )
@@ -214,10 +214,10 @@ def _doubted(words: Sequence[Word], sign: str, *, splits: bool) -> tuple[Word, .
     )
 
 
-def _mark_of_xargs(command: SimpleCommand, found: UnwrappedCommand) -> str | None:
+def _mark_of_xargs(command: SimpleCommand, unwrapped: UnwrappedCommand) -> str | None:
     """What `xargs -I{}` replaces by what it reads."""
-    at = found.at if found.script_at is None else found.script_at
-    own = [word.value or "" for word in command.words[:at]] if "xargs" in found.wrappers else []
+    at = unwrapped.at if unwrapped.script_at is None else unwrapped.script_at
+    own = [word.value or "" for word in command.words[:at]] if "xargs" in unwrapped.wrappers else []
     flag = next((index for index, word in enumerate(own) if word.startswith("-I")), None)
     if flag is None:
         return None
@@ -225,9 +225,9 @@ def _mark_of_xargs(command: SimpleCommand, found: UnwrappedCommand) -> str | Non
 
 
 def _call(
-    command: SimpleCommand, tool: str, at: int, found: UnwrappedCommand, guarded: set[str]
+    command: SimpleCommand, tool: str, at: int, unwrapped: UnwrappedCommand, guarded: set[str]
 ) -> ToolCall:
-    argv, mark = command.words[at + 1 :], _mark_of_xargs(command, found)
+    argv, mark = command.words[at + 1 :], _mark_of_xargs(command, unwrapped)
     if mark is not None:
         argv = _doubted(argv, mark, splits=False)
     loose = [index for index, word in enumerate(argv) if word.splits]
@@ -252,8 +252,8 @@ def _call(
         span=command.span,
         subcommand=parsed.subcommand,
         excess=tuple(argv[index] for index in parsed.excess),
-        wrappers=found.wrappers,
-        escapes=found.escapes,
+        wrappers=unwrapped.wrappers,
+        escapes=unwrapped.escapes,
         guarded=tool in guarded,
         attachments=tuple(_attachments(parsed, argv)) if tool == ORACLE else (),
         prompt=prompt,
@@ -267,8 +267,8 @@ def _arrays(argv: Sequence[Word]) -> Iterator[Word]:
 
 
 def _expansions(command: SimpleCommand, words: Iterable[Word]) -> Iterator[Expansion]:
-    found = dict.fromkeys(each for word in words for each in word.expansions)
-    yield from dict.fromkeys((*found, *command.fed))
+    expansions = dict.fromkeys(each for word in words for each in word.expansions)
+    yield from dict.fromkeys((*expansions, *command.fed))
 
 
 def _flags(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[Flag, ...]:

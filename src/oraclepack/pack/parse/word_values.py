@@ -133,15 +133,15 @@ def heredoc_text(
     if start is None or body is None:
         return Value("")
     origin = place.span(body.start_point, body.start_point)
-    lost, dashed = _lost_before(redirect, body, opening), _is_dashed(redirect)
+    missing, dashed = _lost_before(redirect, body, opening), _is_dashed(redirect)
     if is_quoted(text_of(start)):
-        text = lost + text_of(body)
+        text = missing + text_of(body)
         return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
-    before, literal = (lost.lstrip("\t"), _dashed) if dashed else (lost, _undocument)
+    before, literal = (missing.lstrip("\t"), _dashed) if dashed else (missing, _undocument)
     ends = body.start_byte, body.end_byte
     value = _expanded(body, *ends, variables, place, literal=literal, before=before)
     direct = _direct(body, place, quoted=False)
-    known = value.known and not set("$`") & set(lost) and not _has_backquotes(direct)
+    known = value.known and not set("$`") & set(missing) and not _has_backquotes(direct)
     return Value(value.text, known, origin=origin, expansions=direct + value.expansions)
 
 

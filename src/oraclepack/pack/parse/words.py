@@ -88,7 +88,7 @@ class WordReader(msgspec.Struct, frozen=True):
             yield pending
             pending = None
             if not gap.isspace():
-                yield from self._lost(_BLANKS_BEFORE.sub(b"", gap), part)
+                yield from self._words_in_gap(_BLANKS_BEFORE.sub(b"", gap), part)
                 pending = self._unknown(part) if _BLANKS_BEFORE.search(gap) else None
         if pending is not None:
             yield pending
@@ -99,10 +99,10 @@ class WordReader(msgspec.Struct, frozen=True):
             return replace(word, value=None, template=word.source)
         return word
 
-    def _lost(self, gap: bytes, before: "Node") -> Iterator[Word]:
-        for lost in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
-            value = lost if lost == "-" else None
-            yield Word(lost, value, self.place.span(before.end_point, before.end_point), lost)
+    def _words_in_gap(self, gap: bytes, before: "Node") -> Iterator[Word]:
+        for word in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
+            value = word if word == "-" else None
+            yield Word(word, value, self.place.span(before.end_point, before.end_point), word)
 
     def _unknown(self, before: "Node") -> Word:
         """The blank that a word begins with."""

@@ -140,7 +140,7 @@ def _prints(command: SimpleCommand) -> bool:
     if not command.words or command.name == ORACLE:
         return True
     if command.name == "git":
-        words = (word.shown for word in command.words[1:])
+        words = (word.display_text for word in command.words[1:])
         return next((word for word in words if not word.startswith("-")), "") in _LOOKS
     return command.name in _TELLING
 
