@@ -1,0 +1,182 @@
+"""One connection to the shared database: opened when needed, ended when it hangs.
+
+A server that was stopped in the middle of an answer keeps its clients waiting for ever, whatever
+`statement_timeout` says; so a watchdog shuts the socket down.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+from psycopg import conninfo
+from psycopg.rows import TupleRow
+
+from oraclepack.errors import OraclePackError, UsageError
+
+PATIENCE = 30.0
+"""Seconds that one transaction may take."""
+_CONNECT_TIMEOUT = 10
+_LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
+_ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
+Result = TypeVar("Result")
+Row = TupleRow
+
+
+class StoreError(OraclePackError):
+    """The shared store cannot be used now. Nothing was paid for because of it."""
+
+    code = "STORE"
+    retryable = True
+
+
+def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
+    """The parts of a connection string; refuses passwords in it and open connections."""
+    try:
+        parts = conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError as trouble:
+        raise UsageError(
+            f"the store is no connection string of PostgreSQL: {str(trouble).strip()}",
+            hint='for example store = "postgresql://db.example.org/oraclepack?sslmode=verify-full"',
+        ) from None
+    if parts.get("password"):
+        raise UsageError(
+            "the store names a password",
+            hint="leave it out; PGPASSFILE or a service file holds it",
+        )
+    hosts = str(parts.get("host") or os.environ.get("PGHOST", "")).split(",")
+    is_local = all(host in _LOCAL or host.startswith(("/", "@")) for host in hosts)
+    mode = str(parts.get("sslmode") or os.environ.get("PGSSLMODE", ""))
+    if not is_local and mode not in _ENCRYPTED and not insecure:
+        raise UsageError(
+            f"the connection to the store on {hosts[0]} is not encrypted",
+            hint="add sslmode=verify-full to the store",
+        )
+    return parts
+
+
+class Database:
+    """Runs transactions over one connection, one at a time. Safe in several threads."""
+
+    def __init__(self, dsn: str, *, patience: float = PATIENCE) -> None:
+        check_dsn(dsn)
+        self._dsn = dsn
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[Row] | None = None
+
+    def transaction(
+        self, work: Callable[[psycopg.Cursor[Row]], Result], *, repeats: bool = True
+    ) -> Result:
+        """Do `work` in one transaction. Raises StoreError.
+
+        A connection that was lost before the commit is opened again once, if `work` may be
+        repeated: whether a lost commit took effect is not known.
+        """
+        with self._lock:
+            try:
+                return self._once(work)
+            except psycopg.OperationalError as trouble:
+                self._drop()
+                if not repeats:
+                    raise _unusable(trouble) from trouble
+            try:
+                return self._once(work)
+            except psycopg.OperationalError as trouble:
+                self._drop()
+                raise _unusable(trouble) from trouble
+
+    def rows(self, query: LiteralString, values: Sequence[object] = ()) -> list[Row]:
+        """What a single statement returns."""
+
+        def work(cursor: psycopg.Cursor[Row]) -> list[Row]:
+            cursor.execute(query, values)
+            return cursor.fetchall() if cursor.description else []
+
+        return self.transaction(work)
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _once(self, work: Callable[[psycopg.Cursor[Row]], Result]) -> Result:
+        watched = _Watchdog(self._patience)
+        try:
+            connection = self._open()
+            watched.guard(connection)
+            with connection.transaction(), connection.cursor() as cursor:
+                return work(cursor)
+        except psycopg.Error as trouble:
+            if isinstance(trouble, psycopg.OperationalError):
+                raise
+            self._drop()
+            raise StoreError(
+                f"the store refused a request: {_message(trouble)}",
+                hint="`oraclepack fleet doctor` says what is missing; `fleet init` creates it",
+                retryable=False,
+            ) from trouble
+        finally:
+            watched.end()
+
+    def _open(self) -> psycopg.Connection[Row]:
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(
+                self._dsn,
+                autocommit=True,
+                connect_timeout=_CONNECT_TIMEOUT,
+                application_name="oraclepack",
+                keepalives_idle=10,
+                keepalives_interval=5,
+                keepalives_count=3,
+            )
+        return self._connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error, OSError):
+                connection.close()
+
+
+class _Watchdog:
+    """Ends a connection whose transaction takes too long, by shutting its socket down."""
+
+    def __init__(self, patience: float) -> None:
+        self._timer = threading.Timer(patience, self._bite)
+        self._timer.daemon = True
+        self._lock = threading.Lock()
+        self._descriptor = -1
+
+    def guard(self, connection: psycopg.Connection[Row]) -> None:
+        # A descriptor of our own: the connection may close its own meanwhile.
+        self._descriptor = os.dup(connection.fileno())
+        self._timer.start()
+
+    def end(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def _bite(self) -> None:
+        with self._lock:
+            if self._descriptor >= 0:
+                copy = socket.socket(fileno=os.dup(self._descriptor))
+                with suppress(OSError):
+                    copy.shutdown(socket.SHUT_RDWR)
+                copy.close()
+
+
+def _unusable(trouble: psycopg.Error) -> StoreError:
+    return StoreError(
+        f"the store cannot be reached: {_message(trouble)}",
+        hint="nothing is asked without it; run again when the database answers",
+    )
+
+
+def _message(trouble: psycopg.Error) -> str:
+    return " ".join(str(trouble).split()) or type(trouble).__name__

@@ -1,0 +1,106 @@
+"""The versions of the database schema, and who may do what in it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from oraclepack.calls.postgres.database import Database, Row, StoreError
+
+_FOLDER = Path(__file__).parent
+_LOCK = 7_215_001
+"""An advisory lock of ours: two `fleet init` at once wait for each other."""
+SCHEMA_VERSION = 1
+
+ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "oraclepack_worker": {
+        "SELECT": (
+            *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
+            "schema_version",
+        ),
+        "INSERT": ("runner", "claim", "verdict", "answer", "slot", "request_start"),
+        "UPDATE": ("runner", "claim", "slot"),
+        "DELETE": ("claim", "slot", "request_start"),
+    },
+    "oraclepack_observer": {
+        "SELECT": (
+            *("runner", "claim", "verdict", "provider", "slot", "request_start"),
+            "schema_version",
+        ),
+    },
+}
+"""What each role may do, by statement. The owner of the schema may do everything."""
+
+
+def installed_version(database: Database) -> int:
+    """The version of the schema in the database; 0 when there is none."""
+    (exists,) = database.rows("select to_regclass('schema_version') is not null")[0]
+    if not exists:
+        return 0
+    return int(database.rows("select coalesce(max(version), 0) from schema_version")[0][0])
+
+
+def check_version(database: Database) -> None:
+    """Refuse a database that was not prepared for this version of oraclepack."""
+    version = installed_version(database)
+    if version == SCHEMA_VERSION:
+        return
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the store has version {version}, this oraclepack knows {SCHEMA_VERSION}",
+            hint="upgrade oraclepack on this machine",
+            retryable=False,
+        )
+    raise StoreError(
+        f"the store has version {version}, this oraclepack needs {SCHEMA_VERSION}",
+        hint="run `oraclepack fleet init` once, as the owner of the database",
+        retryable=False,
+    )
+
+
+def migrate(database: Database) -> tuple[int, int]:
+    """Bring the schema to this version; the versions before and after."""
+    before = installed_version(database)
+
+    def work(cursor: psycopg.Cursor[Row]) -> None:
+        cursor.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+        cursor.execute("select to_regclass('schema_version') is not null")
+        version = 0
+        if cursor.fetchone() == (True,):
+            cursor.execute("select coalesce(max(version), 0) from schema_version")
+            version = (cursor.fetchone() or (0,))[0]
+        for number in range(version + 1, SCHEMA_VERSION + 1):
+            text = (_FOLDER / f"schema_{number}.sql").read_text("utf-8")
+            cursor.execute(text)
+            cursor.execute("insert into schema_version (version) values (%s)", (number,))
+        _grant(cursor)
+
+    database.transaction(work)
+    return before, installed_version(database)
+
+
+def _grant(cursor: psycopg.Cursor[Row]) -> None:
+    """Make the roles where we may, and give them what they need."""
+    cursor.execute("select rolcreaterole or rolsuper from pg_roles where rolname = current_user")
+    may_create = cursor.fetchone() == (True,)
+    for role, rights in ROLES.items():
+        cursor.execute("select 1 from pg_roles where rolname = %s", (role,))
+        if cursor.fetchone() is None:
+            if not may_create:
+                continue
+            cursor.execute(sql.SQL("create role {} nologin").format(sql.Identifier(role)))
+        for statement, tables in rights.items():
+            cursor.execute(
+                sql.SQL("grant {} on {} to {}").format(
+                    sql.SQL(statement),
+                    sql.SQL(", ").join(map(sql.Identifier, tables)),
+                    sql.Identifier(role),
+                )
+            )
+        if "INSERT" in rights:
+            cursor.execute(
+                sql.SQL("grant usage on all sequences in schema public to {}").format(
+                    sql.Identifier(role)
+                )
+            )

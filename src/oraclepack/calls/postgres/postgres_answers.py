@@ -1,0 +1,66 @@
+"""Verified answers in the shared database. The first one of a generation stays."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from oraclepack.calls.cache import CHANGED, GOOD, CacheEntry, CacheLookup, ListedEntry
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.store import AnswerCache
+from oraclepack.system.digests import canonical_line, sha256_bytes
+
+
+class PostgresAnswers:
+    """An `AnswerCache` that machines share. Its access control says who may write answers."""
+
+    foreign = None
+
+    def __init__(
+        self, database: Database, local: AnswerCache, runner: str, *, refresh: bool
+    ) -> None:
+        """`local` remembers the runs of this project, which other machines do not have."""
+        self._database = database
+        self._local = local
+        self._runner = runner
+        self._refresh = refresh
+
+    def get(self, key: str) -> CacheLookup | None:
+        rows = self._database.rows(
+            "select entry, data from answer where key = %s order by generation desc limit 1",
+            (key,),
+        )
+        return _lookup(rows[0]) if rows else None
+
+    def put(self, entry: CacheEntry, data: bytes) -> None:
+        """Keep a verified answer, whoever brings it. Raises StoreError."""
+        # An answer is a fact, also one that a runner brings whose claim was taken meanwhile.
+        next_generation = 1 if self._refresh else 0
+        self._database.rows(
+            "insert into answer (key, generation, sha256, bytes, data, entry, runner)"
+            " select %s, greatest(coalesce(max(generation), 0) + %s, 1), %s, %s, %s, %s, %s"
+            " from answer where key = %s"
+            " on conflict (key, generation) do nothing",
+            (
+                *(entry.key, next_generation, entry.sha256, entry.bytes, data),
+                *(canonical_line(entry).decode(), self._runner, entry.key),
+            ),
+        )
+
+    def entries(self) -> Iterator[ListedEntry]:
+        for row in self._database.rows(
+            "select distinct on (key) entry, data from answer order by key, generation desc"
+        ):
+            found = _lookup(row)
+            yield ListedEntry(found.entry, found.state)
+
+    def note_unmet(self, key: str, run_id: str) -> None:
+        self._local.note_unmet(key, run_id)
+
+    def unmet_runs(self, key: str) -> tuple[str, ...]:
+        return self._local.unmet_runs(key)
+
+
+def _lookup(row: Row) -> CacheLookup:
+    entry, data = msgspec.convert(row[0], CacheEntry), bytes(row[1])
+    state = GOOD if sha256_bytes(data) == entry.sha256 else CHANGED
+    return CacheLookup(entry, data, state)

@@ -1,0 +1,156 @@
+"""Claims in the shared database, with fencing tokens.
+
+A claim is taken when it has no holder, or a dead one. The token that it gets then is needed for
+everything else, so a holder that was taken for dead can neither spend nor settle.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+import psycopg
+
+from oraclepack.calls.postgres.database import Database, Row, StoreError
+from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.store import Claim
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.system.digests import canonical_line
+
+_SHORTEST, _LONGEST = 0.1, 2.0
+"""Seconds between two looks at a claim of another runner."""
+
+
+class ClaimLostError(StoreError):
+    """Another runner has the claim; nothing was paid for by us."""
+
+    code = "CLAIM_LOST"
+
+
+class PostgresClaim:
+    """A `Claim` whose every act names its token."""
+
+    is_unsigned = False
+
+    def __init__(self, claims: "PostgresClaims", key: str, row: Row) -> None:
+        self._claims = claims
+        self._key = key
+        self._token = int(row[0])
+        self._asker: str | None = row[2]
+        intent = row[3]
+        self.left = None if intent is None else msgspec.convert(intent, InvocationIntent)
+        """The call of an earlier holder that has no known end."""
+
+    def note(self, intent: InvocationIntent, because: str = "") -> None:
+        """Open the gate for a call whose process waits behind it. Raises StoreError.
+
+        Before the process is known nothing can be paid for: then only the claim is checked.
+        """
+        if intent.process is None:
+            self._check()
+        else:
+            self._claims.open_gate(self._key, self._token, intent, self.left, self._asker, because)
+
+    def settle(self) -> None:
+        self._claims.finish(self._settle)
+
+    def release(self) -> None:
+        self._claims.finish(self._release)
+
+    def _check(self) -> None:
+        rows = self._claims.database.rows(
+            "select 1 from claim where key = %s and token = %s and holder = %s",
+            (self._key, self._token, self._claims.runner),
+        )
+        if not rows:
+            raise _lost(self._key)
+
+    def _settle(self) -> None:
+        self._claims.database.rows(
+            "delete from claim where key = %s and token = %s", (self._key, self._token)
+        )
+
+    def _release(self) -> None:
+        """What nothing was paid for disappears; what may have been paid for loses its holder."""
+        values = (self._key, self._token)
+
+        def work(cursor: psycopg.Cursor[Row]) -> None:
+            cursor.execute(
+                "delete from claim where key = %s and token = %s and state = 'held'", values
+            )
+            cursor.execute("update claim set holder = null where key = %s and token = %s", values)
+
+        self._claims.database.transaction(work)
+
+
+class PostgresClaims:
+    """`Claims` of all runners of a store."""
+
+    def __init__(self, database: Database, lease: RunnerLease) -> None:
+        self.database = database
+        self._lease = lease
+        self.runner = lease.id
+
+    def acquire(self, key: str, pause: Callable[[float], bool]) -> Claim | None:
+        """The right to ask a question, after waiting for it. Raises StoreError."""
+        wait = _SHORTEST
+        while (taken := self._take(key)) is None:
+            if not pause(wait):
+                return None
+            wait = min(wait * 2, _LONGEST)
+        return taken
+
+    def _take(self, key: str) -> PostgresClaim | None:
+        rows = self.database.rows(
+            "insert into claim (key, token, holder, state)"
+            " values (%s, nextval('claim_token'), %s, 'held')"
+            " on conflict (key) do update set token = excluded.token, holder = excluded.holder,"
+            " owner = session_user"
+            " where claim.holder is null or not runner_is_alive(claim.holder)"
+            " returning token, state, asker, intent",
+            (key, self.runner),
+        )
+        return PostgresClaim(self, key, rows[0]) if rows else None
+
+    def open_gate(
+        self,
+        key: str,
+        token: int,
+        intent: InvocationIntent,
+        earlier: InvocationIntent | None,
+        asker: str | None,
+        because: str,
+    ) -> None:
+        """From here on the call may be paid for. No row, no money."""
+        text = canonical_line(intent).decode()
+
+        def work(cursor: psycopg.Cursor[Row]) -> None:
+            cursor.execute(
+                "update claim set state = 'asking', asker = %s, intent = %s,"
+                " asked = clock_timestamp(), tries = tries + 1"
+                " where key = %s and token = %s and holder = %s and runner_is_alive(%s)",
+                (self.runner, text, key, token, self.runner, self.runner),
+            )
+            if cursor.rowcount != 1:
+                raise _lost(key)
+            if earlier is not None and asker != self.runner:
+                cursor.execute(
+                    "insert into verdict (key, asker, decided, by_whom, why, intent)"
+                    " values (%s, %s, 'asked again', %s, %s, %s)",
+                    (key, asker, self.runner, because, canonical_line(earlier).decode()),
+                )
+
+        # Repeating it is safe: the same token opens the same gate.
+        self.database.transaction(work)
+
+    def finish(self, work: Callable[[], None]) -> None:
+        """Do it now, or as soon as the store answers: the answer itself is not in danger."""
+        try:
+            work()
+        except StoreError:
+            self._lease.finish_later(work)
+
+
+def _lost(key: str) -> ClaimLostError:
+    return ClaimLostError(
+        f"another runner has the claim of question {key[:12]}",
+        hint="nothing was paid for; its answer will be in the store",
+    )

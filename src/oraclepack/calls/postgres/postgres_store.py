@@ -1,0 +1,58 @@
+"""The calls of a run on a shared PostgreSQL database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from oraclepack.calls.cache import GOOD
+from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.file_store import project_cache, run_answers
+from oraclepack.calls.postgres.database import Database, StoreError
+from oraclepack.calls.postgres.migrations import check_version
+from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
+from oraclepack.calls.postgres.postgres_claims import PostgresClaims
+from oraclepack.calls.postgres.postgres_limits import PostgresLimits
+from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.store import CallStore
+
+
+@contextmanager
+def postgres_store(
+    dsn: str,
+    root: Path,
+    run_dir: Path,
+    version: str,
+    *,
+    refresh: bool = False,
+    call_timeout: float | None = None,
+) -> Iterator[CallStore]:
+    """What the calls of a run share with every machine. Raises StoreError."""
+    database = Database(dsn)
+    check_version(database)
+    lease = RunnerLease(database, version)
+    try:
+        own = run_answers(root, run_dir)
+        answers = PostgresAnswers(database, project_cache(root), lease.id, refresh=refresh)
+        push_answers(own, answers)
+        yield CallStore(
+            answers,
+            own,
+            PostgresClaims(database, lease),
+            PostgresLimits(database, lease, call_timeout),
+        )
+        push_answers(own, answers)
+    finally:
+        lease.close()
+
+
+def push_answers(own: FileAnswerCache, shared: PostgresAnswers) -> None:
+    """Bring the answers that the run kept while the store did not answer. Failing is no error."""
+    try:
+        for listed in own.entries():
+            if listed.state != GOOD or shared.get(listed.entry.key) is not None:
+                continue
+            found = own.get(listed.entry.key)
+            if found is not None and found.state == GOOD:
+                shared.put(found.entry, found.data)
+    except StoreError:
+        return

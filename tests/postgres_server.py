@@ -1,0 +1,87 @@
+"""A PostgreSQL server of the tests' own, on a socket in a directory, without a network."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/pgsql")
+
+
+class NoServerError(Exception):
+    """PostgreSQL cannot be had here."""
+
+
+def programs() -> Path:
+    """The directory of initdb and pg_ctl."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).parent
+    found = [path.parent for place in _PLACES for path in Path(place).glob("*/bin/initdb")]
+    if not found:
+        raise NoServerError("initdb was not found; install the package postgresql")
+    return max(found, key=lambda path: float(path.parent.name))
+
+
+class PostgresServer:
+    """A cluster that can be started, stopped, killed and frozen."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._bin = programs()
+        self.data = folder / "data"
+        folder.chmod(0o755)
+        if os.getuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+        self._run("initdb", "-D", str(self.data), "-A", "trust", "-U", "owner", "--no-sync")
+
+    @property
+    def dsn(self) -> str:
+        return f"postgresql:///postgres?host={self.folder}&user=owner"
+
+    def dsn_of(self, user: str) -> str:
+        return f"postgresql:///postgres?host={self.folder}&user={user}"
+
+    @property
+    def pid(self) -> int:
+        return int((self.data / "postmaster.pid").read_text().splitlines()[0])
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60"
+        self._run(
+            *("pg_ctl", "-D", str(self.data), "-w", "-t", "30"),
+            *("-l", str(self.folder / "log"), "-o", options, "start"),
+        )
+
+    def stop(self, mode: str = "immediate") -> None:
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-m", mode, "stop", check=False)
+
+    def _run(self, program: str, *words: str, check: bool = True) -> None:
+        as_user: Sequence[str] = ()
+        if os.getuid() == 0:
+            as_user = ("setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups")
+        done = subprocess.run(
+            [*as_user, str(self._bin / program), *words],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        if check and done.returncode:
+            raise NoServerError(f"{program}: {done.stderr.decode(errors='replace')[-400:]}")
+
+
+@contextmanager
+def serving_postgres() -> Iterator[PostgresServer]:
+    """A server with an empty database."""
+    with tempfile.TemporaryDirectory(prefix="op-pg-") as folder:
+        server = PostgresServer(Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
