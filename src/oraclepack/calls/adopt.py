@@ -264,6 +264,8 @@ class AdoptionResult(msgspec.Struct, frozen=True):
     """In place of `answer`: it is whole, and misses its contract."""
     force: bool = False
     """Ask, and tell the tool that we mean it."""
+    decided: str = ""
+    """Who decided to ask although an earlier call has no known end."""
     undecided: bool = False
     stopped: bool = False
 
@@ -275,7 +277,7 @@ def adopt(
 
     `left` is the last of them that anybody wrote down, perhaps in another run.
     """
-    force = False
+    force, decided = False, ""
     for earlier in _earlier(context, prepared, left):
         adoption = _settle(context, prepared, shim, earlier)
         if adoption.undecided or adoption.stopped:
@@ -283,8 +285,8 @@ def adopt(
         if adoption.answer is not None or adoption.unmet is not None:
             return replace(adoption, call=earlier)
         _close(context, earlier, adoption)
-        force = force or adoption.force
-    return _answered(context, prepared) or AdoptionResult(force=force)
+        force, decided = force or adoption.force, decided or adoption.decided
+    return _answered(context, prepared) or AdoptionResult(force=force, decided=decided)
 
 
 def take_over(
@@ -483,10 +485,10 @@ def _undecided(context: CallContext, shim: Shim, record: SessionRecord | None) -
     doubt = f"nobody can tell whether session {name} of this question still comes to an answer"
     match context.options.on_unknown:
         case OnUnknown.RETRY:
-            return AdoptionResult(force=True)
+            return AdoptionResult(force=True, decided="--on-unknown retry")
         case OnUnknown.ASK if context.ask is not None:
             if context.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
-                return AdoptionResult(force=True)
+                return AdoptionResult(force=True, decided="the person who was asked")
     shim.write_stderr(
         f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n"
     )

@@ -82,7 +82,7 @@ def try_once(
         end = shim.run(
             order,
             lambda process: ledger.intend(
-                context, prepared, argv, process, claim=claim, retry=tally.retry
+                context, prepared, argv, process, claim=claim, tally=tally
             ),
         )
         if end.trouble:
@@ -185,6 +185,7 @@ class OracleAsk:
         shim: Shim,
         claim: Claim | None = None,
         retry: OutputRetry | None = None,
+        because: str = "",
     ) -> None:
         self._context = context
         self._prepared = prepared
@@ -192,14 +193,15 @@ class OracleAsk:
         self._claim = claim
         self._tally = ledger.Tally(context)
         self._tally.retry = retry
+        self._tally.because = because
         self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
         self.continues = False
         """Somebody else still works on the question when we have ended."""
 
     def intend(self) -> None:
         """Record that the tool is about to be called, and as which retry."""
-        prepared, retry = self._prepared, self._tally.retry
-        ledger.intend(self._context, prepared, prepared.argv, claim=self._claim, retry=retry)
+        prepared, tally = self._prepared, self._tally
+        ledger.intend(self._context, prepared, prepared.argv, claim=self._claim, tally=tally)
 
     def ask(self, *, force: bool = False) -> int:
         """Call the tool, again if that may help; the exit code for the step.

@@ -296,7 +296,10 @@ def begin_asking(
         _put_in_place(context, prepared, short.data)
         lacks = ", ".join(short.missing)
         shim.write_stderr(f"oraclepack: the answer lacks {lacks}; asking again\n")
-    asking = OracleAsk(context, prepared, shim, claim, unanswered.retry)
+    because = ""
+    if claim.left is not None:
+        because = unanswered.adoption.decided or "the earlier call has ended without an answer"
+    asking = OracleAsk(context, prepared, shim, claim, unanswered.retry, because)
     asking.intend()
     close_earlier(context, unanswered.adoption)
     return asking

@@ -36,6 +36,8 @@ class Tally:
         self.waited_ns = 0
         self.retry: OutputRetry | None = None
         """How often its contract was missed, also in an interrupted call that it continues."""
+        self.because = ""
+        """Why the question is asked although an earlier call of it was cut off."""
         self._used: dict[str, Usage] = {}
 
     def note_session(self, record: SessionRecord | None) -> None:
@@ -93,7 +95,7 @@ def intend(
     process: ProcessIdentity | None = None,
     *,
     claim: Claim | None = None,
-    retry: OutputRetry | None = None,
+    tally: Tally | None = None,
     question: QuestionSize | None = None,
 ) -> None:
     """From here on the call may cost money. Told again as soon as its process is known.
@@ -111,7 +113,8 @@ def intend(
             output_path=prepared.output_path,
             argv=_redacted_argv(context, parse_argv(table_of(call.tool), argv), argv),
             process=process,
-            retry=retry,
+            retry=tally.retry if tally else None,
+            because=tally.because if tally else "",
             question=question,
         )
     )

@@ -167,6 +167,8 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     """Its answers missed their contract so far, and it asks again."""
     question: QuestionSize | None = None
     """In a rehearsal: what the real call would send."""
+    because: str = ""
+    """Why it is made although an earlier call of the question was cut off."""
     began_at: str | None = None
     """When the call arrived: its question was read between then and now."""
 

@@ -6,20 +6,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from oraclepack import __version__
 from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.file_store import file_store
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
+from oraclepack.calls.store import CallStore
+from oraclepack.errors import UsageError
 from oraclepack.run.run_session import RunSession
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
 
 
-def calls_of(session: RunSession) -> CallHandler:
+@contextmanager
+def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
+    """What the calls share with other runs: the database of the settings, or files."""
+    root, run_dir = session.root, session.run.path
+    if not session.options.store:
+        yield file_store(root, run_dir, session.clock, use_cache=calls.use_cache)
+        return
+    try:
+        from oraclepack.calls.postgres.postgres_store import postgres_store
+    except ImportError:
+        raise UsageError(
+            "the store is a PostgreSQL database, and psycopg is not installed",
+            hint='pip install "oraclepack[fleet]"',
+        ) from None
+    timeout = calls.call_timeout
+    with postgres_store(
+        session.options.store,
+        root,
+        run_dir,
+        __version__,
+        refresh=calls.refresh,
+        call_timeout=timeout,
+    ) as store:
+        yield store
+
+
+def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallHandler:
     """Who answers the calls of a run."""
-    options = session.options
-    calls = options.calls() if options.calls else CallOptions()
     return CallHandler(
         CallContext(
             root=session.root,
@@ -27,14 +54,12 @@ def calls_of(session: RunSession) -> CallHandler:
             run_id=session.run.run_id,
             pack=session.pack,
             journal=session.record,
-            store=file_store(
-                session.root, session.run.path, session.clock, use_cache=calls.use_cache
-            ),
+            store=store,
             clock=session.clock,
             chance=draw,
             options=calls,
             redactor=Redactor.of(session.environment),
-            ask=options.ask,
+            ask=session.options.ask,
         )
     )
 
@@ -43,10 +68,17 @@ def calls_of(session: RunSession) -> CallHandler:
 def standing_between(session: RunSession) -> Iterator[None]:
     """While this holds, every call of a tool in a step comes to us."""
     options = session.options
-    session.calls = calls_of(session)
+    calls = options.calls() if options.calls else CallOptions()
+    with _store_of(session, calls) as store:
+        session.calls = _handler(session, calls, store)
+        yield from _intercepting(session, session.calls)
+
+
+def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
+    options = session.options
     programs = {ORACLE: str(Path(options.oracle_bin))} if options.oracle_bin else None
     gateway = Gateway(
-        session.calls.answer,
+        calls.answer,
         session.stop,
         session.private,
         session.environment,

@@ -285,7 +285,7 @@ def _refuse_dirty_rerun(
 
 def _environment(options: RunOptions) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
-    inherited = environment.inherited()
+    inherited = environment.inherited(with_database=not options.store)
     if options.answered:
         # A step may call oraclepack itself; what that runs is a rehearsal too.
         inherited |= {ENGINE.variable: REHEARSAL}

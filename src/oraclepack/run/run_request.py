@@ -200,6 +200,7 @@ def _options(
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
         calls=_calls(settings, pack, can_ask=ask is not None, in_place=arguments.in_place),
         refresh=settings[cs.REFRESH],
+        store="" if is_rehearsal(settings[cs.ENGINE]) else settings[cs.STORE],
         oracle_bin=_oracle(settings),
         ask=ask,
     )

@@ -63,6 +63,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """How calls are made, worked out when there is something to run; None is the usual way."""
     refresh: bool = False
     """Ask again, whatever was answered before."""
+    store: str = ""
+    """The database that calls share with other machines; empty: the files of this one."""
     oracle_bin: str = ""
     """The oracle to call, where the user named one."""
     ask: Ask | None = None

@@ -16,7 +16,7 @@ from oraclepack.settings.project_rules import (
     USER_ONLY,
     ranked,
 )
-from oraclepack.settings.value_kinds import Bool, Choice, Duration, Int, Path, Prices, Texts
+from oraclepack.settings.value_kinds import Bool, Choice, Duration, Int, Path, Prices, Text, Texts
 from oraclepack.tools.prices import TokenPrice
 
 REHEARSAL = "rehearsal"
@@ -120,6 +120,16 @@ PROVIDER_SETTINGS: tuple[Setting[Any], ...] = (
     *REQUESTS_PER_MINUTE.values(),
 )
 """Of all oraclepack processes of the user together; only in config files and variables."""
+
+STORE = Setting(
+    "store",
+    Text(),
+    "",
+    "The PostgreSQL database in which machines share answers, claims and limits; empty: files.",
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    project=USER_ONLY,
+)
+SHARING_SETTINGS: tuple[Setting[Any], ...] = (STORE,)
 
 PRICES: Setting[Mapping[str, TokenPrice]] = Setting(
     "prices",

@@ -14,6 +14,7 @@ from oraclepack.settings.call_settings import (
     CALL_SETTINGS,
     MONEY_SETTINGS,
     PROVIDER_SETTINGS,
+    SHARING_SETTINGS,
 )
 from oraclepack.settings.declaration import (
     EVERYWHERE,
@@ -133,6 +134,7 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
             *CALL_SETTINGS,
             *PROVIDER_SETTINGS,
             *MONEY_SETTINGS,
+            *SHARING_SETTINGS,
         ),
         key=lambda setting: setting.name,
     )

@@ -91,9 +91,17 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def inherited() -> dict[str, str]:
-    """What other programs get of it: all but the key that only we sign with."""
-    return {name: value for name, value in os.environ.items() if name != TRUST_KEY_VARIABLE}
+def inherited(*, with_database: bool = True) -> dict[str, str]:
+    """What other programs get of it: all but the key that only we sign with.
+
+    Without the variables of PostgreSQL where they lead to the store that machines share.
+    """
+    hidden = {TRUST_KEY_VARIABLE} if with_database else {TRUST_KEY_VARIABLE, STORE_VARIABLE}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in hidden and (with_database or not name.startswith("PG"))
+    }
 
 
 def process_id() -> int:
@@ -177,4 +185,5 @@ MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
 
 
 TRUST_KEY_VARIABLE = "ORACLEPACK_TRUST_KEY"
+STORE_VARIABLE = "ORACLEPACK_STORE"
 """Holds a key that several machines share; read from the environment alone, never from a file."""

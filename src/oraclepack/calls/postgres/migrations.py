@@ -65,9 +65,13 @@ def migrate(database: Database) -> tuple[int, int]:
 
     def work(cursor: psycopg.Cursor[Row]) -> None:
         cursor.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
-        cursor.execute("select to_regclass('schema_version') is not null")
+        # Not to_regclass: it may answer from before the lock was had.
+        cursor.execute(
+            "select 1 from pg_tables where schemaname = current_schema()"
+            " and tablename = 'schema_version'"
+        )
         version = 0
-        if cursor.fetchone() == (True,):
+        if cursor.fetchone() is not None:
             cursor.execute("select coalesce(max(version), 0) from schema_version")
             version = (cursor.fetchone() or (0,))[0]
         for number in range(version + 1, SCHEMA_VERSION + 1):

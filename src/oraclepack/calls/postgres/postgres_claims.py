@@ -39,7 +39,7 @@ class PostgresClaim:
         self.left = None if intent is None else msgspec.convert(intent, InvocationIntent)
         """The call of an earlier holder that has no known end."""
 
-    def note(self, intent: InvocationIntent, because: str = "") -> None:
+    def note(self, intent: InvocationIntent) -> None:
         """Open the gate for a call whose process waits behind it. Raises StoreError.
 
         Before the process is known nothing can be paid for: then only the claim is checked.
@@ -47,7 +47,7 @@ class PostgresClaim:
         if intent.process is None:
             self._check()
         else:
-            self._claims.open_gate(self._key, self._token, intent, self.left, self._asker, because)
+            self._claims.open_gate(self._key, self._token, intent, self.left, self._asker)
 
     def settle(self) -> None:
         self._claims.finish(self._settle)
@@ -117,7 +117,6 @@ class PostgresClaims:
         intent: InvocationIntent,
         earlier: InvocationIntent | None,
         asker: str | None,
-        because: str,
     ) -> None:
         """From here on the call may be paid for. No row, no money."""
         text = canonical_line(intent).decode()
@@ -135,7 +134,7 @@ class PostgresClaims:
                 cursor.execute(
                     "insert into verdict (key, asker, decided, by_whom, why, intent)"
                     " values (%s, %s, 'asked again', %s, %s, %s)",
-                    (key, asker, self.runner, because, canonical_line(earlier).decode()),
+                    (key, asker, self.runner, intent.because, canonical_line(earlier).decode()),
                 )
 
         # Repeating it is safe: the same token opens the same gate.

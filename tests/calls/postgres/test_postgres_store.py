@@ -1,0 +1,375 @@
+"""The promises of `calls/store.py`, kept by a real PostgreSQL server."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from oraclepack.calls.cache import GOOD, CacheEntry
+from oraclepack.calls.file_store import project_cache
+from oraclepack.calls.handler import CallHandler
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.postgres.database import Database, StoreError, check_dsn
+from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, check_version, migrate
+from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
+from oraclepack.calls.postgres.postgres_claims import ClaimLostError, PostgresClaims
+from oraclepack.calls.postgres.postgres_limits import PostgresLimits
+from oraclepack.calls.postgres.postgres_store import postgres_store
+from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.store import Claim
+from oraclepack.errors import UsageError
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.machine import Machine, this_machine
+from tests.calls.office import ANSWER, Office, ScriptedShim, answering
+from tests.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.heavy
+KEY = "a" * 64
+ELSEWHERE = Machine("another", "boot")
+
+
+def never(_: float) -> bool:
+    return False
+
+
+def an_intent(because: str = "", *, started: bool = True) -> InvocationIntent:
+    process = ProcessIdentity(pid=4711, start_time="1", machine=ELSEWHERE) if started else None
+    return InvocationIntent(
+        step="01", attempt=1, call=1, tool="oracle", key=KEY, process=process, because=because
+    )
+
+
+class Runner:
+    """A command on a machine of its own, as the store sees it."""
+
+    def __init__(self, server: PostgresServer, machine: Machine, seconds: float = 60.0) -> None:
+        self.database = Database(server.dsn)
+        self.lease = RunnerLease(self.database, "0", seconds=seconds, machine=machine)
+        self.claims = PostgresClaims(self.database, self.lease)
+        self.limits = PostgresLimits(self.database, self.lease)
+
+    def claim(self, key: str = KEY) -> Claim | None:
+        return self.claims.acquire(key, never)
+
+    def claimed(self, key: str = KEY) -> Claim:
+        claim = self.claim(key)
+        assert claim is not None
+        return claim
+
+    def lose_lease(self) -> None:
+        """As a frozen machine does: the process is there, and its lease has run out."""
+        self.database.rows(
+            "update runner set lease_until = clock_timestamp() - interval '1 second' where id = %s",
+            (self.lease.id,),
+        )
+
+
+@pytest.fixture
+def runner(server: PostgresServer, database: Database) -> Iterator[Callable[..., Runner]]:
+    made: list[Runner] = []
+
+    def make(name: str = "here", seconds: float = 60.0) -> Runner:
+        machine = this_machine() if name == "here" else Machine(name, "boot")
+        made.append(Runner(server, machine, seconds))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.lease.close()
+
+
+Make = Callable[..., Runner]
+
+
+def test_a_claim_has_one_holder(runner: Make) -> None:
+    one, two = runner("one"), runner("two")
+    first = one.claimed()
+    assert two.claim() is None
+    assert two.claim("b" * 64) is not None
+    first.release()
+    assert two.claimed().left is None
+
+
+def test_an_expired_lease_frees_what_is_held(runner: Make) -> None:
+    one, two = runner("one"), runner("two")
+    lost = one.claimed()
+    lost.note(an_intent(started=False))
+    one.lose_lease()
+
+    assert two.claimed().left is None, "no tool was started, so nothing was paid for"
+    with pytest.raises(ClaimLostError):
+        lost.note(an_intent())
+
+
+def test_an_expired_lease_never_frees_money(runner: Make, database: Database) -> None:
+    one, two, three = runner("one"), runner("two"), runner("three")
+    zombie = one.claimed()
+    zombie.note(an_intent())
+    one.lose_lease()
+
+    heir = two.claimed()
+    assert heir.left == an_intent(), "the next one knows of the call"
+    heir.release()
+    assert three.claimed().left == an_intent(), "and it stays known until somebody decides"
+
+    zombie.settle()
+    zombie.release()
+    assert database.rows("select state from claim") == [("asking",)], "the zombie frees nothing"
+
+
+def test_a_second_payment_has_a_verdict(runner: Make, database: Database) -> None:
+    one, two = runner("one"), runner("two")
+    one.claimed().note(an_intent())
+    one.lose_lease()
+    again = two.claimed()
+    again.note(an_intent("--on-unknown retry"))
+    again.note(an_intent("--on-unknown retry"))  # a second try of the same call
+    again.settle()
+
+    assert database.rows("select asker, by_whom, why from verdict")[0] == (
+        one.lease.id,
+        two.lease.id,
+        "--on-unknown retry",
+    )
+    assert database.rows("select count(*) from claim") == [(0,)]
+
+
+def test_a_buried_runner_can_bring_answers_but_not_spend(
+    runner: Make, database: Database, tmp_path: Path
+) -> None:
+    one = runner("one")
+    held = one.claimed()
+    database.rows("update runner set buried = clock_timestamp() where id = %s", (one.lease.id,))
+    with pytest.raises(ClaimLostError):
+        held.note(an_intent())
+    answers_of(database, tmp_path, one.lease.id).put(an_entry(b"late\n"), b"late\n")
+    assert stored(database, tmp_path) == b"late\n"
+
+
+def answers_of(
+    database: Database, root: Path, runner: str = "r", *, refresh: bool = False
+) -> PostgresAnswers:
+    return PostgresAnswers(database, project_cache(root), runner, refresh=refresh)
+
+
+def an_entry(data: bytes) -> CacheEntry:
+    return CacheEntry(
+        key=KEY,
+        parts={"prompt": "p"},
+        sha256=sha256_bytes(data),
+        bytes=len(data),
+        stored_at="2026-03-01T00:00:00Z",
+    )
+
+
+def stored(database: Database, root: Path) -> bytes:
+    lookup = answers_of(database, root).get(KEY)
+    assert lookup is not None
+    assert lookup.state == GOOD
+    return lookup.data
+
+
+def test_the_first_answer_of_a_generation_stays(database: Database, tmp_path: Path) -> None:
+    assert answers_of(database, tmp_path).get(KEY) is None
+    for data in (b"first\n", b"second\n"):
+        answers_of(database, tmp_path).put(an_entry(data), data)
+    assert stored(database, tmp_path) == b"first\n"
+    answers_of(database, tmp_path, refresh=True).put(an_entry(b"new\n"), b"new\n")
+    answers_of(database, tmp_path).put(an_entry(b"late\n"), b"late\n")
+    assert stored(database, tmp_path) == b"new\n"
+    assert [one.state for one in answers_of(database, tmp_path).entries()] == [GOOD]
+
+
+def test_no_more_slots_than_the_strictest_limit(runner: Make, database: Database) -> None:
+    one, two = runner("one"), runner("two")
+    database.rows("insert into provider values ('openai', 2, null)")
+    limit = Limit(max_concurrent=3)
+    slots = [one.limits.acquire("openai", limit, never), two.limits.acquire("openai", limit, never)]
+    assert None not in slots
+    assert two.limits.acquire("openai", limit, never) is None
+    assert two.limits.acquire("xai", Limit(max_concurrent=1), never) is not None
+    assert slots[0] is not None
+    slots[0].release()
+    assert two.limits.acquire("openai", limit, never) is not None
+
+
+def test_a_slot_of_a_frozen_runner_stays_taken(runner: Make, database: Database) -> None:
+    """Its call goes on: freeing the slot would exceed the limit."""
+    one, two = runner("one"), runner("two")
+    limit = Limit(max_concurrent=1)
+    assert one.limits.acquire("openai", limit, never) is not None
+    one.lose_lease()
+    assert two.limits.acquire("openai", limit, never) is None
+    database.rows("update slot set until = clock_timestamp() - interval '1 second'")
+    assert two.limits.acquire("openai", limit, never) is not None
+
+
+@pytest.mark.parametrize("end", ["ended", "buried"])
+def test_a_slot_of_a_runner_that_is_over_is_free(
+    runner: Make, database: Database, end: str
+) -> None:
+    one, two = runner("one"), runner("two")
+    limit = Limit(max_concurrent=1)
+    assert one.limits.acquire("openai", limit, never) is not None
+    column = "ended" if end == "ended" else "buried"
+    database.transaction(
+        lambda cursor: cursor.execute(f"update runner set {column} = clock_timestamp()")
+    )
+    assert two.limits.acquire("openai", limit, never) is not None
+
+
+def test_no_minute_sees_more_requests_than_allowed(runner: Make, database: Database) -> None:
+    one, two = runner("one"), runner("two")
+    limit = Limit(requests_per_minute=2)
+    assert one.limits.acquire("openai", limit, never) is not None
+    assert two.limits.acquire("openai", limit, never) is not None
+    assert one.limits.acquire("openai", limit, never) is None
+    database.rows("update request_start set at = at - interval '61 seconds'")
+    assert one.limits.acquire("openai", limit, never) is not None
+
+
+HOLDER = """
+import sys
+from oraclepack.calls.limits import Limit
+from tests.calls.postgres.test_postgres_store import Runner, never, this_machine
+class Server: dsn = sys.argv[1]
+one = Runner(Server, this_machine(), 1.0)
+one.limits.acquire("openai", Limit(max_concurrent=1), never)
+one.claimed()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_runner_held_is_free_on_its_machine(
+    server: PostgresServer, runner: Make
+) -> None:
+    two = runner("here")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, server.dsn],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        limit = Limit(max_concurrent=1)
+        assert two.limits.acquire("openai", limit, never) is None
+        holder.kill()
+    deadline = time.monotonic() + 10
+
+    def pause(seconds: float) -> bool:
+        time.sleep(min(seconds, 0.1))
+        return time.monotonic() < deadline
+
+    assert two.limits.acquire("openai", limit, pause) is not None
+    assert two.claims.acquire(KEY, pause) is not None
+
+
+def test_a_login_changes_only_its_own_claims(server: PostgresServer, database: Database) -> None:
+    for name in ("ann", "bob"):
+        database.transaction(
+            lambda cursor, name=name: cursor.execute(  # type: ignore[misc]
+                f"drop role if exists {name}; create role {name} login; "
+                f"grant oraclepack_worker to {name}"
+            )
+        )
+    ann, bob = Database(server.dsn_of("ann")), Database(server.dsn_of("bob"))
+    lease = RunnerLease(ann, "0", machine=ELSEWHERE)
+    held = PostgresClaims(ann, lease).acquire(KEY, never)
+    assert held is not None
+    bob.rows("delete from claim")
+    bob.rows("update runner set buried = clock_timestamp()")
+    assert database.rows("select count(*) from claim") == [(1,)]
+    held.note(an_intent())
+    with pytest.raises(StoreError, match="permission denied"):
+        bob.rows("delete from answer")
+    lease.close()
+    bob.close()
+
+
+def test_a_hanging_server_is_given_up_and_nothing_is_asked(
+    server: PostgresServer, runner: Make
+) -> None:
+    one = runner("one")
+    claim = one.claimed()
+    one.database._patience = 0.5
+    backend = one.database.rows("select pg_backend_pid()")[0][0]
+    os.kill(backend, signal.SIGSTOP)
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        one.database._dsn += "&connect_timeout=2"
+        with pytest.raises(StoreError, match="cannot be reached"):
+            claim.note(an_intent())
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+        os.kill(backend, signal.SIGCONT)
+    one.database._patience = 30
+    claim.note(an_intent())
+
+
+def test_calls_of_a_run_share_answers_through_the_database(
+    server: PostgresServer, database: Database, tmp_path: Path
+) -> None:
+    shims = []
+    for name in ("one", "two"):
+        office = Office(tmp_path / name)
+        shim = ScriptedShim(answering())
+        shims.append(shim)
+        with postgres_store(server.dsn, office.root, office.context.run_dir, "0") as store:
+            office.calls = CallHandler(replace(office.context, store=store))
+            assert office.call(shim) == 0
+        assert office.out() == ANSWER
+    assert [len(shim.orders) for shim in shims] == [1, 0]
+    assert database.rows("select count(*) from claim") == [(0,)]
+    assert database.rows("select count(*) from runner where ended is null") == [(0,)]
+
+
+def test_two_inits_at_once(server: PostgresServer) -> None:
+    admin = Database(server.dsn)
+    admin.transaction(
+        lambda cursor: cursor.execute("drop schema public cascade; create schema public")
+    )
+    found: list[tuple[int, int]] = []
+
+    def init() -> None:
+        database = Database(server.dsn)
+        found.append(migrate(database))
+        database.close()
+
+    threads = [threading.Thread(target=init) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {after for _, after in found} == {SCHEMA_VERSION}
+    check_version(admin)
+    admin.close()
+
+
+@pytest.mark.parametrize(
+    ("dsn", "expected"),
+    [
+        pytest.param("postgresql:///packs", None, id="local socket"),
+        pytest.param("postgresql://127.0.0.1/packs", None, id="loopback"),
+        pytest.param("postgresql://db/packs?sslmode=verify-full", None, id="encrypted"),
+        pytest.param("postgresql://db/packs", "not encrypted", id="open"),
+        pytest.param("postgresql://me:pw@127.0.0.1/packs", "password", id="password in it"),
+        pytest.param("redis://x", "no connection string", id="another kind of store"),
+    ],
+)
+def test_check_dsn(dsn: str, expected: str | None) -> None:
+    if expected is None:
+        check_dsn(dsn)
+    else:
+        with pytest.raises(UsageError, match=expected):
+            check_dsn(dsn)
