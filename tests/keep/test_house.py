@@ -12,7 +12,9 @@ ROOT = Path(__file__).parent.parent.parent
 VAGUE = {"util", "utils", "helper", "helpers", "manager", "common", "misc", "base", "stuff"}
 PAGES = {"README.md": 150, "ARCHITECTURE.md": 150, "CONTRIBUTING.md": 120, "AGENTS.md": 80}
 
-MOST_IMPORTS_IN_FUNCTIONS = 30
+MOST_IMPORTS_IN_FUNCTIONS = 15
+API = ROOT / "src/oraclepack/api.py"
+"""Each of its functions imports its own use case."""
 MOST_SUPPRESSIONS = 60
 
 SOURCES = sorted(
@@ -64,7 +66,7 @@ def test_functions_import_few_modules_of_ours() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in SOURCES
-        if path.is_relative_to(ROOT / "src")
+        if path.is_relative_to(ROOT / "src") and path != API
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
