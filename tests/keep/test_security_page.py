@@ -1,4 +1,4 @@
-"""docs/security.md says of every setting what a project may do with it."""
+"""docs/security.md says of every setting what a project may do with it, and names real tests."""
 
 import re
 
@@ -39,3 +39,27 @@ def test_the_direction_of_each_limit_is_told() -> None:
     }
 
     assert rows == limits
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    pages = (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"\btests/[\w/]+\.py\b", page.read_text(encoding="utf-8"))
+    }
+
+    assert {name for name in named if not (ROOT / name).is_file()} == set()
+
+
+def test_every_row_about_who_can_do_what_names_a_test() -> None:
+    rows = [line for line in _section("Who can do what").splitlines() if line.startswith("| ")][1:]
+
+    assert len(rows) >= 12
+    assert [row for row in rows if "`tests/" not in row.rsplit("|", 2)[1]] == []
+
+
+def _section(heading: str) -> str:
+    return re.split(
+        r"^## ", PAGE.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE
+    )[0]
