@@ -89,6 +89,7 @@ def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
             "foreign": None,
             "rehearsal": False,
             "run_dir": f".oraclepack/runs/{RUN_ID}",
+            "accepted": 0,
             "cost": NOTHING,
         }
     ]

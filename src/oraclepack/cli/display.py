@@ -30,6 +30,7 @@ class Watching:
 
     def __init__(self, settings: api.Settings, *, yes: bool) -> None:
         self._screen = screen_for(settings)
+        self._is_json = settings[OUTPUT] == "json"
         self._signals = StopOnSignals()
         self.ask = _asking(settings, self._screen, yes=yes)
         """Who asks the person at the terminal; None where nobody is to be asked."""
@@ -37,6 +38,12 @@ class Watching:
     @property
     def stop(self) -> api.Stop:
         return self._signals.stop
+
+    def unshown_warnings(self, outcome: api.RunOutcome | api.PipelineOutcome) -> tuple[str, ...]:
+        """What the reply warns of: JSON of everything, text of what was not on the screen."""
+        if self._is_json or not self._screen.shows_warnings:
+            return outcome.warnings
+        return tuple(one for one in outcome.warnings if one not in outcome.recorded_warnings)
 
     def begin(self, preview: api.RunPreview) -> None:
         self._screen.begin(preview)

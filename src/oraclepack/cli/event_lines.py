@@ -28,6 +28,8 @@ def to_stderr(text: str) -> None:
 class Silence:
     """A display that shows nothing; the others show what they care for."""
 
+    shows_warnings = False
+
     def begin(self, preview: api.RunPreview) -> None:
         """Learn what is going to be done."""
 
@@ -45,6 +47,8 @@ class Silence:
 class JsonLog(Silence):
     """Every event as one line of JSON, as the journal keeps it, and nothing else."""
 
+    shows_warnings = True
+
     def __init__(self, write: Write = to_stderr) -> None:
         self._write = write
         self._lock = threading.Lock()
@@ -56,6 +60,8 @@ class JsonLog(Silence):
 
 class Lines(Silence):
     """One line per event that a person wants to know of, and a sign of life in between."""
+
+    shows_warnings = True
 
     def __init__(
         self, write: Write = to_stderr, clock: api.Clock | None = None, every: float = HEARTBEAT

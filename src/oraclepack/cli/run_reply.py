@@ -16,14 +16,14 @@ def plan_reply(outcome: api.PlanOutcome) -> Reply:
     return Reply(outcome.report, text, warnings=outcome.warnings)
 
 
-def run_reply(outcome: api.RunOutcome) -> Reply:
+def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     report, code, way_on = outcome.report, outcome.exit_code, outcome.continue_command
     place = RunLocation(outcome.root, Path.cwd())
     return Reply(
         data=report,
         text=run_text(single_lines(report), place, None if code else way_on),
         exit_code=code,
-        warnings=outcome.warnings,
+        warnings=warnings,
         error=_failure(report, code, way_on) if code else None,
     )
 

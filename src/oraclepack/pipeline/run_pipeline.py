@@ -33,7 +33,7 @@ from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
-from oraclepack.run.run_report import RunReport, continue_command, notices
+from oraclepack.run.run_report import RunReport, continue_command, notices, recorded_warnings
 from oraclepack.run.run_report import report_of as run_report_of
 from oraclepack.run.run_request import request_for
 from oraclepack.run.verify_outputs import manner_of
@@ -68,6 +68,8 @@ class PipelineOutcome(msgspec.Struct, frozen=True):
     report: PipelineReport
     exit_code: ExitCode
     warnings: tuple[str, ...]
+    recorded_warnings: tuple[str, ...]
+    """Those of `warnings` that are events too: a display that shows events has shown them."""
     continue_command: str
     """The command line that continues the run; empty when nothing ran."""
     suggestion: str
@@ -90,11 +92,13 @@ def run_pipeline(
         refuse_bad_place(Path(wish.junit), wish.settings[CWD])
     work = Pipeline(wish)
     command = ""
+    recorded: tuple[str, ...] = ()
     if work.validate():
         request = work.prepare(display, ask)
         result = work.run(stop)
         command = continue_command(request.argv, result.plan, result.state)
-        work.warnings += notices(result.selected)
+        recorded = recorded_warnings(result)
+        work.warnings += notices(result.selected) + recorded
     report, code = work.report()
     warnings, root = work.warnings, Path(wish.settings.root)
     if wish.junit is not None:
@@ -105,6 +109,7 @@ def run_pipeline(
         report=report,
         exit_code=ExitCode(code),
         warnings=warnings,
+        recorded_warnings=recorded,
         continue_command=command,
         suggestion=work.suggestion,
         checked=work.checked,

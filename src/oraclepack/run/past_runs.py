@@ -47,6 +47,8 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Its answers are oraclepack's own: no model was asked."""
     run_dir: str = ""
     """Relative to the project root."""
+    accepted: int = 0
+    """How many of the steps that are ok have an answer that a person accepted as it is."""
     cost: CostTotal = NO_COST
     """What its calls cost, as far as it is known."""
 
@@ -96,6 +98,7 @@ def listed(
         git_sha=created.git_sha if created else None,
         status="foreign" if foreign else _status(state, holder, damage),
         ok=statuses.count(Status.OK),
+        accepted=sum(state.step(step_id).is_accepted for step_id in state.step_ids),
         total=len(statuses),
         created_at=created.at if created else None,
         finished_at=state.finished_at,

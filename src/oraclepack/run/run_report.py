@@ -15,7 +15,7 @@ from oraclepack.errors import ExitCode
 from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import UNMET
+from oraclepack.journal.statuses import UNMET, WAITS
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
@@ -169,7 +169,9 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             (len(self.interrupted_steps), "interrupted"),
         ]
         nothing = "no step ran" if self.failed_step else "nothing to do"
-        return ", ".join(f"{count} {word}" for count, word in counts if count) or nothing
+        accepted = sum(step.status == "accepted" for step in self.steps)
+        note = f" ({accepted} accepted by a person)" if accepted else ""
+        return (", ".join(f"{count} {word}" for count, word in counts if count) or nothing) + note
 
 
 def report_of(result: RunResult) -> RunReport:
@@ -262,6 +264,8 @@ class RunOutcome(msgspec.Struct, frozen=True):
     continue_command: str
     """The command line that continues the run."""
     warnings: tuple[str, ...]
+    recorded_warnings: tuple[str, ...]
+    """Those of `warnings` that are events too: a display that shows events has shown them."""
     pack: Pack
     root: Path
 
@@ -275,11 +279,13 @@ class PlanOutcome(msgspec.Struct, frozen=True):
 
 
 def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
+    recorded = recorded_warnings(result)
     return RunOutcome(
         report=report_of(result),
         exit_code=ExitCode(result.exit_code),
         continue_command=continue_command(request.argv, result.plan, result.state),
-        warnings=notices(result.selected),
+        warnings=notices(result.selected) + recorded,
+        recorded_warnings=recorded,
         pack=request.pack,
         root=request.root,
     )
@@ -298,6 +304,17 @@ def notices(selected: SelectedRun) -> tuple[str, ...]:
     if not selected.notice:
         return ()
     return (f"{selected.notice}; starting a new run (the cache keeps what is unchanged)",)
+
+
+def recorded_warnings(result: RunResult) -> tuple[str, ...]:
+    """What this command recorded as warnings; waits are not among them."""
+    new = result.state.warnings[len(result.selected.state.warnings) :]
+    lines = (
+        f"step {one.step}: {one.message}" if one.step else one.message
+        for one in new
+        if one.code not in WAITS
+    )
+    return tuple(dict.fromkeys(lines))
 
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})

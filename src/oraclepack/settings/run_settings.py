@@ -150,7 +150,7 @@ JSON_LOG = Setting(
     project=FREE,
 )
 QUIET = Setting(
-    "quiet", Bool(), default=False, help="Only the last word, no progress.", project=FREE
+    "quiet", Bool(), default=False, help="No progress: only warnings and the result.", project=FREE
 )
 TUI = Setting(
     "tui",

@@ -287,8 +287,10 @@ def test_an_accepted_answer_is_ok_and_shown_as_accepted(tmp_path: Path, zygote: 
         project.start("runs", "show", project.run_dir.name).wait().out,
         project.start("why", "pack.md", "01").wait().out,
         project.start("verify-outputs", "pack.md").wait().out,
+        project.start("runs", "list").wait().out,
+        project.start("run", "pack.md", "--quiet").wait().out,
     ]
-    assert ["accepted" in text for text in shown] == [True] * 4
+    assert ["accepted" in text for text in shown] == [True] * 6
     verified = command(project, "verify-outputs", "pack.md")
     assert (verified.code, data(verified)["totals"]["accepted"]) == (0, 1)
     command(project, "actionize", "--run-dir", str(project.run_dir))
@@ -387,6 +389,30 @@ def test_an_edited_file_goes_to_quarantine_and_is_named(tmp_path: Path, zygote: 
     assert kept["reason"].startswith("it was changed after it was recorded")
     assert (project.root / kept["path"]).read_text() == "my own words\n"
     assert f"{ANSWER} was changed after it was recorded: it is kept as {kept['path']}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "times"),
+    [
+        pytest.param(["run"], 1, id="lines"),
+        pytest.param(["run", "--quiet"], 1, id="quiet"),
+        pytest.param(["pipeline", "--quiet"], 1, id="a quiet pipeline"),
+        pytest.param(["run", "--quiet", "--json"], 0, id="JSON"),
+        pytest.param(["pipeline", "--json-log", "--json"], 1, id="JSON lines"),
+    ],
+)
+def test_a_warning_of_a_run_is_shown_once_and_always_in_json(
+    tmp_path: Path, zygote: Zygote, words: list[str], times: int
+) -> None:
+    project = an_answered_project(tmp_path, zygote)
+    (project.root / ANSWER).write_text("my own words\n")
+
+    ran = project.start(words[0], "pack.md", *words[1:]).wait()
+
+    assert ran.err.count(f"{ANSWER} was changed after it was recorded") == times
+    if "--json" in words:
+        (warning,) = ran.envelope["warnings"]
+        assert warning.startswith(f"step 01: {ANSWER} was changed after it was recorded")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,9 @@ def pipeline(
             github=True,
         )
     report, code = outcome.report, outcome.exit_code
-    warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_COMPLETION, rs.MIN_YIELD)
+    warnings = watching.unshown_warnings(outcome) + idle_thresholds(
+        settings, rs.MIN_COMPLETION, rs.MIN_YIELD
+    )
     text = pipeline_text(
         single_lines(report), outcome.checked, RunLocation(outcome.root, Path.cwd()), junit
     )

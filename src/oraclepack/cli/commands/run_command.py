@@ -59,4 +59,4 @@ def run(pack: str, *, settings: api.Settings, dry_run: bool, **flags: object) ->
             ask=watching.ask,
             github=True,
         )
-    return run_reply(outcome)
+    return run_reply(outcome, watching.unshown_warnings(outcome))

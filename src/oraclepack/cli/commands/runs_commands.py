@@ -105,7 +105,11 @@ def _pruned(report: api.RunsPruneReport) -> str:
 
 
 def _listed(run: api.RunListEntry) -> tuple[str, ...]:
-    notes = (run.foreign or run.damage or run.holder, "rehearsal" if run.rehearsal else None)
+    notes = (
+        run.foreign or run.damage or run.holder,
+        "rehearsal" if run.rehearsal else None,
+        f"{run.accepted} accepted" if run.accepted else None,
+    )
     return (
         run.name,
         run.pack_path or "-",

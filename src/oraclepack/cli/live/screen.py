@@ -59,6 +59,8 @@ EVERY = 0.25
 class LiveTable(Silence):
     """A display that shows a run as a table. It never raises and never keeps a step waiting."""
 
+    shows_warnings = True
+
     def __init__(
         self,
         *,
