@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,26 @@ def test_the_project_of_a_run_directory(tmp_path: Path, place: str, expected: st
 
     assert project_of(tmp_path / place) == (tmp_path / expected if expected else None)
     assert has_runs(tmp_path) is (expected is not None)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root makes files of another user")
+@pytest.mark.parametrize(
+    ("mode", "is_theirs", "is_root"),
+    [
+        pytest.param(0o1777, True, False, id="planted where everybody may write"),
+        pytest.param(0o1777, False, True, id="the user's own there"),
+        pytest.param(0o755, True, True, id="of another user, in a directory of their own"),
+    ],
+)
+def test_another_user_makes_no_project_of_a_public_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, *, is_theirs: bool, is_root: bool
+) -> None:
+    public = tmp_path / "public"
+    (public / "work").mkdir(parents=True)
+    (public / ".git").mkdir()
+    public.chmod(mode)
+    monkeypatch.chdir(public / "work")
+    if is_theirs:
+        os.chown(public / ".git", 4711, -1)
+
+    assert project_root("pack.md") == (public if is_root else public / "work")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -71,12 +72,25 @@ def _git_top(start: Path) -> Path | None:
         resolved = start.resolve()
     except (OSError, RuntimeError):
         return None
-    return next(filter(_is_git_top, (resolved, *resolved.parents)), None)
+    folders = (resolved, *resolved.parents)
+    return next((one for one in folders if _is_git_top(one) and not _is_planted(one)), None)
 
 
 def _is_git_top(folder: Path) -> bool:
     try:
         return (folder / ".git").exists()
+    except OSError:
+        return False
+
+
+def _is_planted(folder: Path) -> bool:
+    """Whether another user made the `.git` of a directory that everybody may write to, as `/tmp`.
+
+    It would put the project, with settings and working directory, at a place of their choice.
+    """
+    try:
+        is_public = bool(folder.stat().st_mode & stat.S_IWOTH)
+        return is_public and (folder / ".git").lstat().st_uid not in {os.getuid(), 0}
     except OSError:
         return False
 
