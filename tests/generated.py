@@ -103,7 +103,12 @@ Made from the program itself by `make docs`; do not edit.
 What all commands share:
 
 - stdout is data, stderr is talk. `--json` (or `--output json`) prints exactly one envelope on
-  stdout, also for wrong usage, crashes and Ctrl-C: `oraclepack schema envelope`.
+  stdout, also for wrong usage, crashes and Ctrl-C: `oraclepack schema envelope`. It is one line, or
+  indented on a terminal.
+- `--fields a,b.c` keeps only these parts of `data`; `--jq PROGRAM` applies a jq program to the
+  envelope (with the package or the program `jq`); both imply `--json`. `--out FILE` writes the data
+  to a new file and answers with its path. All but `--out` may also stand before the command, as
+  may `--json`, `--output`, `--cwd` and `--color`.
 - `oraclepack --version` and `oraclepack --help` alone are static and always text. Without any
   argument the help goes to stderr, with exit code 2.
 - A boolean `--flag` is also spelled `--flag=true`, `--flag=false` (or 1, 0, yes, no, on, off) and
@@ -171,9 +176,10 @@ A project's own files (3 and 4) are not yours, so each setting says what they ma
 What a project may not set is ignored, with a warning that names its place. See
 [security](security.md).
 
-`oraclepack config show` tells each value, its kind and its origin, and what was ignored. Two
+`oraclepack config show` tells each value, its kind and its origin, and what was ignored. Three
 variables are not settings: `ORACLEPACK_ATTEMPT` marks the processes of a step,
-`_ORACLEPACK_COMPLETE` is how a shell asks for completions.
+`_ORACLEPACK_COMPLETE` is how a shell asks for completions, `ORACLEPACK_REQUEST_ID` is what a caller
+calls its request: the envelope repeats it in `meta.request_id`.
 
 | key | value | default | where | project | commands | meaning |
 |---|---|---|---|---|---|---|

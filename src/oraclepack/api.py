@@ -23,10 +23,12 @@ import msgspec
 
 from oraclepack.authoring.blank import new_pack as write_new_pack
 from oraclepack.errors import (
+    AlreadyExistsError,
     ExitCode,
     InputError,
     LockedError,
     MachineError,
+    NotFoundError,
     OraclePackError,
     RunAbortedError,
     UsageError,
@@ -39,7 +41,7 @@ from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, 
 from oraclepack.journal.step_state import StepState
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.pack.model import PRELUDE
-from oraclepack.report.schemas import schema_names, schema_of
+from oraclepack.report.schemas import schema_names, schema_of, untrusted_parts
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
@@ -66,9 +68,22 @@ from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock, SystemClock
-from oraclepack.system.digests import canonical_file, canonical_line
-from oraclepack.system.environment import GITHUB_SUMMARY_VARIABLE, environment
+from oraclepack.system.digests import (
+    canonical_file,
+    canonical_line,
+    canonical_reply,
+    sha256_bytes,
+)
+from oraclepack.system.environment import (
+    GITHUB_SUMMARY_VARIABLE,
+    environment,
+    is_agent,
+    request_id,
+)
+from oraclepack.system.file_moves import write_new
 from oraclepack.system.files import exhausted
+from oraclepack.system.jq_filter import JqFilter, jq_filter
+from oraclepack.system.paging import page
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
 
@@ -155,6 +170,7 @@ __all__ = [
     "TRUST_KEY_FILE",
     "WAITS",
     "ActionizeOptions",
+    "AlreadyExistsError",
     "Ask",
     "Cache",
     "CallWait",
@@ -168,9 +184,11 @@ __all__ = [
     "Finding",
     "GenerateOptions",
     "InputError",
+    "JqFilter",
     "KnownEvent",
     "LockedError",
     "MachineError",
+    "NotFoundError",
     "OraclePackError",
     "RollbackStatus",
     "RunAbortedError",
@@ -197,6 +215,7 @@ __all__ = [
     "call_settings",
     "canonical_file",
     "canonical_line",
+    "canonical_reply",
     "check_tickets",
     "cost_text",
     "events",
@@ -209,35 +228,42 @@ __all__ = [
     "foreign_records",
     "format_findings",
     "generate",
+    "is_agent",
     "is_completing",
+    "jq_filter",
     "last_lines",
     "list_steps",
     "load_settings",
     "money",
     "new_pack",
     "own_variables",
+    "page",
     "pipeline",
     "plan",
     "prices",
     "quarantine",
     "redacted",
     "redacted_record",
+    "request_id",
     "run",
     "run_settings",
     "runs",
     "schema_names",
     "schema_of",
     "settings_shown",
+    "sha256_bytes",
     "short_cost",
     "skills",
     "ticket_steps",
     "ticketify",
     "undo",
+    "untrusted_parts",
     "upgrade",
     "validate",
     "value_kinds",
     "verify",
     "why",
+    "write_new_file",
     "write_new_pack",
 ]
 
@@ -639,3 +665,8 @@ def redacted(text: str) -> str:
 def redacted_record(record: Record) -> Record:
     """A record with every text in it redacted."""
     return Redactor.of(environment()).clean_record(record)
+
+
+def write_new_file(path: str | Path, data: bytes) -> None:
+    """Write a whole file where none is; nothing is overwritten."""
+    write_new(Path(path), data)

@@ -2,7 +2,10 @@
 
     OraclePackError            what happened, then what to do
     ├── UsageError             the request itself is wrong (flag, argument, setting)
+    │   ├── NotFoundError      it names something that does not exist
+    │   └── AlreadyExistsError what it would write is there already
     ├── InputError             a file we were given cannot be used
+    │   └── MissingFileError   it does not exist
     ├── LockedError            another process works on the run
     └── MachineError           the machine refused: disk, permission, a program that is missing
         └── RunAbortedError    the same in the middle of a run, which the next command continues
@@ -10,7 +13,7 @@
 `cli/error_boundary.py` decides which exit code an error gives.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import Self
@@ -105,10 +108,28 @@ class UsageError(OraclePackError):
     code = "USAGE"
 
 
+class NotFoundError(UsageError):
+    """The request names something that does not exist: a run, a step, a rule, a directory."""
+
+    code = "NOT_FOUND"
+
+
+class AlreadyExistsError(UsageError):
+    """What should be written is there already, and is not replaced unasked."""
+
+    code = "ALREADY_EXISTS"
+
+
 class InputError(OraclePackError):
     """A file we were given is missing, unreadable or not what it should be."""
 
     code = "INVALID_INPUT"
+
+
+class MissingFileError(InputError):
+    """A file we were given does not exist."""
+
+    code = NotFoundError.code
 
 
 class LockedError(OraclePackError):
@@ -128,6 +149,14 @@ class MachineError(OraclePackError):
 
 class RunAbortedError(MachineError):
     """The machine would not go on in the middle of a run. What was finished is kept."""
+
+
+def combined(errors: Sequence[UsageError]) -> UsageError:
+    """Several wrong things of one request as one error, each on a line of its detail."""
+    if len(errors) == 1:
+        return errors[0]
+    lines = [f"{one.message} (hint: {one.hint})" if one.hint else one.message for one in errors]
+    return UsageError(f"{len(errors)} values cannot be used", detail="\n".join(lines))
 
 
 class Refusal(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ import jsonschema
 import pytest
 
 from oraclepack.cli.command import Group
-from oraclepack.cli.command_manifest import commands
+from oraclepack.cli.command_manifest import commands, describe
 from oraclepack.cli.root import COMMANDS, root
 from oraclepack.errors import ExitCode
 from oraclepack.report.schemas import SCHEMAS, schema_of
@@ -141,18 +141,70 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
     by_name = {command["name"]: command for command in data["commands"]}
     assert set(by_name) == set(EVERY)
     assert [code["code"] for code in data["exit_codes"]] == sorted(map(int, ExitCode))
-    shell = by_name["completion"]["parameters"][0]
-    assert (shell["kind"], shell["choices"], shell["required"]) == (
-        "argument",
-        ["bash", "zsh", "fish"],
-        True,
-    )
-    output = next(p for p in by_name["schema"]["parameters"] if p["name"] == "output")
-    assert (output["variable"], output["key"], output["default"]) == (
-        "ORACLEPACK_OUTPUT",
-        "output",
-        "text",
-    )
+    assert by_name["completion"]["arguments"]["shell"] == {
+        "choices": ["bash", "zsh", "fish"],
+        "help": "The shell.",
+        "required": True,
+        "type": "choice",
+    }
+    assert {"cwd", "output", "color", "json", "fields", "jq"} <= set(data["shared"])
+    assert data["options"]["output"] == {
+        "choices": ["text", "json"],
+        "default": "text",
+        "help": "How to answer: for people or for programs.",
+        "key": True,
+        "type": "choice",
+        "variable": True,
+    }
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_every_argument_has_a_type_and_a_help(name: str) -> None:
+    (command,) = describe(root(), name).commands
+
+    described = {**command.arguments, **command.options}
+    assert [each for each, facts in described.items() if not (facts.help and facts.type)] == []
+    assert command.effect in {"read", "write", "execute", "destructive"}
+    assert (command.effect == "read") == (command.changes == "nothing")
+
+
+def test_the_manifest_is_small_and_tells_when_it_is_unchanged(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    whole = answer(capsys, "manifest", "--json")
+    etag = whole.envelope["data"]["etag"]
+
+    again = answer(capsys, "manifest", "--etag", etag, "--json").envelope["data"]
+    other = answer(capsys, "manifest", "--etag", "0" * 16, "--json").envelope["data"]
+
+    assert len(whole.out) < 40_000
+    assert (again["unchanged"], again["etag"], "commands" in again) == (True, etag, False)
+    assert other == whole.envelope["data"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        pytest.param(["run"], ["run"], id="a command"),
+        pytest.param(["cache", "list"], ["cache list"], id="a command of a group"),
+        pytest.param(["config"], ["config show"], id="a group"),
+    ],
+)
+def test_the_manifest_of_one_command_is_whole(
+    capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
+) -> None:
+    data = answer(capsys, "manifest", *words, "--json").envelope["data"]
+
+    assert [command["name"] for command in data["commands"]] == names
+    assert data["commands"][0]["options"]["cwd"]["help"]
+    assert data["commands"][0]["examples"] == list(EVERY[names[0]].facts.examples)
+    jsonschema.validate(data, schema_of("manifest"))
+
+
+def test_the_manifest_of_no_command_is_not_found(capsys: pytest.CaptureFixture[str]) -> None:
+    error = answer(capsys, "manifest", "cahce", "--json").envelope["error"]
+
+    assert (error["code"], error["suggestion"]) == ("NOT_FOUND", "did you mean cache?")
 
 
 def test_doctor_finds_what_is_there(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from oraclepack.authoring.answer_contract import RETURN_ONLY, answer_format
 from oraclepack.authoring.generation import NewPack
-from oraclepack.errors import UsageError
+from oraclepack.errors import AlreadyExistsError, UsageError
 from oraclepack.system import files
 from oraclepack.system.environment import refuse_to_write_out
 
@@ -171,7 +171,7 @@ def new_pack(path: str, template: str, cwd: str = "", *, force: bool = False) ->
         raise UsageError(f"{path} is a directory", hint="name the file, such as docs/pack.md")
     refuse_to_write_out(target.parent, cwd)
     if files.read(target) is not None and not force:
-        raise UsageError(f"{path} exists", hint="pass --force, or choose another name")
+        raise AlreadyExistsError(f"{path} exists", hint="pass --force, or choose another name")
     title = target.stem.replace("-", " ").replace("_", " ").strip().capitalize() or "Oracle pack"
     display_path = "PACK" if set(path) & set("`\n") else path
     files.make_directories(target.absolute().parent)

@@ -63,7 +63,7 @@ from oraclepack.authoring.ticket_questions import (
     ticket_group,
     ticket_questions,
 )
-from oraclepack.errors import UsageError
+from oraclepack.errors import AlreadyExistsError, UsageError
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts
@@ -425,7 +425,9 @@ def _is_there(target: Path, content: bytes, *, force: bool) -> bool:
     """The same file stands there already; another one is only replaced by force."""
     before = files.read(target)
     if before is not None and before != content and not force:
-        raise UsageError(f"{target} exists and is different", hint="pass --force, or another --out")
+        raise AlreadyExistsError(
+            f"{target} exists and is different", hint="pass --force, or another --out"
+        )
     return before == content
 
 

@@ -11,6 +11,7 @@ from oraclepack.system.digests import (
     keyed_digest,
 )
 from oraclepack.system.ownership import Foreign
+from oraclepack.system.paging import Paged
 from oraclepack.tools.usage import Usage
 
 SCHEMA_VERSION = 2
@@ -58,7 +59,7 @@ class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be proven to be ours; then it is never served, and never removed."""
 
 
-class CacheList(msgspec.Struct, frozen=True, kw_only=True):
+class CacheList(Paged, frozen=True, kw_only=True):
     """What `cache list` answers."""
 
     directory: str

@@ -11,7 +11,9 @@ import msgspec
 
 from oraclepack import api
 from oraclepack.api import call_settings as cs
+from oraclepack.cli.argument_errors import all_faults
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.reply_parts import ReplyParts, part_options, take_parts
 from oraclepack.cli.setting_options import (
     SHARED,
     given_flags,
@@ -39,6 +41,15 @@ class CommandLine(msgspec.Struct):
     phase: str = "arguments"
     argv: tuple[str, ...] = ()
     """The words of the command line, as they were given."""
+    parts: ReplyParts = ReplyParts()
+    root: str = ""
+    """The project root, once it is known."""
+    untrusted: tuple[str, ...] = ()
+    """The parts of the data that hold text from outside."""
+    run_id: str | None = None
+    """The run that the reply is about."""
+    data: str = ""
+    """The schema of the command's data."""
 
 
 class CommandInfo(msgspec.Struct, frozen=True):
@@ -54,6 +65,10 @@ class CommandInfo(msgspec.Struct, frozen=True):
     reads_config: bool
     examples: tuple[str, ...]
     rollback_available: bool = False
+    effect: str = "read"
+    """`read`, `write`, `execute` or `destructive`."""
+    starts: str = ""
+    """Which programs it starts, or whom it talks to."""
 
 
 class LazyCommand(msgspec.Struct, frozen=True):
@@ -85,7 +100,12 @@ class _Spoken(click.Command):
         if not isinstance(self, click.Group):
             ctx.ensure_object(CommandLine).command = ctx.command_path.partition(" ")[2]
             args = settle_booleans(self.params, args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, list(args))
+        except click.UsageError as first:
+            if isinstance(self, click.Group) or ctx.resilient_parsing:
+                raise
+            raise all_faults(self, ctx, args, first) from None
 
 
 class Command(_Spoken):
@@ -173,11 +193,14 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     timed: bool = False,
     reads_config: bool = True,
     rollback_available: bool = False,
+    effect: str = "",
+    starts: str = "",
 ) -> Callable[[Callable[..., Reply]], Command]:
     """Make a function a command: parameters in, a reply out.
 
     A parameter `settings` receives the resolved settings.
     Parameters named `pack` or `packs` tell which project the settings belong to.
+    Without an `effect` a command that changes something is one that writes.
     `timed` is for commands that run something: their duration is worth milliseconds.
     """
     codes = {ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED}
@@ -190,12 +213,15 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
         reads_config=reads_config,
         examples=tuple(examples),
         rollback_available=rollback_available,
+        effect=effect or ("read" if changes == "nothing" else "write"),
+        starts=starts,
     )
 
     def wrap(function: Callable[..., Reply]) -> Command:
         params: list[click.Parameter] = list(reversed(getattr(function, "__click_params__", [])))
         params += [option_for(setting) for setting in facts.settings]
         params.append(json_option())
+        params += part_options(params)
         return Command(
             name,
             callback=_answering(function, facts),
@@ -213,6 +239,10 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
     def answer(**params: Any) -> Reply:  # whatever the command declared
         request = click.get_current_context().ensure_object(CommandLine)
         request.timed = facts.timed
+        request.data = facts.data
+        request.phase = "arguments"
+        request.parts = take_parts(params)
+        request.wants_json = request.wants_json or request.parts.wants_json
         request.phase = "settings"
         flags = given_flags(params, facts.settings)
         settings = api.load_settings(_pack_path(params), flags, reads_config=facts.reads_config)
@@ -229,7 +259,8 @@ def words_of_this_command() -> tuple[str, ...]:
 
 
 def _adopt(request: CommandLine, settings: api.Settings, facts: CommandInfo) -> None:
-    request.wants_json = settings[api.OUTPUT] == "json"
+    request.wants_json = settings[api.OUTPUT] == "json" or request.parts.wants_json
+    request.root = settings.root
     request.color = settings[api.COLOR]
     ignored = (one.message for one in settings.ignored if _concerns(facts, api.BY_NAME[one.name]))
     request.warnings = (*settings.warnings, *ignored)

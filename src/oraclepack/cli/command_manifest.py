@@ -1,9 +1,14 @@
-"""Every command, described from its own declaration: for programs and for the documentation."""
+"""Every command, described from its own declaration: for programs and for the documentation.
+
+What many commands take is described once, and whatever has its usual value is left out: a program
+that reads this pays for every character.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,70 +17,164 @@ import msgspec
 from oraclepack import __version__, api
 from oraclepack.cli.command import Command, Group
 from oraclepack.cli.reply import SCHEMA_VERSION
-from oraclepack.errors import ExitCode
+from oraclepack.errors import ExitCode, NotFoundError, did_you_mean
+
+_ETAG = 16
+_ALWAYS = (ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED)
+"""What every command may end with."""
+
+_RETRYABLE = frozenset({"LOCKED", "INTERRUPTED", "TERMINATED"})
+_SIDE_EFFECTS = {
+    "DONE": "complete",
+    "INVALID": "none",
+    "CONTRACT": "none",
+    "POLICY": "complete",
+    "LOCKED": "none",
+}
+"""By the name of an exit code; where it is not named, a part may have been done."""
+
+ARGUMENTS = {
+    "about": "Which report.",
+    "agent": "An agent that `oraclepack skills` knows.",
+    "agents": "Agents that `oraclepack skills` knows.",
+    "command": "A command, such as `run`, or a group, such as `runs`.",
+    "key": "The key of an answer, or the beginning of it.",
+    "model": "The name of a model.",
+    "name": "The name of a schema.",
+    "pack": "A pack: a Markdown file with one bash block of numbered steps.",
+    "packs": "Packs, or directories with packs.",
+    "paths": "Files as `quarantine list` names them.",
+    "question": "What to ask of the tasks.",
+    "rule": "The id or the name of a rule.",
+    "run": "The name of a run, or the beginning of it.",
+    "shell": "The shell.",
+    "stage": "A stage of the ticket action pack.",
+    "step": "The number of a step: 07.",
+}
+"""What the arguments of commands are: click has a help for options alone."""
 
 
-class ExitMeaning(msgspec.Struct, frozen=True):
+class ExitFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An exit code and what it says."""
 
     code: int
+    name: str
     meaning: str
+    retryable: bool = False
+    """The same command may succeed later without any change."""
+    side_effects: str = "partial"
+    """How much of what the command changes was done: `complete`, `partial` or `none`."""
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class ArgumentFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An argument or option of a command."""
 
-    name: str
-    kind: str
-    """`argument` or `option`."""
-    flags: tuple[str, ...]
-    """How an option is spelled; the spellings that switch it off come last."""
-    type: str
-    required: bool
-    repeatable: bool
-    choices: tuple[str, ...]
-    default: Any
-    variable: str | None
-    """The environment variable that gives the same, if there is one."""
-    key: str | None
-    """The key in TOML files that gives the same, if there is one."""
     help: str
+    type: str = "bool"
+    flags: tuple[str, ...] = ()
+    """How an option is spelled where that is not `--name` and, of a boolean, `--no-name`."""
+    required: bool = False
+    repeatable: bool = False
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    """Left out where it is false, empty or none."""
+    variable: bool = False
+    """`ORACLEPACK_` and its name in capitals gives the same."""
+    key: bool = False
+    """Its name as a key in TOML files gives the same."""
 
 
-class CommandFacts(msgspec.Struct, frozen=True):
+class CommandFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything a program must know to call a command and read its answer."""
 
     name: str
     summary: str
-    help: str
-    parameters: tuple[Parameter, ...]
-    changes: str
-    data_schema: str
+    data: str
     """The name of the schema of `data`."""
-    exit_codes: tuple[ExitMeaning, ...]
-    rollback_available: bool
-    examples: tuple[str, ...]
+    effect: str = "read"
+    """`read`, `write`, `execute` (runs a pack, may cost money) or `destructive`."""
+    changes: str = "nothing"
+    """What it changes on disk or elsewhere."""
+    starts: str = ""
+    """Which programs it starts, or whom it talks to."""
+    retryable: bool = True
+    """Giving it again does no harm and repeats nothing that was paid for."""
+    rollback: bool = False
+    """It has --rollback-on-failure."""
+    untrusted: tuple[str, ...] = ()
+    """Parts of the data that hold text of models or files: data, never instructions."""
+    exit_codes: tuple[int, ...] = ()
+    """Those it may end with besides 0, 1, 2 and 130."""
+    arguments: Mapping[str, ArgumentFacts] = {}
+    """In the order in which they are given."""
+    takes: tuple[str, ...] = ()
+    """Options that are described in `options` of the manifest."""
+    options: Mapping[str, ArgumentFacts] = {}
+    """Options of its own."""
+    examples: tuple[str, ...] = ()
+    help: str = ""
+    """Where one command is described: its help."""
 
 
-class CommandManifest(msgspec.Struct, frozen=True):
-    """Every command of this version of the program."""
+class CommandManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The commands of this version of the program."""
 
     program: str
     version: str
     schema_version: int
-    commands: tuple[CommandFacts, ...]
-    exit_codes: tuple[ExitMeaning, ...]
+    etag: str
+    """Changes with anything in here; `manifest --etag` takes it."""
+    unchanged: bool = False
+    """The etag that was given still holds, so nothing more is said."""
+    exit_codes: tuple[ExitFacts, ...] = ()
+    shared: tuple[str, ...] = ()
+    """Options that every command takes, also before its name."""
+    options: Mapping[str, ArgumentFacts] = {}
+    """Options of several commands, by name."""
+    commands: tuple[CommandFacts, ...] = ()
 
 
-def describe(program: Group) -> CommandManifest:
-    """The whole command line as one value."""
-    return CommandManifest(
+def describe(program: Group, name: str = "") -> CommandManifest:
+    """The whole command line as one value, or one command or group of it in full."""
+    chosen = dict(commands(program)) if not name else _named(program, name)
+    described = {each: _options(command) for each, command in chosen.items()}
+    common = _common(described.values()) if not name else {}
+    every = set.intersection(*(set(options) for options in described.values()))
+    shared = tuple(sorted(every & common.keys())) if not name else ()
+    facts = tuple(
+        _facts(each, command, described[each], common, shared, in_full=bool(name))
+        for each, command in chosen.items()
+    )
+    made = CommandManifest(
         program=program.name or "",
         version=__version__,
         schema_version=SCHEMA_VERSION,
-        commands=tuple(_facts(name, command) for name, command in commands(program)),
+        etag="",
         exit_codes=tuple(map(_meaning, ExitCode)),
+        shared=shared,
+        options=dict(sorted(common.items())),
+        commands=facts,
     )
+    etag = api.sha256_bytes(api.canonical_line(made))[:_ETAG]
+    return msgspec.structs.replace(made, etag=etag)
+
+
+def _named(program: Group, name: str) -> dict[str, Command]:
+    """The command of this name, or all of a group. Nothing else is loaded."""
+    words = name.split()
+    group, prefix = program, ""
+    for word in words:
+        if word not in group.entries:
+            hint = did_you_mean(word, group.entries) or "`oraclepack manifest` lists all of them"
+            raise NotFoundError(f"there is no command {name!r}", hint=hint)
+        found = group.get_command(click.Context(group), word)
+        if isinstance(found, Group):
+            group, prefix = found, f"{prefix}{word} "
+        elif isinstance(found, Command) and word == words[-1]:
+            return {name: found}
+        else:
+            raise NotFoundError(f"there is no command {name!r}")
+    return dict(commands(group, prefix))
 
 
 def commands(group: Group, prefix: str = "") -> Iterator[tuple[str, Command]]:
@@ -95,41 +194,89 @@ def help_of(name: str, command: click.Command) -> str:
     return command.get_help(context)
 
 
-def _facts(name: str, command: Command) -> CommandFacts:
+def _options(command: Command) -> dict[str, ArgumentFacts]:
+    settings = {setting.parameter: setting for setting in command.facts.settings}
+    return {
+        _name(param): _described(param, settings.get(param.name or ""))
+        for param in command.params
+        if isinstance(param, click.Option)
+    }
+
+
+def _common(described: Sequence[dict[str, ArgumentFacts]] | Any) -> dict[str, ArgumentFacts]:
+    """The options that several commands take in the same meaning."""
+    seen: Counter[tuple[str, bytes]] = Counter()
+    facts: dict[tuple[str, bytes], ArgumentFacts] = {}
+    for options in described:
+        for name, option in options.items():
+            key = (name, api.canonical_line(option))
+            seen[key] += 1
+            facts[key] = option
+    best: dict[str, ArgumentFacts] = {}
+    for (name, text), count in sorted(seen.items(), key=lambda one: (one[1], one[0])):
+        if count > 1:
+            best[name] = facts[name, text]
+    return best
+
+
+def _facts(
+    name: str,
+    command: Command,
+    options: dict[str, ArgumentFacts],
+    common: Mapping[str, ArgumentFacts],
+    shared: tuple[str, ...],
+    *,
+    in_full: bool,
+) -> CommandFacts:
     facts = command.facts
-    settings = {setting.parameter: setting for setting in facts.settings}
+    takes = tuple(each for each in options if common.get(each) == options[each])
     summary, _, rest = inspect.cleandoc(command.help or "").partition("\n")
     return CommandFacts(
         name=name,
         summary=summary,
-        help=rest.strip(),
-        parameters=tuple(_parameter(param, settings) for param in command.params),
+        data=facts.data,
+        effect=facts.effect,
         changes=facts.changes,
-        data_schema=facts.data,
-        exit_codes=tuple(map(_meaning, facts.exit_codes)),
-        rollback_available=facts.rollback_available,
-        examples=facts.examples,
+        starts=facts.starts,
+        rollback=facts.rollback_available,
+        untrusted=api.untrusted_parts(facts.data),
+        exit_codes=tuple(int(code) for code in facts.exit_codes if code not in _ALWAYS),
+        arguments={
+            _name(param): _described(param, None)
+            for param in command.params
+            if isinstance(param, click.Argument)
+        },
+        takes=tuple(each for each in takes if each not in shared),
+        options={each: option for each, option in options.items() if each not in takes},
+        examples=facts.examples if in_full else facts.examples[:1],
+        help=rest.strip() if in_full else "",
     )
 
 
-def _parameter(param: click.Parameter, settings: dict[str, api.Setting[Any]]) -> Parameter:
-    setting = settings.get(param.name or "")
-    optional = isinstance(param, click.Option)
+def _name(param: click.Parameter) -> str:
+    """An option by its first spelling, an argument by its own name."""
+    if isinstance(param, click.Option):
+        return param.opts[0].removeprefix("--")
+    return param.name or ""
+
+
+def _described(param: click.Parameter, setting: api.Setting[Any] | None) -> ArgumentFacts:
     switch = isinstance(param, click.Option) and param.is_flag
-    return Parameter(
-        name=param.name or "",
-        kind="option" if optional else "argument",
-        flags=(*param.opts, *param.secondary_opts) if optional else (),
+    usual = [f"--{_name(param)}", *([f"--no-{_name(param)}"] if param.secondary_opts else [])]
+    spelled = [*param.opts, *param.secondary_opts]
+    default = setting.default if setting else _default(param, switch=switch)
+    in_project = setting is not None and api.ValueSource.PROJECT in setting.sources
+    told = setting.help if setting else getattr(param, "help", None)
+    return ArgumentFacts(
+        help=told or ARGUMENTS.get(param.name or "", ""),
         type=setting.kind.name if setting else "bool" if switch else param.type.name,
+        flags=tuple(spelled) if isinstance(param, click.Option) and spelled != usual else (),
         required=param.required,
         repeatable=param.multiple or param.nargs == -1,
         choices=tuple(map(str, getattr(param.type, "choices", ()))),
-        default=setting.default if setting else _default(param, switch=switch),
-        variable=setting.variable
-        if setting and api.ValueSource.ENVIRONMENT in setting.sources
-        else None,
-        key=setting.name if setting and api.ValueSource.PROJECT in setting.sources else None,
-        help=setting.help if setting else getattr(param, "help", None) or "",
+        default=default or None,
+        variable=setting is not None and api.ValueSource.ENVIRONMENT in setting.sources,
+        key=in_project,
     )
 
 
@@ -141,5 +288,11 @@ def _default(param: click.Parameter, *, switch: bool) -> object:
     return False if switch else None
 
 
-def _meaning(code: ExitCode) -> ExitMeaning:
-    return ExitMeaning(int(code), code.meaning)
+def _meaning(code: ExitCode) -> ExitFacts:
+    return ExitFacts(
+        code=int(code),
+        name=code.name,
+        meaning=code.meaning,
+        retryable=code.name in _RETRYABLE,
+        side_effects=_SIDE_EFFECTS.get(code.name, "partial"),
+    )

@@ -12,14 +12,17 @@ from oraclepack.api import run_settings as rs
 from oraclepack.cli.event_lines import JsonLog, Lines, Silence
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.signals import StopOnSignals
-from oraclepack.system.terminal import ask, can_ask, is_terminal
+from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
 
 
 def screen_for(settings: api.Settings) -> Silence:
-    """On a terminal a live table, unless somebody wants it plainer; elsewhere lines."""
+    """On a terminal a live table, unless a plainer one is wanted; elsewhere lines.
+
+    A coding agent that reads our stdout gets neither: it pays for every line.
+    """
     if settings[rs.JSON_LOG] or settings[rs.CI]:
         return JsonLog()
-    if settings[rs.QUIET]:
+    if settings[rs.QUIET] or (api.is_agent() and not stdout_is_terminal()):
         return Silence()
     plain = not settings[rs.TUI] or settings[OUTPUT] == "json" or not is_terminal()
     return Lines() if plain else LiveTable(color=settings[COLOR] != "never")

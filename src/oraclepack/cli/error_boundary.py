@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
@@ -15,12 +14,15 @@ import msgspec
 
 from oraclepack import __version__, api
 from oraclepack.cli import render
+from oraclepack.cli.argument_errors import ArgumentsError
 from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
 from oraclepack.cli.crash import crashed
 from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
+from oraclepack.cli.reply_parts import chosen_fields, clean_parts, in_file
 from oraclepack.cli.root import VersionRequestedError, root
-from oraclepack.cli.setting_options import JSON_FLAG, asks_for_json
+from oraclepack.cli.setting_options import asks_for_json, shared_options_last
 from oraclepack.errors import ExitCode, LockedError, OraclePackError, RunAbortedError
+from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
 _VALUES_BETWEEN_COLLECTIONS = 50_000
@@ -45,7 +47,9 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
     started = clock.monotonic_ns()
     with _process(args) if is_process else nullcontext():
         variables = api.own_variables()
-        request = CommandLine(argv=tuple(args), wants_json=asks_for_json(args, variables))
+        request = CommandLine(wants_json=asks_for_json(args, variables))
+        args = shared_options_last(args)
+        request.argv = tuple(args)
         try:
             program = root()
             with program.make_context(PROGRAM, list(args), obj=request) as context:
@@ -116,19 +120,17 @@ def _misused(error: click.ClickException, request: CommandLine) -> Reply:
     path = context.command_path if context else f"{PROGRAM} {request.command}".strip()
     suggestion = f"see {path} --help"
     message = error.format_message()
-    if isinstance(error, UnknownCommandError):
+    detail = ""
+    if isinstance(error, ArgumentsError):
+        detail = "\n".join(error.lines)
+    elif isinstance(error, UnknownCommandError):
         suggestion = error.hint
     elif isinstance(error, click.NoSuchOption):
         message = error.message
-        suggestion = _nearest_option(error, path) or suggestion
-    failure = ReplyError("USAGE", message, phase="arguments", suggestion=suggestion)
+        near = error.possibilities
+        suggestion = f"did you mean {near[0]}?" if near else suggestion
+    failure = ReplyError("USAGE", message, detail, phase="arguments", suggestion=suggestion)
     return Reply(exit_code=ExitCode.INVALID, error=failure)
-
-
-def _nearest_option(error: click.NoSuchOption, path: str) -> str:
-    if path == PROGRAM and error.option_name in {JSON_FLAG, "--output", "--color", "--cwd"}:
-        return f"options follow the command: {PROGRAM} COMMAND {error.option_name}"
-    return f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
 
 
 def _error_reply(error: OraclePackError, request: CommandLine) -> ReplyError:
@@ -150,31 +152,53 @@ def _stopped(code: ExitCode, request: CommandLine) -> Reply:
 
 def _completed(reply: Reply, request: CommandLine) -> Reply:
     """The reply with the settings' warnings, and an error wherever the exit code is not 0."""
+    run_id = getattr(reply.data, "run_id", None)
+    request.run_id = run_id if isinstance(run_id, str) else None
     error = reply.error
     if reply.exit_code and error is None and (request.wants_json or reply.wants_json):
         error = ReplyError(reply.exit_code.name, reply.exit_code.meaning)
     warnings = request.warnings + reply.warnings
+    data = reply.data
+    if request.wants_json or reply.wants_json:
+        data, request.untrusted = clean_parts(data, api.untrusted_parts(request.data))
+    if request.parts.fields and error is None:
+        data, unknown = chosen_fields(data, request.parts.fields)
+        warnings += unknown
     if error is not None:
         # An error repeats what it was given, and that may be a key.
         error = api.redacted_record(error)
-    return msgspec.structs.replace(reply, warnings=warnings, error=error)
+    reply = msgspec.structs.replace(reply, data=data, warnings=warnings, error=error)
+    return in_file(reply, request.parts, request.data, as_json=request.wants_json)
 
 
 def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.RenderedReply:
     if reply.bare is not None:
         return render.as_bare(reply, color=_colored(request))
     if request.wants_json or reply.wants_json:
-        duration = reported_ms(elapsed_ns, timed=request.timed)
-        return render.as_json(reply, Meta(request.command, duration, __version__))
+        return render.as_json(
+            reply, _meta(request, elapsed_ns), request.parts, indented=stdout_is_terminal()
+        )
     return render.as_text(reply, color=_colored(request))
+
+
+def _meta(request: CommandLine, elapsed_ns: int) -> Meta:
+    return Meta(
+        request.command,
+        reported_ms(elapsed_ns, timed=request.timed),
+        __version__,
+        project_root=request.root or None,
+        run_id=request.run_id,
+        request_id=api.request_id(is_new=request.timed),
+        untrusted=request.untrusted,
+    )
 
 
 def _colored(request: CommandLine) -> bool:
     if request.color != "auto":
         return request.color == "always"
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()
     variables = api.own_variables()
-    return on_terminal and not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
+    plain = bool(variables.get("NO_COLOR")) or variables.get("TERM") == "dumb"
+    return stdout_is_terminal() and not plain
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -9,6 +9,7 @@ import msgspec
 
 from oraclepack import api
 from oraclepack.cli.reply import Envelope, Meta, Reply, ReplyError, Styled, Text
+from oraclepack.cli.reply_parts import JQ_FLAG, ReplyParts
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import one_line, visible
 
@@ -30,14 +31,33 @@ class RenderedReply(msgspec.Struct, frozen=True):
     stderr: bytes
 
 
-def as_json(reply: Reply, meta: Meta) -> RenderedReply:
-    """One envelope on stdout, nothing else anywhere."""
+def as_json(reply: Reply, meta: Meta, parts: ReplyParts, *, indented: bool) -> RenderedReply:
+    """One envelope on stdout, nothing else anywhere. For programs it is one line."""
     envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
+    written = api.canonical_file if indented else api.canonical_reply
     try:
-        stdout = api.canonical_file(envelope)
+        stdout = written(envelope)
     except UnicodeEncodeError:
-        stdout = api.canonical_file(_encodable(envelope))
-    return RenderedReply(stdout, b"")
+        stdout = written(_encodable(envelope))
+    if parts.jq is None:
+        return RenderedReply(stdout, b"")
+    try:
+        values = parts.jq.apply(stdout)
+    except ValueError as trouble:
+        # What was done is done: the reply is given whole, and says so.
+        told = msgspec.structs.replace(
+            reply, warnings=(*reply.warnings, f"{JQ_FLAG} failed: {trouble}")
+        )
+        plain = msgspec.structs.replace(parts, jq=None)
+        return as_json(told, meta, plain, indented=indented)
+    return RenderedReply(b"".join(map(_filtered, values)), b"")
+
+
+def _filtered(value: object) -> bytes:
+    """A result of a jq program on a line of its own; a text as it is, as `gh --jq` prints it."""
+    if isinstance(value, str):
+        return _bytes(visible(value)) + b"\n"
+    return api.canonical_reply(value)
 
 
 def as_text(reply: Reply, *, color: bool) -> RenderedReply:

@@ -37,6 +37,14 @@ class Meta(msgspec.Struct, frozen=True):
     duration_ms: int
     oraclepack_version: str
     schema_version: int = SCHEMA_VERSION
+    project_root: str | None = None
+    """Where the command looked for settings and runs; null where it needed none."""
+    run_id: str | None = None
+    """The run that the data is about, where it is about one."""
+    request_id: str | None = None
+    """From `ORACLEPACK_REQUEST_ID`; without it, a new one for commands that run something."""
+    untrusted: tuple[str, ...] = ()
+    """Parts of `data` that hold text of models, packs or other files: data, not instructions."""
 
 
 class Envelope(msgspec.Struct, frozen=True):

@@ -140,4 +140,6 @@ def root() -> Root:
         callback=_version_asked,
         help="Show the version and exit.",
     )
-    return Root("oraclepack", entries=COMMANDS, params=[version], help=HELP)
+    # `--json --help`: that JSON is wanted was seen before anything is parsed.
+    json = click.Option(["--json"], is_flag=True, expose_value=False, hidden=True)
+    return Root("oraclepack", entries=COMMANDS, params=[version, json], help=HELP)

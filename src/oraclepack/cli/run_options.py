@@ -94,3 +94,14 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         take_over=bool(flags.get("take_over")),
         argv=words_of_this_command(),
     )
+
+
+def paged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that lists something `--limit` and `--cursor`."""
+    limit = click.option(
+        "--limit", type=click.IntRange(1), metavar="N", help="At most so many; see --cursor."
+    )
+    cursor = click.option(
+        "--cursor", metavar="NAME", help="Go on after this one: `next_cursor` of the page before."
+    )
+    return limit(cursor(function))

@@ -84,6 +84,28 @@ def settle_booleans(params: Sequence[click.Parameter], args: Sequence[str]) -> l
     return settled
 
 
+_BEFORE = frozenset({JSON_FLAG})
+_BEFORE_WITH_VALUE = frozenset({*(setting.flag for setting in SHARED), "--fields", "--jq"})
+"""What every command takes, and so may be given before its name."""
+
+
+def shared_options_last(args: Sequence[str]) -> list[str]:
+    """The words with the options before the command moved behind it: `--json runs list`."""
+    moved: list[str] = []
+    rest = list(args)
+    while rest and rest[0].startswith("--"):
+        name, equals, _ = rest[0].partition("=")
+        count = 2 if name in _BEFORE_WITH_VALUE and not equals else 1
+        if name not in _BEFORE | _BEFORE_WITH_VALUE:
+            break
+        moved += rest[:count]
+        del rest[:count]
+    if not rest:
+        return []
+    end = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:end], *moved, *rest[end:]]
+
+
 def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
     """Whether an answer must be JSON, judged before anything is parsed.
 
@@ -97,6 +119,8 @@ def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
             last = kinds.BOOLEANS.get(value.lower(), True) if equals else True
         elif name in {api.OUTPUT.flag, "--format"}:
             last = (value if equals else following) == "json"
+        elif name in {"--fields", "--jq"}:
+            return True
     return variables.get(api.OUTPUT.variable) == "json" if last is None else last
 
 

@@ -8,11 +8,12 @@ from textwrap import fill
 
 import msgspec
 
-from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.errors import NotFoundError, did_you_mean
 from oraclepack.lint.engine import by_word, is_binding
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule
+from oraclepack.system.paging import Paged
 
 
 class ExampleKind(StrEnum):
@@ -48,7 +49,7 @@ class RuleDoc(msgspec.Struct, frozen=True):
         return doc_text(self)
 
 
-class RuleExplanation(msgspec.Struct, frozen=True):
+class RuleExplanation(Paged, frozen=True):
     """The rule that was asked for, or all of them."""
 
     rules: tuple[RuleDoc, ...]
@@ -218,7 +219,7 @@ def rules_named(word: str | None) -> tuple[RuleDoc, ...]:
     if rule is None:
         hint = did_you_mean(word, [name for each in RULES for name in (each.id, each.name)])
         hint = hint or "`oraclepack explain` lists the rules"
-        raise UsageError(f"there is no rule {word!r}", hint=hint)
+        raise NotFoundError(f"there is no rule {word!r}", hint=hint)
     return (doc_of(rule),)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.errors import InputError, Refusal, UsageError
+from oraclepack.errors import InputError, MissingFileError, Refusal, UsageError
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack, uses_out_dir, with_out_dir
 from oraclepack.pack.parse.step_boundaries import Complete
@@ -108,7 +108,7 @@ def _content(path: Path) -> bytes:
                 return file.read(LARGEST + 1)
         return files.read_beginning(path, LARGEST + 1)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file", hint="check the path") from None
+        raise MissingFileError(f"{path}: no such file", hint="check the path") from None
     except IsADirectoryError:
         raise InputError(f"{path} is a directory", hint="name the pack file inside it") from None
     except OSError as error:

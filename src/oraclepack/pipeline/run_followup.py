@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import UsageError
+from oraclepack.errors import AlreadyExistsError, NotFoundError, UsageError
 from oraclepack.pipeline.followup_pack import (
     FollowupQuestion,
     plan_questions,
@@ -39,7 +39,7 @@ def followup_run(run_dir: str, root: Path, out: str = "", *, force: bool = False
     """Write a pack of the cut-off, blocked and conflicting questions of a run."""
     place = Path(run_dir)
     if not place.is_dir():
-        raise UsageError(f"--run-dir {place}: no such directory")
+        raise NotFoundError(f"--run-dir {place}: no such directory")
     refuse_foreign(place)
     project = (env.project_of(place) or root).resolve()
     loaded = from_run(place, project)
@@ -98,7 +98,7 @@ def _write(target: Path, data: bytes, *, force: bool) -> bool:
     if existing == data:
         return False
     if existing is not None and not force:
-        raise UsageError(f"{target} exists", hint="pass --force, or choose another --out")
+        raise AlreadyExistsError(f"{target} exists", hint="pass --force, or choose another --out")
     files.make_directories(target.absolute().parent)
     files.write_atomic(target.absolute(), data, mode=files.PUBLIC_FILE)
     return True

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.errors import NotFoundError, did_you_mean
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -65,11 +65,25 @@ SCHEMAS = {
     "listing": ("oraclepack.run.explain_steps:StepList", 2),
     "validation": ("oraclepack.report.schemas:_validation", 1),
     "envelope": ("oraclepack.cli.reply:Envelope", 1),
-    "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 1),
+    "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 2),
     "schema": ("oraclepack.report.schemas:SchemaNames", 1),
     "completion": ("oraclepack.report.schemas:CompletionScript", 1),
 }
 """Name → where its type, or the function that describes it, lives, and its version."""
+
+UNTRUSTED: dict[str, tuple[str, ...]] = {
+    "run-report": ("steps.title", "steps.message", "failure"),
+    "pipeline-report": ("run.steps.title", "run.steps.message", "run.failure"),
+    "why-report": ("title", "message", "calls.changes"),
+    "run-details": ("steps.title", "steps.reference", "steps.last_error.message"),
+    "listing": ("steps.title", "steps.reference", "steps.category", "steps.attributes"),
+    "cache-details": ("answer", "prompt"),
+    "validation": ("findings.message", "packs.findings.message"),
+    "verify-report": ("failures.line", "doubts.message"),
+    "verify-packs-report": ("packs.failures.line", "packs.doubts.message"),
+}
+"""Parts of the data that hold text of models, packs or other files, by schema. Whoever reads them
+takes them for data, never for instructions; control characters are left out of them."""
 
 RENAMED = {
     "accepted-step": "accept-report",
@@ -118,11 +132,16 @@ def schema_of(name: str) -> dict[str, Any]:
         hint = did_you_mean(name, SCHEMAS) or "`oraclepack schema` lists the names"
         if name in RENAMED:
             hint = f"it is called {RENAMED[name]} now"
-        raise UsageError(f"there is no schema named {name!r}", hint=hint)
+        raise NotFoundError(f"there is no schema named {name!r}", hint=hint)
     shape = _shape(SCHEMAS[name][0])
     described = shape() if isinstance(shape, FunctionType) else msgspec.json.schema(shape)
     head = {"$schema": DIALECT, "$id": schema_id(name), "title": f"oraclepack {name}"}
     return described | head
+
+
+def untrusted_parts(name: str) -> tuple[str, ...]:
+    """The dotted paths into data of this schema that hold text from outside."""
+    return UNTRUSTED.get(name, ())
 
 
 def _one_of(*places: str) -> dict[str, Any]:

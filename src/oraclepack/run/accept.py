@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.verification import AcceptedOutput, FailedOutput
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
-from oraclepack.errors import InputError, UsageError
+from oraclepack.errors import InputError, NotFoundError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.statuses import Status
@@ -77,7 +77,7 @@ def accept_outputs(
     known = pack.step(step.zfill(2))
     if known is None:
         ids = ", ".join(one.id for one in pack.steps)
-        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
+        raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     selected = _run_of(root, pack, run_id)
     wish = RunSelector(run_id=run_id, legacy_files=selected.state.has_legacy_files)
     with opened(selected, pack, wish, SystemClock(), "accept") as record:

@@ -16,7 +16,7 @@ from oraclepack.calls.cache import (
 )
 from oraclepack.calls.file_cache import FileAnswerCache
 from oraclepack.calls.file_store import project_cache
-from oraclepack.errors import UsageError
+from oraclepack.errors import NotFoundError
 from oraclepack.journal.events import InvocationOutcome
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Cache
@@ -43,13 +43,13 @@ def show_cached(root: Path, beginning: str) -> CacheDetails:
     keys = cache.find(beginning) if beginning else ()
     if len(keys) != 1:
         what = "no answer has" if not keys else f"{len(keys)} answers have"
-        raise UsageError(
+        raise NotFoundError(
             f"{what} a key that begins with {beginning!r}",
             hint="`oraclepack cache list` shows the keys",
         )
     entry = cache.get(keys[0])
     if entry is None:
-        raise UsageError(f"the answer {keys[0][:12]} is gone", hint="`oraclepack cache prune`")
+        raise NotFoundError(f"the answer {keys[0][:12]} is gone", hint="`oraclepack cache prune`")
     answer = entry.data.decode("utf-8", "replace")
     return CacheDetails(entry=entry.entry, state=entry.state, answer=answer)
 
@@ -60,7 +60,7 @@ def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExp
     state = inspect_run(run).state
     if step not in state.steps:
         known = ", ".join(sorted(state.steps)) or "none"
-        raise UsageError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
+        raise NotFoundError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")
     return CacheExplanation(
         step=step, run_id=run.run_id, calls=explain_calls(root, state.step(step))
     )
@@ -115,7 +115,7 @@ def _last_run(root: Path) -> RunDir:
     own_runs = (run for run in list_runs(root).runs if run.foreign is None)
     runs = sorted(own_runs, key=lambda run: run.rehearsal)
     if not runs:
-        raise UsageError("there is no run in this project", hint="run the pack first")
+        raise NotFoundError("there is no run in this project", hint="run the pack first")
     return RunDir(root, runs[0].run_id, runs[0].run_dir.rpartition("/")[0])
 
 

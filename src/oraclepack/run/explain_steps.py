@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.calls.cache import CallExplanation
-from oraclepack.errors import UsageError
+from oraclepack.errors import NotFoundError
 from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
 from oraclepack.pack.pack_files import read_pack
@@ -18,6 +18,7 @@ from oraclepack.run.cache_queries import explain_calls
 from oraclepack.run.past_runs import inspect_run, last_statuses
 from oraclepack.run.run_report import StepReport, plan_report
 from oraclepack.system.environment import has_runs
+from oraclepack.system.paging import Paged
 
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun
@@ -48,7 +49,7 @@ def why_step(
     one = next((one for one in report.steps if one.step_id == step_id), None)
     if one is None:
         known = ", ".join(step.step_id for step in report.steps)
-        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {known}")
+        raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {known}")
     planned = next(step for step in plan.steps if step.step_id == step_id)
     # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
     last = inspect_run(selected.run).state if request.wish.rehearsal else selected.state
@@ -102,7 +103,7 @@ class ListedStep(msgspec.Struct, frozen=True):
     """The header's attributes as written: `impact: High` is no number, and null above."""
 
 
-class StepList(msgspec.Struct, frozen=True):
+class StepList(Paged, frozen=True):
     """The steps of a pack."""
 
     path: str

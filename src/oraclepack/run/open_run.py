@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack import __version__
-from oraclepack.errors import InputError, LockedError, MachineError, RunAbortedError, UsageError
+from oraclepack.errors import (
+    InputError,
+    LockedError,
+    MachineError,
+    NotFoundError,
+    RunAbortedError,
+    UsageError,
+)
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import (
@@ -263,7 +270,7 @@ def _named(root: Path, pack: Pack, wish: RunSelector, tree: git.WorkTreeState) -
     known, run_id = run_dir.every_run(root), wish.run_id or ""
     run = next((one for one in known if one.name == run_id), None)
     if run is None:
-        raise UsageError(
+        raise NotFoundError(
             f"--run-id: there is no run {run_id}",
             hint=f"`oraclepack runs list` shows them ({len(known)} here)",
         )

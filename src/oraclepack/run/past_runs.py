@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.errors import InputError, NotFoundError, OraclePackError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.journal.line_format import JournalContent
@@ -20,6 +20,7 @@ from oraclepack.run.manifests import RunManifest, StepEntry, run_manifest, steps
 from oraclepack.run.open_run import mutates
 from oraclepack.system import environment, git, locks
 from oraclepack.system.ownership import Foreign
+from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import REHEARSALS
 
 
@@ -59,7 +60,7 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
         return f"rehearsals/{self.run_id}" if in_rehearsals else self.run_id
 
 
-class RunList(msgspec.Struct, frozen=True, kw_only=True):
+class RunList(Paged, frozen=True, kw_only=True):
     """The runs of a project, the newest first."""
 
     runs: tuple[RunListEntry, ...]
@@ -245,7 +246,7 @@ def named_run(root: Path, name: str) -> RunDir:
                 f"{name} is the beginning of {len(fitting)} runs",
                 hint=f"one of {', '.join(run.name for run in fitting)}",
             )
-    raise UsageError(
+    raise NotFoundError(
         f"there is no run {name}", hint=f"`oraclepack runs list` shows them ({len(known)} here)"
     )
 

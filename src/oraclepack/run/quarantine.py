@@ -20,6 +20,7 @@ from oraclepack.errors import MachineError, Refusal
 from oraclepack.journal.statuses import Move
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import canonical_file
+from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import inside, jail, stays_inside
 
 ROLLED_BACK = "rolled_back"
@@ -47,7 +48,7 @@ class QuarantineEntry(msgspec.Struct, frozen=True, kw_only=True):
         return {None: "failed", ROLLED_BACK: "rolled back"}.get(self.reason, "changed by hand")
 
 
-class QuarantineList(msgspec.Struct, frozen=True, kw_only=True):
+class QuarantineList(Paged, frozen=True, kw_only=True):
     """Everything in quarantine, in the order of the paths."""
 
     files: tuple[QuarantineEntry, ...]

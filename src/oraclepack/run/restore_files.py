@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from oraclepack.errors import InputError, LockedError, Refusal, UsageError
+from oraclepack.errors import InputError, LockedError, NotFoundError, Refusal, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import RunDir
@@ -139,7 +139,7 @@ def _chosen(root: Path, paths: Sequence[str]) -> list[QuarantineFile]:
         places = {_absolute(start / path) for start in (Path.cwd(), root)}
         mine = [file for file in everything if places & {file.path, *file.path.parents}]
         if not mine:
-            raise UsageError(
+            raise NotFoundError(
                 f"{path} is not in quarantine",
                 hint=_where(path, everything) or "`oraclepack quarantine list` shows what is",
             )

@@ -52,6 +52,7 @@ from oraclepack.settings.call_settings import ENGINE, REHEARSAL
 from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.terminal import can_ask
 
 if TYPE_CHECKING:
     from oraclepack.run.project_copy import CopyPlan
@@ -286,6 +287,8 @@ def _refuse_dirty_rerun(
 def _environment(options: RunOptions) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
     inherited = environment.inherited(with_database=not options.store)
+    if not can_ask():
+        inherited |= environment.WITHOUT_TERMINAL
     if options.answered:
         # A step may call oraclepack itself; what that runs is a rehearsal too.
         inherited |= {ENGINE.variable: REHEARSAL}

@@ -17,6 +17,7 @@ from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET, WAITS
 from oraclepack.pack.model import PRELUDE, Pack
+from oraclepack.run.call_report import CallReport, OutputReport, call_reports, output_reports
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
@@ -48,6 +49,11 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     """That change, relative to the run directory."""
     cost: CostTotal = NO_COST
     """What the calls of all its attempts cost, as far as it is known."""
+    title: str = ""
+    outputs: tuple[OutputReport, ...] = ()
+    """Of its last attempt."""
+    invocations: tuple[CallReport, ...] = ()
+    """The calls of all its attempts."""
 
 
 class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +118,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The files that a failed rollback left as they were, relative to the project root."""
     cost: CostTotal = NO_COST
     """What the calls of the run cost so far, those of its earlier commands too."""
+    failure: str | None = None
+    """The first failure and why, in one sentence."""
+    next_command: str | None = None
+    """The command line that continues the run, where something is left to do."""
 
     @property
     def cause(self) -> str | None:
@@ -175,9 +185,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_of(result: RunResult) -> RunReport:
-    return _report(
+    report = _report(
         result.selected, result.plan, result.state, result.reply, result.completion, dry_run=False
     )
+    return msgspec.structs.replace(report, failure=report.cause)
 
 
 def plan_report(selected: SelectedRun, plan: Plan) -> RunReport:
@@ -253,6 +264,9 @@ def _step(step: PlannedStep, state: RunState) -> StepReport:
         changed_files=change.files if change else (),
         patch=change.patch if change else None,
         cost=total_cost(now.invocations),
+        title=step.title,
+        outputs=output_reports(now),
+        invocations=call_reports(now),
     )
 
 
@@ -280,10 +294,14 @@ class PlanOutcome(msgspec.Struct, frozen=True):
 
 def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
     recorded = recorded_warnings(result)
+    command = continue_command(request.argv, result.plan, result.state)
+    report = report_of(result)
+    if result.exit_code or report.resume_from is not None:
+        report = msgspec.structs.replace(report, next_command=command)
     return RunOutcome(
-        report=report_of(result),
+        report=report,
         exit_code=ExitCode(result.exit_code),
-        continue_command=continue_command(request.argv, result.plan, result.state),
+        continue_command=command,
         warnings=notices(result.selected) + recorded,
         recorded_warnings=recorded,
         pack=request.pack,

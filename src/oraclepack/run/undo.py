@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, UsageError
+from oraclepack.errors import InputError, NotFoundError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.step_state import StepState
@@ -38,7 +38,7 @@ def undo_step(
     known = pack.step(step_id)
     if known is None:
         ids = ", ".join(one.id for one in pack.steps)
-        raise UsageError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
+        raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     clock = SystemClock()
     wish = RunSelector(run_id=run_id)
     selected = find_run(root, pack, wish, clock)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.errors import UsageError, combined, did_you_mean
 from oraclepack.settings.call_settings import (
     CALL_SETTINGS,
     MONEY_SETTINGS,
@@ -35,14 +35,18 @@ from oraclepack.settings.project_rules import (
 )
 from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
 from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text
-from oraclepack.system.environment import MARKER_VARIABLE, TRUST_KEY_VARIABLE
+from oraclepack.system.environment import (
+    MARKER_VARIABLE,
+    REQUEST_VARIABLE,
+    TRUST_KEY_VARIABLE,
+)
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
 
 _MOST_HINTS = 20
 """Unknown variables that are told one by one; to look for what was meant takes a while."""
-_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, TRUST_KEY_VARIABLE})
+_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE})
 
 
 OUTPUT = Setting(
@@ -221,6 +225,7 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
     values: dict[str, object] = {}
     origins: dict[str, ValueOrigin] = {}
     ignored: list[IgnoredSetting] = []
+    faults: list[UsageError] = []
     own: Settings | None = None
     for layer in sorted(map(_with_current_names, layers), key=lambda layer: layer.source):
         if layer.source not in OWN and own is None:
@@ -229,8 +234,12 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
             given = layer.values[name]
             setting = _known(name, given)
             if layer.source in OWN or own is None:
-                _refuse_wrong_place(setting, layer.source, given)
-                value = _read(setting, given)
+                try:
+                    _refuse_wrong_place(setting, layer.source, given)
+                    value = _read(setting, given)
+                except UsageError as fault:
+                    faults.append(fault)
+                    continue
                 # Hidden by a value of the user's, it is of no consequence.
                 ignored = [one for one in ignored if one.name != name]
             else:
@@ -241,6 +250,8 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
                 value = verdict.value
             values[name] = value
             origins[name] = ValueOrigin(layer.source, given.where)
+    if faults:
+        raise combined(faults)
     return ResolvedSettings(values, origins, tuple(ignored))
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from oraclepack.shell.anonymous_files import AnonymousFile, file_in_memory
 from oraclepack.shell.attempt import Attempt
-from oraclepack.system.environment import MARKER_VARIABLE
+from oraclepack.system.environment import MARKER_VARIABLE, WITHOUT_TERMINAL
 from oraclepack.system.programs import find_bash, kill_group
 
 LAST_PART = b"# oraclepack: last\n"
@@ -184,12 +184,20 @@ def _inside(attempt: Attempt, records: AnonymousFile | None, loading: bytes) -> 
     return b"".join(
         (
             loading,
+            _safe_again(attempt),
             state,
             os.fsencode(_path_fix(attempt.first_on_path)),
             os.fsencode(_before(attempt, records)) if records else b"",
             last,
         )
     )
+
+
+def _safe_again(attempt: Attempt) -> bytes:
+    """The variables that keep programs from waiting for a person, against the login profile."""
+    safe = WITHOUT_TERMINAL.items()
+    names = [f"{name}={_quote(value)}" for name, value in safe if attempt.env.get(name) == value]
+    return f"export {' '.join(names)}\n".encode() if names else b""
 
 
 def _header(attempt: Attempt, entrance: AnonymousFile) -> str:

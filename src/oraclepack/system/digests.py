@@ -56,3 +56,8 @@ def canonical_file(value: object) -> bytes:
     Unlike the line it is made for people too, so characters that steer a screen are escaped.
     """
     return screen_json(msgspec.json.format(canonical_line(value), indent=2)) + b"\n"
+
+
+def canonical_reply(value: object) -> bytes:
+    """The same on one line: for programs that pay for every character."""
+    return screen_json(canonical_line(value)) + b"\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from oraclepack.errors import MachineError, UsageError
+from oraclepack.errors import MachineError, NotFoundError
 from oraclepack.system.files import remove_tree
 from oraclepack.system.path_jail import REHEARSALS, RUNS, refuse_link_out
 
@@ -34,7 +34,7 @@ def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
     if cwd_flag:
         root = Path(cwd_flag).absolute()
         if not root.is_dir():
-            raise UsageError(f"--cwd {cwd_flag}: no such directory")
+            raise NotFoundError(f"--cwd {cwd_flag}: no such directory")
         return root
     here = Path.cwd()
     start = here if pack_path is None else Path(pack_path).absolute()
@@ -190,6 +190,40 @@ def _remove(path: Path) -> None:
     except OSError:
         with suppress(OSError):
             remove_tree(path)
+
+
+_AGENTS = ("CLAUDECODE", "GEMINI_CLI", "AI_AGENT")
+_AGENT_PREFIX = "CODEX_"
+
+WITHOUT_TERMINAL = {
+    "EDITOR": "true",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "PAGER": "cat",
+    "VISUAL": "true",
+}
+"""What keeps programs of steps from waiting for a person where there is none."""
+
+
+def is_agent() -> bool:
+    """A coding agent started us, by what it says in the environment."""
+    return any(os.environ.get(name) for name in _AGENTS) or any(
+        name.startswith(_AGENT_PREFIX) and value for name, value in os.environ.items()
+    )
+
+
+REQUEST_VARIABLE = "ORACLEPACK_REQUEST_ID"
+"""What a caller calls its request, to find the reply and its logs again."""
+_REQUEST = re.compile(r"[\w.:/-]{1,128}", re.ASCII)
+
+
+def request_id(*, is_new: bool) -> str | None:
+    """The caller's name for this request; else, where wanted, one that nothing else has."""
+    given = os.environ.get(REQUEST_VARIABLE, "")
+    if _REQUEST.fullmatch(given):
+        return given
+    return os.urandom(8).hex() if is_new else None
 
 
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"

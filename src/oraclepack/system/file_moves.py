@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.errors import InputError
+from oraclepack.errors import AlreadyExistsError, InputError
 from oraclepack.system import disk, files
 
 
@@ -89,6 +89,24 @@ def move(source: Path, target: Path) -> None:
     disk.sync_directory(target.parent)
     disk.remove(source)
     disk.sync_directory(source.parent)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """A whole file where none was; raises AlreadyExistsError, and nothing is overwritten."""
+    temporary = files.temporary_beside(path)
+    try:
+        descriptor = disk.create(temporary)
+        try:
+            disk.write(descriptor, data, temporary)
+        finally:
+            os.close(descriptor)
+        move(temporary, path)
+    except FileExistsError:
+        files.forget(temporary)
+        raise AlreadyExistsError(f"{path} exists", hint="choose a new name") from None
+    except OSError as trouble:
+        files.forget(temporary)
+        raise files.cannot("write", path, trouble) from trouble
 
 
 def rename(source: Path, target: Path) -> None:

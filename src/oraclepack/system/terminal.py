@@ -39,6 +39,14 @@ def is_terminal() -> bool:
         return False
 
 
+def stdout_is_terminal() -> bool:
+    """The answer goes to a person's screen."""
+    try:
+        return sys.stdout.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
 def screen_size() -> tuple[int, int]:
     """Columns and rows of the terminal behind stderr, as they are now."""
     try:

@@ -11,6 +11,7 @@ from functools import cache
 import msgspec
 
 from oraclepack.system.files import shipped
+from oraclepack.system.paging import Paged
 from oraclepack.tools.oracle_models import ORACLE_MODELS, api_name, input_limit, resolve_model
 
 MILLION = 1_000_000
@@ -124,7 +125,7 @@ def _exact(name: str, own: Mapping[str, TokenPrice], public: PriceTable) -> Mode
     return ModelPrice(name, name, public.models[name], public.source, public.date)
 
 
-class PriceList(msgspec.Struct, frozen=True):
+class PriceList(Paged, frozen=True):
     """Every model whose price is known."""
 
     source: str

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import ExitCode, LockedError, UsageError
+from oraclepack.errors import ExitCode, LockedError, NotFoundError, UsageError
 from oraclepack.pack.answer_sections import refuse_export
 from oraclepack.run.policy import YieldPolicy, weigh, yield_of
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
@@ -120,7 +120,7 @@ def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
         return _done(loaded, _writer(request, root, source), request.exports, request.per)
     source = Path(request.run_dir)
     if not source.is_dir():
-        raise UsageError(f"--run-dir {source}: no such directory")
+        raise NotFoundError(f"--run-dir {source}: no such directory")
     refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
         writer = _writer(request, root, source)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, UsageError
+from oraclepack.errors import InputError, NotFoundError, UsageError
 from oraclepack.journal import run_dir as runs
 from oraclepack.system import environment as env
 from oraclepack.system.clock import Clock, SystemClock
@@ -108,7 +108,7 @@ def publish_run(
     client = GithubClient(request.repository, token, base, wait)
     place = Path(request.run_dir) if request.run_dir else _newest_run(root)
     if not place.is_dir():
-        raise UsageError(f"--run-dir {place}: no such directory")
+        raise NotFoundError(f"--run-dir {place}: no such directory")
     refuse_foreign(place)
     project = env.project_of(place) or root
     with locked(place, "publish"):

@@ -9,6 +9,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import SHORT, call_line, columns, differing, size
 from oraclepack.errors import UsageError
 from oraclepack.system.printable import single_lines
@@ -33,14 +34,16 @@ cache = Group(
 
 
 @command("list", data="cache-list", examples=("oraclepack cache list",))
-def list_all(settings: api.Settings) -> Reply:
+@paged
+def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> Reply:
     """List the cached answers, the newest first.
 
     An answer that somebody edited is listed as changed; it is asked for again. A foreign one is not
     signed with your key: it is never served, unless you take it over with `oraclepack trust`.
     """
-    entries = api.cache(settings.root).list()
-    if not entries.entries:
+    every = api.cache(settings.root).list()
+    entries = api.page(every, "entries", lambda entry: entry.key, limit, cursor)
+    if not every.entries:
         return Reply(entries, talk=f"the cache of {settings.root} is empty\n")
     heads = ("key", "stored", "bytes", "step", "files", "model", "state", "output")
     return Reply(entries, columns(heads, map(_row, entries.entries)))
@@ -81,6 +84,7 @@ def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
     "prune",
     data="cache-prune-report",
     changes="the cache",
+    effect="destructive",
     examples=(
         "oraclepack cache prune --older-than 30d",
         "oraclepack cache prune --max-size 200MB --dry-run",

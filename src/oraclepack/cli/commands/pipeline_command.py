@@ -29,6 +29,8 @@ from oraclepack.system.printable import single_lines
     "pipeline",
     data="pipeline-report",
     changes="what run and actionize change, and the file of --junit",
+    effect="execute",
+    starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(
         api.STRICT,
         api.LINT_SELECT,

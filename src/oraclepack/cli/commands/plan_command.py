@@ -21,6 +21,8 @@ _SHOWN = 5
     "plan",
     data="forecast",
     changes="the record of a rehearsal below `.oraclepack/rehearsals`",
+    effect="execute",
+    starts="the bash of the pack in a copy of the project; asks nothing",
     settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
     timed=True,
     examples=(

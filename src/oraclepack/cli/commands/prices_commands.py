@@ -7,6 +7,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns
 from oraclepack.system.printable import single_lines
 
@@ -23,13 +24,15 @@ prices = Group(
 @command(
     "list", data="prices", examples=("oraclepack prices list", "oraclepack prices list --json")
 )
-def list_models(settings: api.Settings) -> Reply:
+@paged
+def list_models(limit: int | None, cursor: str | None, settings: api.Settings) -> Reply:
     """List the models whose price is known.
 
     Prices are US dollars for a million tokens. They come from a dated table in the program; a
     table [prices."MODEL"] with `input` and `output` in your own config file wins.
     """
-    report = api.prices(settings).list()
+    every = api.prices(settings).list()
+    report = api.page(every, "models", lambda model: model.model, limit, cursor)
     heads = ("model", "input", "output", "source", "date")
     return Reply(report, columns(heads, map(_row, single_lines(report).models)))
 

@@ -27,6 +27,7 @@ publish = Group(
     "github",
     data="publish-report",
     changes="the issues of the repository, and published.jsonl in the run directory",
+    starts="requests to GitHub",
     settings=(api.GITHUB_API_URL,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED),
     examples=(

@@ -7,6 +7,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns, size
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
@@ -16,6 +17,7 @@ from oraclepack.system.printable import single_lines
     "undo",
     data="undo-report",
     changes="the files the step changed",
+    effect="destructive",
     exit_codes=(ExitCode.LOCKED,),
     examples=("oraclepack undo pack.md 10",),
 )
@@ -51,13 +53,17 @@ quarantine = Group(
     examples=("oraclepack quarantine list", "oraclepack quarantine list pack.md --json"),
 )
 @click.argument("pack", required=False)
-def list_entries(pack: str | None, settings: api.Settings) -> Reply:
+@paged
+def list_entries(
+    pack: str | None, limit: int | None, cursor: str | None, settings: api.Settings
+) -> Reply:
     """List the outputs of failed attempts that were set aside.
 
     With PACK only those of its runs.
     """
-    entries = api.quarantine(settings.root).list(pack)
-    if not entries.files:
+    every = api.quarantine(settings.root).list(pack)
+    entries = api.page(every, "files", lambda file: file.path, limit, cursor)
+    if not every.files:
         return Reply(entries, talk="nothing is in quarantine\n")
     heads = ("step", "attempt", "came from", "size", "now there", "why", "path")
     return Reply(entries, columns(heads, map(_row, entries.files)))

@@ -9,7 +9,10 @@ import msgspec
 
 from oraclepack import api
 from oraclepack.cli.command import command
+from oraclepack.cli.command_manifest import CommandManifest, describe
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.root import root
+from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns
 
 SHELLS = ("bash", "zsh", "fish")
@@ -42,17 +45,38 @@ def completion(shell: str) -> Reply:
     "manifest",
     data="manifest",
     reads_config=False,
-    examples=("oraclepack manifest", "oraclepack manifest --json"),
+    examples=(
+        "oraclepack manifest",
+        "oraclepack manifest run --json",
+        "oraclepack manifest --etag 0123456789abcdef --json",
+    ),
 )
-def manifest() -> Reply:
+@click.argument("command", nargs=-1, metavar="[COMMAND]")
+@click.option("--etag", metavar="E", help="Say only whether this etag of the manifest holds.")
+def manifest(command: tuple[str, ...], etag: str | None) -> Reply:
     """Describe every command for programs.
 
-    Parameters with types, defaults and variables, what a command changes, its exit codes and
-    the schema of its data. Always JSON; with --json inside the envelope.
+    Arguments and options with types, defaults and help, the effect of a command, what it changes
+    and starts, its exit codes and the schema of its data. What several commands take is described
+    once, and fields with their usual value are left out. Always JSON; with --json inside the
+    envelope. With COMMAND, that command or group in full, with its help and all examples.
     """
+    whole = _whole_manifest() if not command else describe(root(), " ".join(command))
+    if etag is not None and etag == whole.etag:
+        whole = CommandManifest(
+            program=whole.program,
+            version=whole.version,
+            schema_version=whole.schema_version,
+            etag=etag,
+            unchanged=True,
+        )
+    return Reply(data=whole, text=api.canonical_reply(whole).decode())
+
+
+def _whole_manifest() -> CommandManifest:
     # Written by `make docs`: describing the commands takes loading every one of them.
     text = files("oraclepack.cli").joinpath("manifest.json").read_bytes()
-    return Reply(data=msgspec.json.decode(text), text=text.decode())
+    return msgspec.json.decode(text, type=CommandManifest)
 
 
 @command(
@@ -61,12 +85,13 @@ def manifest() -> Reply:
     examples=("oraclepack explain OP201", "oraclepack explain orphaned-flag --json"),
 )
 @click.argument("rule", required=False)
-def explain(rule: str | None) -> Reply:
+@paged
+def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
     """Tell what RULE (an id or a name) means, with a bad and a good example.
 
     Without RULE, list all rules with their weight by default and under --strict.
     """
-    rules = api.explain_rules(rule)
+    rules = api.page(api.explain_rules(rule), "rules", lambda doc: doc.rule, limit, cursor)
     docs = rules.rules
     if rule is not None:
         return Reply(data=rules, text=docs[0].text)

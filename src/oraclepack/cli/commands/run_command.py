@@ -19,6 +19,8 @@ from oraclepack.errors import ExitCode
     "run",
     data="run-report",
     changes="the run directory, the outputs of the pack, its state and report files",
+    effect="execute",
+    starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
     exit_codes=(
         ExitCode.STEP_FAILED,

@@ -7,6 +7,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, Styled
+from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns, seconds, size, some_of
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
@@ -30,17 +31,19 @@ runs = Group(
 @command(
     "list",
     data="runs",
-    examples=("oraclepack runs list", "oraclepack runs list --json"),
+    examples=("oraclepack runs list", "oraclepack runs list --limit 5 --json"),
 )
-def list_all(settings: api.Settings) -> Reply:
+@paged
+def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> Reply:
     """List the runs of the project, the newest first.
 
     Rehearsals are marked as such, and named `rehearsals/ID`. A run whose journal is damaged is
     listed as damaged, with the reason. A foreign one cannot be proven to be yours: no command acts
     on it, unless you take it over with `oraclepack trust`.
     """
-    summaries = api.runs(settings.root).list()
-    if not summaries.runs:
+    every = api.runs(settings.root).list()
+    summaries = api.page(every, "runs", lambda run: run.name, limit, cursor)
+    if not every.runs:
         return Reply(summaries, talk=f"there are no runs in {settings.root}\n")
     heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "cost", "note")
     return Reply(summaries, columns(heads, map(_listed, summaries.runs)))
@@ -69,6 +72,7 @@ def show(run: str, settings: api.Settings) -> Reply:
     "prune",
     data="runs-prune-report",
     changes="the directories of the runs that it names as removed",
+    effect="destructive",
     examples=(
         "oraclepack runs prune --older-than 30d --dry-run",
         "oraclepack runs prune --keep 3",

@@ -61,6 +61,7 @@ def _spelled(value: object) -> str:
     "doctor",
     data="doctor",
     changes="nothing; with --rebuild the run.json, steps.json, state and report files of runs",
+    starts="installed programs, to ask for their versions",
     settings=(api.call_settings.ORACLE_BIN,),
     exit_codes=(ExitCode.LOCKED,),
     timed=True,

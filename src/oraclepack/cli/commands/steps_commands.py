@@ -8,6 +8,7 @@ from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import call_line, columns, differing
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import InputError
@@ -47,7 +48,15 @@ def why(pack: str, step: str, settings: api.Settings) -> Reply:
 )
 @click.argument("pack")
 @click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
-def list_steps(pack: str, *, settings: api.Settings, contracts: bool) -> Reply:
+@paged
+def list_steps(
+    pack: str,
+    limit: int | None,
+    cursor: str | None,
+    *,
+    settings: api.Settings,
+    contracts: bool,
+) -> Reply:
     """List the steps of PACK with score, category, tools and outputs.
 
     The status of a step is the one in the run that `oraclepack run PACK` would continue. With
@@ -56,6 +65,7 @@ def list_steps(pack: str, *, settings: api.Settings, contracts: bool) -> Reply:
     steps = api.list_steps(pack, settings)
     if not steps.steps:
         raise InputError(f"{pack}: no steps found", hint=f"oraclepack validate {pack} tells why")
+    steps = api.page(steps, "steps", lambda step: step.step_id, limit, cursor)
     text = _contracts(steps.steps) if contracts else _steps(steps.steps)
     return Reply(data=steps, text=text)
 

@@ -43,9 +43,19 @@ MOST_TICKETS = 200
     show_default=True,
     help="At most so many, by path.",
 )
-@click.option("--out-dir", default=".oraclepack/ticketify", show_default=True, metavar="DIR")
 @click.option(
-    "--prd-path", default=".taskmaster/docs/tickets_prd.md", show_default=True, metavar="FILE"
+    "--out-dir",
+    default=".oraclepack/ticketify",
+    show_default=True,
+    metavar="DIR",
+    help="Where the files go.",
+)
+@click.option(
+    "--prd-path",
+    default=".taskmaster/docs/tickets_prd.md",
+    show_default=True,
+    metavar="FILE",
+    help="Where the PRD goes.",
 )
 @click.option(
     "--mode",

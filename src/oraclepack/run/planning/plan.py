@@ -55,6 +55,7 @@ class PlannedStep(msgspec.Struct, frozen=True):
     skip_reason: str | None = None
     """For the journal, when it is skipped: `tool_missing: codex`."""
     warnings: tuple[str, ...] = ()
+    title: str = ""
 
     @property
     def runs(self) -> bool:

@@ -1,0 +1,47 @@
+"""Lists in pages: a limit, and a cursor that names where the next page begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from oraclepack.errors import NotFoundError
+
+
+class Paged(msgspec.Struct, frozen=True, kw_only=True):
+    """A list that may be given in pages."""
+
+    next_cursor: str | None = None
+    """What `--cursor` takes to go on; null on the last page."""
+
+
+List = TypeVar("List", bound=Paged)
+
+
+def page(
+    whole: List, field: str, name: Callable[[Any], str], limit: int | None, cursor: str | None
+) -> List:
+    """At most so many items of a field, from the one after the cursor.
+
+    A cursor is the name of the last item that was given, so items that come or go elsewhere in
+    the list do not shift it.
+    """
+    items: Sequence[Any] = getattr(whole, field)
+    start = 0 if cursor is None else _after(items, name, cursor)
+    chosen = tuple(items[start:] if limit is None else items[start : start + limit])
+    is_last = start + len(chosen) >= len(items)
+    return msgspec.structs.replace(
+        whole,
+        **{field: chosen, "next_cursor": None if is_last or not chosen else name(chosen[-1])},
+    )
+
+
+def _after(items: Sequence[Any], name: Callable[[Any], str], cursor: str) -> int:
+    for at, item in enumerate(items):
+        if name(item) == cursor:
+            return at + 1
+    raise NotFoundError(
+        f"the cursor {cursor!r} is not in the list", hint="it may be gone: begin without --cursor"
+    )
