@@ -11,6 +11,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status
 from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
+from oraclepack.system.printable import visible
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import at, created, finished, session, started
@@ -262,4 +263,4 @@ def test_a_forged_journal_adds_no_lines_and_steers_nothing(
 
     assert not [line for line in shown.out.splitlines() if line.startswith("warning: forged")]
     assert not re.search("[\r\x1b\x9b\u202e\u2028]", shown.out + data.out)
-    assert data.envelope["data"]["steps"][0]["last_error"]["message"] == evil
+    assert data.envelope["data"]["steps"][0]["last_error"]["message"] == visible(evil)
