@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
@@ -147,6 +148,13 @@ _QUESTION = st.none() | st.builds(
 )
 _RETRY = st.none() | st.builds(OutputRetry, number=_SMALL)
 
+_RESERVED = {
+    **_WHO,
+    "call": _SMALL,
+    "reservation": st.sampled_from(["a#1", "a#2"]),
+    "cost": st.sampled_from([Decimal(0), Decimal("1.25")]),
+    "tokens": _SMALL,
+}
 any_event: st.SearchStrategy[j.Event] = st.one_of(
     st.just(created("01", "02", "03")),
     st.builds(session, _SMALL),
@@ -173,6 +181,8 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
         question=st.text(max_size=5),
         answer=st.sampled_from(["retry", "fail"]),
     ),
+    _some(j.BudgetReserved, **_RESERVED),
+    _some(j.BudgetSettled, **_RESERVED, calls=_SMALL, worst_case=st.booleans()),
     _some(
         j.OutputBackedUp,
         **_WHO,

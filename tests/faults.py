@@ -23,13 +23,15 @@ def watched() -> Iterator[list[str]]:
 
 
 @contextmanager
-def failing(at: int, code: int = errno.ENOSPC, *, only: str = "") -> Iterator[None]:
-    """The n-th operation, counted from 1, and all after it, fail."""
+def failing(
+    at: int, code: int = errno.ENOSPC, *, only: str = "", below: str = ""
+) -> Iterator[None]:
+    """The n-th operation, counted from 1, and all after it, fail; of a kind, or below a folder."""
     count = 0
 
     def fail(operation: str, path: str) -> None:
         nonlocal count
-        if only and operation != only:
+        if (only and operation != only) or not path.startswith(below):
             return
         count += 1
         if count >= at:

@@ -70,6 +70,7 @@ class ExitCode(IntEnum):
     CONTRACT = 4, "outputs do not meet their contract"
     POLICY = 5, "the CI policy is not met"
     LOCKED = 6, "the run is in use by another process"
+    BUDGET = 7, "the budget is reached; the next call would not fit"
     INTERRUPTED = SIGNALLED + 2, "stopped by Ctrl-C"
     TERMINATED = SIGNALLED + 15, "stopped by a termination signal"
 

@@ -1,9 +1,22 @@
 """A store without files: what a shared store has to do, and nothing else."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
+from oraclepack.calls.budget import (
+    BudgetLedger,
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Shortfall,
+    Spending,
+    UnknownPricePolicy,
+    open_reservation,
+    release,
+    reserve,
+    settle,
+)
 from oraclepack.calls.cache import GOOD, CacheEntry, CacheLookup, ListedEntry
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.store import CallStore
@@ -92,6 +105,43 @@ class MemoryClaim:
         return self._claims.tokens[self._key] == self._token
 
 
+class MemoryBudget:
+    """A `Budget` in one process: the rules, and a lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ledger = BudgetLedger()
+
+    def reserve(
+        self,
+        request: BudgetRequest,
+        ceilings: Mapping[BudgetScope, Ceiling],
+        unknown_price: UnknownPricePolicy,
+    ) -> Shortfall | None:
+        with self._lock:
+            made = reserve(self._ledger, request, ceilings, unknown_price)
+            if isinstance(made, Shortfall):
+                return made
+            self._ledger = made
+            return None
+
+    def open(self, reservation: str) -> bool:
+        with self._lock:
+            self._ledger = open_reservation(self._ledger, reservation)
+            return reservation in self._ledger.reservations
+
+    def settle(self, reservation: str, spent: Spending | None) -> None:
+        with self._lock:
+            self._ledger = settle(self._ledger, reservation, spent)
+
+    def release(self, reservation: str) -> None:
+        with self._lock:
+            self._ledger = release(self._ledger, reservation)
+
+    def ledger(self) -> BudgetLedger:
+        return self._ledger
+
+
 class FreeSlot:
     """A `Slot` of nothing."""
 
@@ -113,4 +163,4 @@ class NoLimits:
 
 
 def memory_store(claims: MemoryClaims) -> CallStore:
-    return CallStore(MemoryCache(), MemoryCache(), claims, NoLimits())
+    return CallStore(MemoryCache(), MemoryCache(), claims, NoLimits(), MemoryBudget())

@@ -113,6 +113,7 @@ class Office:
                 self.clock,
                 use_cache=options.get("use_cache", True),
                 limits=root / "limits",
+                budget=root / "budget",
             ),
             clock=self.clock,
             chance=lambda: 0.5,

@@ -15,7 +15,7 @@ from oraclepack.calls.budget import (
     Shortfall,
     Spending,
     UnknownPricePolicy,
-    compact,
+    by_day,
     open_reservation,
     recover,
     release,
@@ -105,14 +105,14 @@ DAY_OF_3 = {BudgetScope.DAY: Ceiling(cost=Decimal(3))}
         ),
         pytest.param(
             BudgetLedger(),
-            msgspec.structs.replace(asks(), is_priced=False),
+            msgspec.structs.replace(asks(), unknown=("cost",)),
             DAY_OF_3,
-            "price",
+            "cost",
             id="nobody knows the price",
         ),
         pytest.param(
             BudgetLedger(),
-            msgspec.structs.replace(asks(), is_priced=False),
+            msgspec.structs.replace(asks(), unknown=("cost",)),
             {BudgetScope.COMMAND: Ceiling(calls=5)},
             None,
             id="no limit of cost needs a price",
@@ -144,7 +144,7 @@ def test_a_shortfall_says_what_is_spent_reserved_and_left() -> None:
 
 
 def test_an_unknown_price_may_be_allowed() -> None:
-    unpriced = msgspec.structs.replace(asks(cost="0"), is_priced=False)
+    unpriced = msgspec.structs.replace(asks(cost="0"), unknown=("cost",))
 
     found = reserve(BudgetLedger(), unpriced, DAY_OF_3, UnknownPricePolicy.ALLOW)
 
@@ -154,11 +154,12 @@ def test_an_unknown_price_may_be_allowed() -> None:
 def test_a_dead_command_keeps_only_what_it_opened() -> None:
     ledger = open_reservation(held(asks("a"), asks("b"), asks("c", command="c2")), "a")
 
-    found = recover(ledger, lambda command: command == "c2")
+    found = recover(ledger, lambda one: one.command != "c2")
 
     assert sorted(found.reservations) == ["a", "c"]
     # The outcome may become known much later; until then the worst case counts.
     assert spent_in(found, asks(), BudgetScope.DAY)[1].cost == 2
+    assert spent_in(found, asks(), BudgetScope.DAY, only_cut_off=True)[1].cost == 1
     assert release(found, "a") == found
     settled = settle(found, "a", Spending(Decimal("0.1"), 1, 5))
     assert spent_in(settled, asks(), BudgetScope.DAY)[0].cost == Decimal("0.1")
@@ -171,18 +172,18 @@ def test_writing_a_line_twice_changes_nothing() -> None:
     assert settle(spent, "a", None) == spent
 
 
-def test_compacting_keeps_the_sums_that_ceilings_ask_for() -> None:
-    ledger = paid(asks("a", day="2026-09-01"), asks("b", command="c2"), asks("c"))
+def test_the_sums_of_days_lose_the_names_of_commands_and_runs() -> None:
+    ledger = paid(asks("a", day="2026-09-01"), asks("b", command="c2"), asks("c", run="r2"))
 
-    found = compact(ledger, lambda command: command == "c1", "2026-10-01")
+    found = by_day(ledger, 10)
 
-    for scope in BudgetScope:
+    for scope in (BudgetScope.DAY, BudgetScope.MONTH):
         assert spent_in(found, asks(), scope) == spent_in(ledger, asks(), scope)
-    assert [(one.command, one.day) for one in found.sums] == [
-        ("", "2026-11-16"),
-        ("c1", ""),
-        ("c1", "2026-11-16"),
+    assert [(one.command, one.run, one.day) for one in found.sums] == [
+        ("", "", "2026-09-01"),
+        ("", "", "2026-11-16"),
     ]
+    assert [one.day for one in by_day(ledger, 1).sums] == ["2026-11-16"]
 
 
 class Schedule:
@@ -207,7 +208,7 @@ class Schedule:
             spent, reserved = spent_in(self.ledger, asks(), BudgetScope.DAY)
             assert spent.cost + reserved.cost <= self.limit, "overspent"
             assert sum(self.billed.values()) <= spent.cost + reserved.cost, "money is lost"
-        left = recover(self.ledger, lambda _: False)
+        left = recover(self.ledger, lambda _: True)
         assert all(one.is_open for one in left.reservations.values()), "a reservation leaked"
         # The outcomes of what was cut off become known in the end.
         for name in sorted(left.reservations):
@@ -220,7 +221,7 @@ class Schedule:
         name = self.at_work[command]
         if self.random.random() < 0.1:
             self.alive.discard(command)
-            self.ledger = recover(self.ledger, self.alive.__contains__)
+            self.ledger = recover(self.ledger, lambda one: one.command not in self.alive)
         elif not self.calls[command]:
             self.alive.discard(command)
         elif not name:

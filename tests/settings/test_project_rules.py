@@ -1,5 +1,6 @@
 """What a project may set: free, only stricter, or not at all; one row per setting and direction."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ def value_of(found: ResolvedSettings, name: str) -> Any:
     return Settings(found.values)[BY_NAME[name]]
 
 
+AMOUNTS = ("max_cost", "budget.per_run", "budget.per_day", "budget.per_month")
 DIRECTIONS = [
     # name, the user's value (None: the default), a stricter value, a looser one
     ("max_parallel", None, 1, 8),
@@ -61,6 +63,12 @@ DIRECTIONS = [
     ("retry_base_seconds", None, 5.0, 0),
     ("output_retries", None, 0, 1),
     ("output_retries", 3, 2, 4),
+    *((name, None, Decimal(3), None) for name in AMOUNTS),
+    *((name, Decimal(3), Decimal("2.5"), Decimal("3.01")) for name in AMOUNTS),
+    *((name, Decimal(3), Decimal(0), "none") for name in AMOUNTS),
+    *((name, 3, 0, 4) for name in ("max_calls", "max_tokens")),
+    *((name, 3, 2, "none") for name in ("max_calls", "max_tokens")),
+    ("on_unknown_price", None, "refuse", "allow"),
     *((name, 3, 2, 4) for name in BY_NAME if name.startswith("providers.")),
     *((name, 3, 2, 0) for name in BY_NAME if name.startswith("providers.")),
 ]

@@ -18,6 +18,7 @@ from oraclepack.calls.adoption_rules import (
     matching,
 )
 from oraclepack.calls.ask import stay_with, still_running
+from oraclepack.calls.call_budget import settle_call
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import Shim
 from oraclepack.calls.prepare import PreparedCall
@@ -284,7 +285,7 @@ def adopt(
             return adoption
         if adoption.answer is not None or adoption.unmet is not None:
             return replace(adoption, call=earlier)
-        _close(context, earlier, adoption)
+        _close(context, prepared, earlier, adoption)
         force, decided = force or adoption.force, decided or adoption.decided
     return _answered(context, prepared) or AdoptionResult(force=force, decided=decided)
 
@@ -306,18 +307,45 @@ def take_over(
         usage=adoption.record.usage if adoption.record else None,
         adopted=True,
     )
-    close_earlier(context, adoption)
+    close_earlier(context, prepared, adoption)
     return 0
 
 
-def close_earlier(context: CallContext, adoption: AdoptionResult) -> None:
+def close_earlier(context: CallContext, prepared: PreparedCall, adoption: AdoptionResult) -> None:
     """Last: whoever dies before this finds the call open, and its answer, once more."""
     if adoption.call is not None:
-        _close(context, adoption.call, adoption)
+        _close(context, prepared, adoption.call, adoption)
 
 
-def _close(context: CallContext, earlier: Invocation, adoption: AdoptionResult) -> None:
+def settle_earlier(
+    context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
+) -> None:
+    """Settle the money of earlier calls: their question is answered, so they have ended."""
+    for earlier in _earlier(context, prepared, left):
+        _settle_money(context, prepared, earlier)
+
+
+def _settle_money(
+    context: CallContext,
+    prepared: PreparedCall,
+    earlier: Invocation,
+    record: SessionRecord | None = None,
+) -> None:
+    """What a call used, where its session says so; otherwise its worst case counts as spent."""
+    if not earlier.reserved and (earlier.intent is None or earlier.intent.reservation is None):
+        return
+    if record is None:
+        sessions = OracleSessions(oracle_home(prepared.call.env))
+        record = session_of(context, prepared, sessions, earlier)
+    usage = ledger.with_cost(context, prepared, record.usage if record else None)
+    settle_call(context, earlier, usage)
+
+
+def _close(
+    context: CallContext, prepared: PreparedCall, earlier: Invocation, adoption: AdoptionResult
+) -> None:
     """Write down how a call of this run has ended; what another run has written is its own."""
+    _settle_money(context, prepared, earlier, adoption.record)
     if earlier.intent is not None and _is_of_this_run(context, earlier.intent):
         adopted = adoption.answer is not None or adoption.unmet is not None
         ledger.close(context, earlier.intent, adopted=adopted)

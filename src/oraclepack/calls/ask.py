@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
+from oraclepack.calls.call_budget import HeldMoney, reserve_try
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.overrides import effective_argv
@@ -19,6 +20,7 @@ from oraclepack.calls.stored_answers import is_true, keep
 from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
 from oraclepack.calls.unmet_answers import next_retry
 from oraclepack.calls.waiting import WaitDeadline, recorded_wait, wait_for_slot
+from oraclepack.calls.worst_case import worst_case
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.journal.statuses import (
     DETACHED,
@@ -29,6 +31,7 @@ from oraclepack.journal.statuses import (
     OutputRetry,
     Wait,
 )
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
 from oraclepack.tools.argv import table_of
@@ -62,38 +65,69 @@ def try_once(
     claim: Claim | None,
     *,
     force: bool,
-) -> TryResult | None:
-    """Wait for a slot and call the tool; None when the call is given up before that."""
+) -> TryResult | StepError | None:
+    """Wait for a slot, reserve the worst case and call the tool.
+
+    None when the call is given up before that, an error when it does not fit the budget.
+    """
     start, call = tally.now(), prepared.call
     slot = wait_for_slot(context, call, shim, prepared.limit)
     tally.waited_since(start)
     if slot is None:
         return None
     with slot:
-        tally.attempts += 1
-        tally.tries += 1
-        ledger.begin_try(context, call, tally.tries)
-        displaced = answer_files.displace(context, call, prepared.outputs)
-        argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
-        limit = context.options.call_timeout
-        order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
-        # Sessions tell their times in whole milliseconds, by the same clock.
-        since = rfc3339(context.clock.now() - timedelta(seconds=1))
-        end = shim.run(
-            order,
-            lambda process: ledger.intend(
-                context, prepared, argv, process, claim=claim, tally=tally
-            ),
-        )
-        if end.trouble:
-            failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
-            return TryResult(end, None, (), failure, displaced)
-        record = find_record(prepared, end.out, since)
-        tried = replace(read_result(context, prepared, end, record), displaced=displaced)
-        if tried.failure is not None and tried.failure.code == DETACHED:
-            # The worker goes on asking, so the slot stays taken.
-            return _attach(context, prepared, shim, tried)
-        return tried
+        options = context.options
+        worst = worst_case(prepared, options.budget, options.prices)
+        held = reserve_try(context, call, shim, worst)
+        if isinstance(held, StepError):
+            return held
+        with held:
+            return _paid_try(context, prepared, shim, tally, claim, held, force=force)
+
+
+def _paid_try(
+    context: CallContext,
+    prepared: PreparedCall,
+    shim: Shim,
+    tally: ledger.Tally,
+    claim: Claim | None,
+    held: HeldMoney,
+    *,
+    force: bool,
+) -> TryResult:
+    """Call the tool, and settle what that came to."""
+    call = prepared.call
+    tally.attempts += 1
+    tally.tries += 1
+    ledger.begin_try(context, call, tally.tries)
+    displaced = answer_files.displace(context, call, prepared.outputs)
+    argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
+    limit = context.options.call_timeout
+    order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
+    # Sessions tell their times in whole milliseconds, by the same clock.
+    since = rfc3339(context.clock.now() - timedelta(seconds=1))
+
+    def started(process: ProcessIdentity) -> None:
+        name = held.name
+        ledger.intend(context, prepared, argv, process, claim=claim, tally=tally, reservation=name)
+        # After the journal, which names it: killed in between, nothing was paid for.
+        held.open()
+
+    end = shim.run(order, started)
+    if end.trouble:
+        failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
+        return TryResult(end, None, (), failure, displaced)
+    record = find_record(prepared, end.out, since)
+    tried = replace(read_result(context, prepared, end, record), displaced=displaced)
+    if tried.failure is not None and tried.failure.code == DETACHED:
+        # The worker goes on asking, so the slot stays taken.
+        tried = _attach(context, prepared, shim, tried)
+    code = tried.failure.code if tried.failure is not None else None
+    if code == DETACHED:
+        held.leave_open()
+    usage = ledger.with_cost(context, prepared, tried.record.usage if tried.record else None)
+    held.settle(usage, code)
+    return tried
 
 
 def read_result(
@@ -214,6 +248,8 @@ class OracleAsk:
             )
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
+            if isinstance(tried, StepError):
+                return self._over_budget(tried)
             self._tally.note_session(tried.record)
             tried = self._harvested(tried)
             self._end_try(tried)
@@ -318,6 +354,21 @@ class OracleAsk:
         self._say(f"{failure.code}: {failure.message}{why}")
         self._conclude(tried, failure.error())
         return tried.end.exit_code or 1
+
+    def _over_budget(self, error: StepError) -> int:
+        """The next try does not fit the budget, so it is not made."""
+        self._say(f"{error.code}: {error.message}")
+        exit_code = int(ExitCode.BUDGET)
+        ledger.conclude(
+            self._context,
+            self._prepared,
+            self._tally,
+            error=error,
+            exit_code=exit_code,
+            cache=self._cache,
+            usage=self._tally.usage(self._prepared),
+        )
+        return exit_code
 
     def _stopped(self, exit_code: int) -> int:
         ledger.conclude(

@@ -3,6 +3,9 @@
 Before a call its worst case is reserved. From the moment its tool may start it is *open*: it may
 be billed, so it counts at its worst case until its outcome is known, whatever dies. A reservation
 that was not opened costs nothing and disappears with its command.
+
+A command and a run have a ledger of their own, in memory; days and months one that all processes
+of the user share (`calls/file_budget.py`). Both follow the rules below.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,9 +67,14 @@ class BudgetRequest(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     day: str
     """`2026-11-16`, in UTC."""
+    at: str = ""
+    """The moment, in UTC."""
     worst: Spending
     """What it may come to at most."""
-    is_priced: bool = True
+    unknown: tuple[str, ...] = ()
+    """`cost`, `tokens`: what of its worst case is not known. It counts as nothing."""
+    is_open: bool = False
+    """Its tool is about to start: reserve it as opened."""
 
 
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +83,12 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     run: str
     day: str
+    at: str = ""
     worst: Spending
     is_open: bool = False
     """Its tool may have started: it may be billed."""
+    is_cut_off: bool = False
+    """Its command has ended: a later one may learn what became of the call."""
 
 
 class SpentSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +112,15 @@ class Shortfall(msgspec.Struct, frozen=True, kw_only=True):
 
     scope: BudgetScope
     what: str
-    """`cost`, `calls`, `tokens`, or `price` where nobody knows it."""
+    """`cost`, `calls` or `tokens`."""
     limit: Decimal | int | None = None
     spent: Decimal | int = 0
     reserved: Decimal | int = 0
     """Of calls without a known outcome."""
+    cut_off: Decimal | int = 0
+    """The part of it that calls of ended commands may have cost."""
     needed: Decimal | int | None = None
+    """None where that is not known."""
 
     @property
     def left(self) -> Decimal | int | None:
@@ -126,15 +140,18 @@ def reserve(
     """
     if request.reservation in ledger.reservations:
         return ledger
-    limited = any(ceiling.cost is not None for ceiling in ceilings.values())
-    if not request.is_priced and limited and unknown_price is not UnknownPricePolicy.ALLOW:
-        return Shortfall(scope=BudgetScope.COMMAND, what="price")
+    allows = unknown_price is UnknownPricePolicy.ALLOW
     for scope in BudgetScope:
-        short = _shortfall(ledger, request, scope, ceilings.get(scope, Ceiling()))
+        short = _shortfall(ledger, request, scope, ceilings.get(scope, Ceiling()), allows=allows)
         if short is not None:
             return short
     reservation = Reservation(
-        command=request.command, run=request.run, day=request.day, worst=request.worst
+        command=request.command,
+        run=request.run,
+        day=request.day,
+        at=request.at,
+        worst=request.worst,
+        is_open=request.is_open,
     )
     return replace(ledger, reservations={**ledger.reservations, request.reservation: reservation})
 
@@ -175,39 +192,45 @@ def release(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
     return replace(ledger, reservations=rest)
 
 
-def recover(ledger: BudgetLedger, is_alive: Callable[[str], bool]) -> BudgetLedger:
-    """Drop what dead commands reserved and never opened. What they opened stays, and counts."""
-    alive = {command: is_alive(command) for command in sorted(_commands(ledger))}
+def recover(ledger: BudgetLedger, is_gone: Callable[[Reservation], bool]) -> BudgetLedger:
+    """Drop what ended commands reserved and never opened. What they opened stays, and counts."""
+    held = ledger.reservations
+    gone = {name for name, one in held.items() if not one.is_cut_off and is_gone(one)}
+    if not gone:
+        return ledger
     rest = {
-        name: one for name, one in ledger.reservations.items() if one.is_open or alive[one.command]
+        name: replace(one, is_cut_off=True) if name in gone else one
+        for name, one in held.items()
+        if one.is_open or name not in gone
     }
-    return ledger if len(rest) == len(ledger.reservations) else replace(ledger, reservations=rest)
+    return replace(ledger, reservations=rest)
 
 
-def compact(ledger: BudgetLedger, is_alive: Callable[[str], bool], oldest_day: str) -> BudgetLedger:
-    """The same sums in fewer lines: dead commands and days before `oldest_day` lose their names.
-
-    No ceiling asks for them any more, except that of a run.
-    """
+def by_day(ledger: BudgetLedger, most: int) -> BudgetLedger:
+    """The sums of the latest days, without the names of commands and runs."""
     sums: tuple[SpentSum, ...] = ()
-    alive = {command: is_alive(command) for command in sorted({one.command for one in ledger.sums})}
     for one in ledger.sums:
-        command = one.command if alive[one.command] else ""
-        day = one.day if one.day >= oldest_day else ""
-        sums = _added(sums, replace(one, command=command, day=day))
-    return replace(ledger, sums=sums)
+        sums = _added(sums, replace(one, command="", run=""))
+    return replace(ledger, sums=sums[-most:])
 
 
 def spent_in(
-    ledger: BudgetLedger, request: BudgetRequest, scope: BudgetScope
+    ledger: BudgetLedger,
+    request: BudgetRequest,
+    scope: BudgetScope,
+    *,
+    only_cut_off: bool = False,
 ) -> tuple[Spending, Spending]:
-    """What counts against a ceiling: spent, and reserved by calls without a known outcome."""
+    """What counts against a ceiling: spent, and reserved by calls without a known outcome.
+
+    With `only_cut_off` the reservations are those of ended commands alone.
+    """
     spent, reserved = NOTHING_SPENT, NOTHING_SPENT
     for one in ledger.sums:
         if _concerns(one, request, scope):
             spent = spent.plus(one.spent)
     for held in ledger.reservations.values():
-        if _concerns(held, request, scope):
+        if _concerns(held, request, scope) and (held.is_cut_off or not only_cut_off):
             reserved = reserved.plus(held.worst)
     return spent, reserved
 
@@ -225,30 +248,40 @@ def _concerns(one: SpentSum | Reservation, request: BudgetRequest, scope: Budget
 
 
 def _shortfall(
-    ledger: BudgetLedger, request: BudgetRequest, scope: BudgetScope, ceiling: Ceiling
+    ledger: BudgetLedger,
+    request: BudgetRequest,
+    scope: BudgetScope,
+    ceiling: Ceiling,
+    *,
+    allows: bool,
 ) -> Shortfall | None:
     if ceiling == Ceiling():
         return None
     spent, reserved = spent_in(ledger, request, scope)
+    cut_off = spent_in(ledger, request, scope, only_cut_off=True)[1]
     for what in ("cost", "calls", "tokens"):
         limit = getattr(ceiling, what)
         used, held = getattr(spent, what), getattr(reserved, what)
+        is_unknown = what in request.unknown
         needed = getattr(request.worst, what)
-        if limit is not None and used + held + needed > limit:
+        refused = is_unknown and not allows
+        if limit is not None and (refused or used + held + needed > limit):
             return Shortfall(
-                scope=scope, what=what, limit=limit, spent=used, reserved=held, needed=needed
+                scope=scope,
+                what=what,
+                limit=limit,
+                spent=used,
+                reserved=held,
+                cut_off=getattr(cut_off, what),
+                needed=None if is_unknown else needed,
             )
     return None
 
 
 def _added(sums: tuple[SpentSum, ...], more: SpentSum) -> tuple[SpentSum, ...]:
-    place = (more.command, more.run, more.day)
-    by_scope = {(one.command, one.run, one.day): one for one in sums}
+    place = (more.day, more.command, more.run)
+    by_scope = {(one.day, one.command, one.run): one for one in sums}
     before = by_scope.get(place)
     spent = more.spent if before is None else before.spent.plus(more.spent)
     by_scope[place] = replace(more, spent=spent)
     return tuple(by_scope[name] for name in sorted(by_scope))
-
-
-def _commands(ledger: BudgetLedger) -> set[str]:
-    return {one.command for one in ledger.reservations.values()}

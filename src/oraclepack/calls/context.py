@@ -9,10 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.call_budget import CommandLedger
+from oraclepack.calls.file_budget import command_name
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
 from oraclepack.calls.store import CallStore
+from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
@@ -47,6 +50,7 @@ class CallOptions(msgspec.Struct, frozen=True):
     contracts: ContractMode = ContractMode.AUTO
     prices: Mapping[str, TokenPrice] = {}
     """The user's own prices by model."""
+    budget: BudgetPolicy = msgspec.field(default_factory=BudgetPolicy)
 
 
 Place = tuple[str, int, int]
@@ -67,6 +71,7 @@ class SharedCallState:
         """Keys that were answered by this command."""
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
         """Attached files and their SHA-256, by step and attempt."""
+        self.budget = CommandLedger()
 
     @contextmanager
     def answering(self, place: Place) -> Iterator[None]:
@@ -122,6 +127,8 @@ class CallContext(msgspec.Struct, frozen=True):
     ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
+    command: str = msgspec.field(default_factory=command_name)
+    """This process, by a name that no later one has."""
 
     def knowing(self, environment: Mapping[str, str]) -> "CallContext":
         """The same world, which also keeps the secrets of a call's own environment."""

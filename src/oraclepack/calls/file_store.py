@@ -1,4 +1,4 @@
-"""The files in which the calls of one machine share answers, claims and limits.
+"""The files in which the calls of one machine share answers, claims, limits and the budget.
 
 Everything that reads or writes them gets them from here.
 """
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from oraclepack.calls.claims import FileClaims
+from oraclepack.calls.file_budget import FileBudget, budget_directory
 from oraclepack.calls.file_cache import FileAnswerCache
 from oraclepack.calls.limits import FileLimits, limits_directory
 from oraclepack.calls.store import CallStore
@@ -17,16 +18,36 @@ _OWN_ANSWERS = "answers"
 
 
 def file_store(
-    root: Path, run_dir: Path, clock: Clock, *, use_cache: bool, limits: Path | None = None
+    root: Path,
+    run_dir: Path,
+    clock: Clock,
+    *,
+    use_cache: bool,
+    limits: Path | None = None,
+    budget: Path | None = None,
 ) -> CallStore:
-    """What the calls of a run share; `limits` is the directory of slots, if not the user's own."""
+    """What the calls of a run share.
+
+    `limits` and `budget` are the directories of slots and of the ledger, if not the user's own.
+    """
     cache, own = project_cache(root), run_answers(root, run_dir)
 
     def folder() -> Path:
         is_usable = use_cache and cache.foreign is None
         return cache.directory if is_usable else own.directory
 
-    return CallStore(cache, own, claims_in(root, folder), limits_in(limits, clock))
+    return CallStore(
+        cache,
+        own,
+        claims_in(root, folder),
+        limits_in(limits, clock),
+        FileBudget(budget, clock) if budget else user_budget(clock),
+    )
+
+
+def user_budget(clock: Clock) -> FileBudget:
+    """What all calls of the user on this machine cost on a day and in a month."""
+    return FileBudget(budget_directory(), clock)
 
 
 def project_cache(root: Path) -> FileAnswerCache:

@@ -11,10 +11,18 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, ledger
-from oraclepack.calls.adopt import AdoptionResult, adopt, close_earlier, take_over
+from oraclepack.calls.adopt import (
+    AdoptionResult,
+    adopt,
+    close_earlier,
+    settle_earlier,
+    take_over,
+)
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.answer_files import back_up_existing
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
+from oraclepack.calls.budget import Spending
+from oraclepack.calls.call_budget import reserve_try
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
@@ -40,8 +48,10 @@ from oraclepack.calls.unmet_answers import (
     unmet_answer,
 )
 from oraclepack.calls.waiting import asking_alone, wait_for_slot
+from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import Cache, OutputRetry
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
 from oraclepack.system.printable import readable
@@ -94,6 +104,7 @@ class CallHandler:
                     return _end(context, prepared, STOPPED, STOPPED_EXIT)
                 exit_code = cached(context, prepared, shim, claim)
                 if exit_code is not None:
+                    settle_earlier(context, prepared, claim.left)
                     return exit_code
                 unanswered = adopted(context, prepared, shim, claim)
                 if isinstance(unanswered, int):
@@ -166,9 +177,13 @@ def _with_key(
         return rehearse(context, call, shim, argv, question, outputs, around)
     if linked := _linked(context, call, question):
         return _stop(context, call, shim, _LINKED, linked)
-    unread = oracle_context if isinstance(oracle_context, Refusal) else None
-    key = unread or find_key(context, call, shim, argv, question, around)
-    return context, prepare(context, call, argv, question, outputs, key, around)
+    key, most_input = (
+        (oracle_context, None)
+        if isinstance(oracle_context, Refusal)
+        else find_key(context, call, shim, argv, question, around)
+    )
+    prepared = prepare(context, call, argv, question, outputs, key, around)
+    return context, replace(prepared, most_input=most_input)
 
 
 def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
@@ -190,10 +205,9 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
         return STOPPED_EXIT
     order = ToolRun(call.tool, call.argv, call.cwd, call.env, context.options.call_timeout)
     with slot:
-        ledger.begin_try(context, call, 1)
-        end = shim.run(
-            order, lambda process: ledger.intend_other(context, call, provider, parsed, process)
-        )
+        end = _run_other_tool(context, call, shim, order, provider)
+    if isinstance(end, StepError):
+        return _stop(context, call, shim, end.code, end.message, provider)
     if end.trouble:
         shim.write_stderr(f"oraclepack: {end.trouble}\n")
     output_path = paths[0].relative if paths else None
@@ -201,6 +215,32 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     ledger.end_try(context, call, 1, exit_code=end.exit_code, error=error)
     ledger.conclude_other(context, call, provider, error, end.exit_code, output_path)
     return end.exit_code
+
+
+def _run_other_tool(
+    context: CallContext, call: LiveCall, shim: Shim, order: ToolRun, provider: str | None
+) -> ToolEnd | StepError:
+    """Start it; an error where it does not fit the budget. What it costs is not known."""
+    parsed = parse_argv(table_of(call.tool), call.argv)
+    if provider is None:
+        ledger.begin_try(context, call, 1)
+        return shim.run(
+            order, lambda process: ledger.intend_other(context, call, None, parsed, process)
+        )
+    worst = WorstCase(Spending(calls=1), ("cost", "tokens"), call.tool)
+    held = reserve_try(context, call, shim, worst)
+    if isinstance(held, StepError):
+        return held
+    with held:
+
+        def started(process: ProcessIdentity) -> None:
+            ledger.intend_other(context, call, provider, parsed, process, held.name)
+            held.open()
+
+        ledger.begin_try(context, call, 1)
+        end = shim.run(order, started)
+        held.settle(None, None)
+        return end
 
 
 def call_without_question(
@@ -273,7 +313,7 @@ def adopted(
     is_over = retry is None or retry.number > context.options.output_retries
     if short is not None and (is_over or not short.missing):
         exit_code = _take_as_it_is(context, prepared, shim, short, adoption.record)
-        close_earlier(context, adoption)
+        close_earlier(context, prepared, adoption)
     elif adoption.answer is not None:
         shim.write_stderr(
             f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n"
@@ -301,7 +341,7 @@ def begin_asking(
         because = unanswered.adoption.decided or "the earlier call has ended without an answer"
     asking = OracleAsk(context, prepared, shim, claim, unanswered.retry, because)
     asking.intend()
-    close_earlier(context, unanswered.adoption)
+    close_earlier(context, prepared, unanswered.adoption)
     return asking
 
 

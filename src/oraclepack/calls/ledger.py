@@ -11,7 +11,14 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.statuses import CRASHED, Cache, OutputRetry, QuestionSize
+from oraclepack.journal.statuses import (
+    BUDGET,
+    BUDGET_LEDGER,
+    CRASHED,
+    Cache,
+    OutputRetry,
+    QuestionSize,
+)
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import sha256_bytes
@@ -21,7 +28,7 @@ from oraclepack.tools.prices import price_of
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage, priced
 
-_NOT_MADE = frozenset({"ATTACHED_LINK", "OUTPUT_PATH", "PROJECT_ENV"})
+_NOT_MADE = frozenset({"ATTACHED_LINK", BUDGET, BUDGET_LEDGER, "OUTPUT_PATH", "PROJECT_ENV"})
 """The codes of calls that were refused before they were made."""
 
 
@@ -88,7 +95,7 @@ def _redacted_argv(
     return redacted_argv(parsed, tuple(map(context.redactor.clean, argv)))
 
 
-def intend(
+def intend(  # noqa: PLR0913 - each is a field of the event, given by name
     context: CallContext,
     prepared: PreparedCall,
     argv: tuple[str, ...],
@@ -97,6 +104,7 @@ def intend(
     claim: Claim | None = None,
     tally: Tally | None = None,
     question: QuestionSize | None = None,
+    reservation: str | None = None,
 ) -> None:
     """From here on the call may cost money. Told again as soon as its process is known.
 
@@ -116,6 +124,7 @@ def intend(
             retry=tally.retry if tally else None,
             because=tally.because if tally else "",
             question=question,
+            reservation=reservation,
         )
     )
     if claim is not None and isinstance(recorded, j.InvocationIntent):
@@ -239,6 +248,7 @@ def intend_other(
     provider: str | None,
     parsed: ParsedArgv,
     process: ProcessIdentity | None = None,
+    reservation: str | None = None,
 ) -> None:
     """Another tool is about to be called."""
     context.record(
@@ -247,6 +257,7 @@ def intend_other(
             provider=provider,
             argv=_redacted_argv(context, parsed, call.argv),
             process=process,
+            reservation=reservation,
         )
     )
 

@@ -9,6 +9,7 @@ from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey, key_of, unkeyed
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.calls.truth import contract_of_call
+from oraclepack.calls.worst_case import most_tokens
 from oraclepack.errors import InputError, Refusal
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system.path_jail import AllowedPath, jail
@@ -43,6 +44,8 @@ class PreparedCall(msgspec.Struct, frozen=True):
     provider: str
     model: str | None
     limit: str
+    most_input: int | None = None
+    """No fewer input tokens than it sends; None where its files are not known."""
 
     @property
     def key_value(self) -> str | None:
@@ -126,13 +129,16 @@ def find_key(
     argv: tuple[str, ...],
     question: OracleQuestion,
     around: OracleContext,
-) -> InvocationKey | Refusal:
-    """The key of a call; its files are remembered for the step."""
+) -> tuple[InvocationKey | Refusal, int | None]:
+    """The key of a call, and the most input tokens; its files are remembered for the step."""
     attached = _attached(call, shim, argv, question)
     if isinstance(attached, Refusal):
-        return unkeyed(question) or attached
+        return unkeyed(question) or attached, None
     remember(context, call, attached)
-    return key_of(question, [(file.path, file.sha256) for file in attached], around)
+    key = key_of(question, [(file.path, file.sha256) for file in attached], around)
+    return key, most_tokens(
+        (question.prompt.encode("utf-8", "replace"), *(file.data for file in attached))
+    )
 
 
 def remember(context: CallContext, call: LiveCall, attached: Sequence[AttachedFile]) -> None:

@@ -1,4 +1,4 @@
-"""What calls share with other runs, as ports: answers, claims, limits.
+"""What calls share with other runs, as ports: answers, claims, limits, budget.
 
 The files of one machine are the first implementation (`file_store` puts them together). A store
 that several machines share must keep the same promises:
@@ -10,13 +10,25 @@ that several machines share must keep the same promises:
   one to the other, so it is the gate: a store that can lose a claim compares its fencing token
   there and raises where the claim is no longer ours. Then nothing has been paid for.
 * Settling and releasing a claim that is no longer ours changes nothing.
+* Money that is reserved is freed by nothing but the known end of its call: settling it, or
+  releasing it before `open`. A reservation that was never opened may be dropped, since `open`
+  then says that the call must not be made.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, Self
 
 import msgspec
 
+from oraclepack.calls.budget import (
+    BudgetLedger,
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Shortfall,
+    Spending,
+    UnknownPricePolicy,
+)
 from oraclepack.calls.cache import CacheEntry, CacheLookup, ListedEntry
 from oraclepack.calls.limits import Limit
 from oraclepack.journal.events import InvocationIntent
@@ -114,6 +126,36 @@ class Limits(Protocol):
         """A slot of a provider, after waiting for it; None when `pause` says to give up."""
 
 
+class Budget(Protocol):
+    """What all calls of the user cost on a day and in a month. The rules are in `calls/budget.py`.
+
+    Every method raises OraclePackError where the ledger cannot be read or written.
+    """
+
+    def reserve(
+        self,
+        request: BudgetRequest,
+        ceilings: Mapping[BudgetScope, Ceiling],
+        unknown_price: UnknownPricePolicy,
+    ) -> Shortfall | None:
+        """Reserve the worst case of a call before it is made, or tell why it does not fit."""
+
+    def open(self, reservation: str) -> bool:
+        """The tool may start now; False where the reservation is gone, so that it must not."""
+
+    def settle(self, reservation: str, spent: Spending | None) -> None:
+        """The outcome is known: what the call came to, or None for its worst case.
+
+        Anybody who learns the outcome may settle; settling twice changes nothing.
+        """
+
+    def release(self, reservation: str) -> None:
+        """The call was not made; one that was opened stays."""
+
+    def ledger(self) -> BudgetLedger:
+        """What is spent and reserved now."""
+
+
 class CallStore(msgspec.Struct, frozen=True):
     """Everything that calls share with other runs."""
 
@@ -123,3 +165,4 @@ class CallStore(msgspec.Struct, frozen=True):
     """Of this run alone: where the cache is not to be used, and for what is not to be shared."""
     claims: Claims
     limits: Limits
+    budget: Budget

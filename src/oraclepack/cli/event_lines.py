@@ -149,6 +149,8 @@ def _finished(event: j.StepFinished, state: api.RunState) -> str:
             return f"{event.step}  ok{how} [{settled}/{total}]"
         case api.Status.SKIPPED:
             return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
+        case api.Status.PENDING if state.step(event.step).is_over_budget:
+            return f"{event.step}  over budget{took}"
         case api.Status.PENDING:
             return f"{event.step}  interrupted{took}"
         case _:

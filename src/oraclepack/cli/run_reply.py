@@ -28,11 +28,20 @@ def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     )
 
 
+def budget_failure(report: api.RunReport, way_on: str) -> ReplyError:
+    """Why the exit code is 7: what is spent, reserved and left."""
+    also = f"; {report.cause}" if report.cause else ""
+    message = f"{report.budget_cause}{also}"
+    return ReplyError("BUDGET", message, phase="run", suggestion=way_on)
+
+
 def _failure(report: api.RunReport, code: ExitCode, command: str) -> ReplyError:
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:
         shortfall = report.completion.shortfall or code.meaning
         return policy_failure((shortfall,), way_on, report)
+    if code is ExitCode.BUDGET:
+        return budget_failure(report, way_on)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
         return ReplyError(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
     back = report.rollback_status

@@ -92,6 +92,11 @@ def cost_of(call: Invocation) -> CostTotal:
     return _UNKNOWN if outcome.provider is not None and _may_cost(outcome) else NO_COST
 
 
+def is_not_billed(code: str) -> bool:
+    """Whether an error tells that the tool or the provider refused the call."""
+    return code in _NOT_BILLED
+
+
 def _may_cost(outcome: InvocationOutcome) -> bool:
     """Whether a call without known usage may have been billed."""
     code = outcome.error.code if outcome.error else None
@@ -100,7 +105,7 @@ def _may_cost(outcome: InvocationOutcome) -> bool:
         return not outcome.adopted
     if outcome.attempts == 0:
         return outcome.adopted and outcome.ok
-    return code not in _NOT_BILLED or outcome.attempts > 1
+    return code is None or not is_not_billed(code) or outcome.attempts > 1
 
 
 def _of_usage(usage: Usage) -> CostTotal:

@@ -5,6 +5,7 @@ written, keeps its name and the meaning of its fields. New optional fields and n
 kinds may come within a schema version; anything else needs the next one.
 """
 
+from decimal import Decimal
 from typing import TypeAlias
 
 import msgspec
@@ -171,6 +172,38 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     """Why it is made although an earlier call of the question was cut off."""
     began_at: str | None = None
     """When the call arrived: its question was read between then and now."""
+    reservation: str | None = None
+    """The name under which its worst case is reserved in the ledger of budgets."""
+
+
+class BudgetReserved(Event, frozen=True, kw_only=True, tag="budget_reserved"):
+    """The worst case of a try was reserved: it is about to be made."""
+
+    step: str
+    attempt: int
+    call: int
+    reservation: str
+    """Its name, which no other try of any run has."""
+    cost: Decimal
+    """US dollars; 0 where the price is not known."""
+    tokens: int
+    unknown: tuple[str, ...] = ()
+    """`cost`, `tokens`: what of the worst case is not known."""
+
+
+class BudgetSettled(Event, frozen=True, kw_only=True, tag="budget_settled"):
+    """What became of a reservation: the sum that counts from now on."""
+
+    step: str
+    attempt: int
+    call: int
+    reservation: str
+    cost: Decimal
+    calls: int
+    """0 for a try that was not made, or that the provider refused."""
+    tokens: int
+    worst_case: bool = False
+    """Nobody can tell what the try cost, so its worst case counts."""
 
 
 class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):
@@ -464,6 +497,8 @@ KnownEvent: TypeAlias = (
     | StepStarted
     | StepSpawned
     | InvocationIntent
+    | BudgetReserved
+    | BudgetSettled
     | InvocationOutcome
     | TryStarted
     | TryFinished

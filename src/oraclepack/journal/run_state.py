@@ -139,6 +139,8 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             | j.StepFinished()
             | j.InvocationIntent()
             | j.InvocationOutcome()
+            | j.BudgetReserved()
+            | j.BudgetSettled()
             | j.OutputRecorded()
             | j.OutputRevised()
             | j.Quarantined()

@@ -133,6 +133,12 @@ class Cache(StrEnum):
 INTERRUPTED = "INTERRUPTED"
 """The code of a step or a call that was stopped before its end, because its command was."""
 
+BUDGET = "BUDGET"
+"""The code of a step or a call that was not made because it did not fit the budget."""
+
+BUDGET_LEDGER = "BUDGET_LEDGER"
+"""The code of a call that was not made because the ledger of its budget cannot be used."""
+
 CRASHED = "CRASHED"
 """The code of a call that was cut off and closed later; the call that did so has its own end."""
 UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.statuses import DETACHED, INTERRUPTED, UNMET, Status, Verification
+from oraclepack.journal.statuses import BUDGET, DETACHED, INTERRUPTED, UNMET, Status, Verification
 from oraclepack.shell.attempt import ProcessIdentity
 
 StepEvent: TypeAlias = (
@@ -17,6 +17,8 @@ StepEvent: TypeAlias = (
     | j.StepFinished
     | j.InvocationIntent
     | j.InvocationOutcome
+    | j.BudgetReserved
+    | j.BudgetSettled
     | j.OutputRecorded
     | j.OutputRevised
     | j.Quarantined
@@ -33,6 +35,9 @@ class Invocation(msgspec.Struct, frozen=True):
     call: int
     intent: j.InvocationIntent | None = None
     outcome: j.InvocationOutcome | None = None
+    reserved: tuple[j.BudgetReserved, ...] = ()
+    """What its tries may come to, as long as that is not settled."""
+    settled: tuple[j.BudgetSettled, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -84,9 +89,16 @@ class StepState(msgspec.Struct, frozen=True):
         return self.status is Status.PENDING and stopped and not self.rolled_back
 
     @property
+    def is_over_budget(self) -> bool:
+        """A call of its last attempt did not fit the budget: it is pending, nothing is wrong."""
+        refused = self.error is not None and self.error.code == BUDGET
+        return self.status is Status.PENDING and refused and not self.rolled_back
+
+    @property
     def has_bad_attempt(self) -> bool:
         """Its last attempt failed or never came to its end: what it left is no result."""
-        return self.status in {Status.FAILED, Status.RUNNING} or self.is_interrupted
+        stopped = self.is_interrupted or self.is_over_budget
+        return stopped or self.status in {Status.FAILED, Status.RUNNING}
 
     @property
     def misses_contract(self) -> bool:
@@ -103,6 +115,8 @@ class StepState(msgspec.Struct, frozen=True):
         """Its status as people read it."""
         if self.is_interrupted:
             return "interrupted"
+        if self.is_over_budget:
+            return "budget"
         return "accepted" if self.is_accepted else self.status.value
 
     @property
@@ -128,7 +142,7 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return replace(step, process=event.process)
         case j.StepFinished():
             return _finished(step, event)
-        case j.InvocationIntent() | j.InvocationOutcome():
+        case j.InvocationIntent() | j.InvocationOutcome() | j.BudgetReserved() | j.BudgetSettled():
             return replace(step, invocations=_with_call(step.invocations, event))
         case j.OutputRecorded():
             others = (output for output in step.outputs if output.path != event.path)
@@ -232,11 +246,19 @@ def _finished(step: StepState, event: j.StepFinished) -> StepState:
 
 
 def _with_call(
-    calls: tuple[Invocation, ...], event: j.InvocationIntent | j.InvocationOutcome
+    calls: tuple[Invocation, ...],
+    event: j.InvocationIntent | j.InvocationOutcome | j.BudgetReserved | j.BudgetSettled,
 ) -> tuple[Invocation, ...]:
     place = (event.attempt, event.call)
     now = next((c for c in calls if (c.attempt, c.call) == place), Invocation(*place))
     others = (c for c in calls if (c.attempt, c.call) != place)
-    if isinstance(event, j.InvocationIntent):
-        return (*others, replace(now, intent=event))
-    return (*others, replace(now, outcome=event))
+    match event:
+        case j.InvocationIntent():
+            return (*others, replace(now, intent=event))
+        case j.InvocationOutcome():
+            return (*others, replace(now, outcome=event))
+        case j.BudgetReserved():
+            return (*others, replace(now, reserved=(*now.reserved, event)))
+        case _:
+            rest = tuple(one for one in now.reserved if one.reservation != event.reservation)
+            return (*others, replace(now, reserved=rest, settled=(*now.settled, event)))

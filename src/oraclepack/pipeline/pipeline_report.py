@@ -109,7 +109,11 @@ def policy(
 
 
 def verdict(
-    stages: Sequence[StageReport], figures: PolicyReport | None, *, unweighable: bool
+    stages: Sequence[StageReport],
+    figures: PolicyReport | None,
+    *,
+    unweighable: bool,
+    over_budget: bool = False,
 ) -> ExitCode:
     """The exit code: what the steps come to, unless a stage before or after them failed."""
     failed = {one.stage for one in stages if one.status is StageStatus.FAILED}
@@ -120,6 +124,7 @@ def verdict(
         failed=PipelineStage.RUN in failed,
         met=met,
         unweighable=unweighable or PipelineStage.ACTIONIZE in failed,
+        over_budget=over_budget,
     )
     broken = met is None and PipelineStage.VERIFY in failed
     return ExitCode.CONTRACT if code is ExitCode.DONE and broken else code

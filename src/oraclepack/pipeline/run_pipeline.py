@@ -233,7 +233,12 @@ class Pipeline:
             self._verify(result)
             if self._continues():
                 self._actionize(result)
-        code = verdict([*self._stages.values()], self._policy(report), unweighable=prelude)
+        code = verdict(
+            [*self._stages.values()],
+            self._policy(report),
+            unweighable=prelude,
+            over_budget=bool(report.budget_steps),
+        )
         later = any(one.status is StageStatus.FAILED for one in self._later())
         return FollowUpResult(code, failed=result.reply.is_unfinished or later)
 
@@ -342,7 +347,7 @@ class Pipeline:
 def _of_run(report: RunReport, *, stopped: bool) -> tuple[StageStatus, str]:
     if report.failed_step == PRELUDE:
         return StageStatus.FAILED, "the prelude failed"
-    failed = report.failed_step is not None or stopped
+    failed = report.failed_step is not None or stopped or bool(report.budget_steps)
     return (StageStatus.FAILED if failed else StageStatus.OK), report.counted
 
 

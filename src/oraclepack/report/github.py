@@ -14,6 +14,7 @@ _SIGNS = {
     "skipped": "⏭️",
     "pending": "⏳",
     "interrupted": "⏹️",
+    "budget": "⏸️",
     "running": "⏳",
 }
 _HEAD = "| step | title | status | time | attempts | what happened |\n|---|---|---|---|---|---|\n"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oraclepack import __version__
+from oraclepack.calls.call_budget import settle_ended
 from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.file_store import file_store
 from oraclepack.calls.handler import CallHandler
@@ -47,21 +48,21 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
 
 def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallHandler:
     """Who answers the calls of a run."""
-    return CallHandler(
-        CallContext(
-            root=session.root,
-            run_dir=session.run.path,
-            run_id=session.run.run_id,
-            pack=session.pack,
-            journal=session.record,
-            store=store,
-            clock=session.clock,
-            chance=draw,
-            options=calls,
-            redactor=Redactor.of(session.environment),
-            ask=session.options.ask,
-        )
+    context = CallContext(
+        root=session.root,
+        run_dir=session.run.path,
+        run_id=session.run.run_id,
+        pack=session.pack,
+        journal=session.record,
+        store=store,
+        clock=session.clock,
+        chance=draw,
+        options=calls,
+        redactor=Redactor.of(session.environment),
+        ask=session.options.ask,
     )
+    settle_ended(context, adopted=frozenset({ORACLE}))
+    return CallHandler(context)
 
 
 @contextmanager

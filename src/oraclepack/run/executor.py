@@ -90,6 +90,6 @@ def _trouble_of(action: Callable[[], None]) -> BaseException | None:
 
 def _ended(progress: Progress, step_id: StepId, status: Status) -> Progress:
     running = progress.running - {step_id}
-    if status is Status.FAILED:
+    if status in {Status.FAILED, Status.PENDING}:
         return replace(progress, running=running, failed=progress.failed | {step_id})
     return replace(progress, running=running, finished=progress.finished | {step_id})

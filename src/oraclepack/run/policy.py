@@ -66,14 +66,19 @@ def yield_of(actionable: int, answered: int, required: float) -> YieldReport:
     )
 
 
-def weigh(*, failed: bool, met: bool | None, unweighable: bool) -> ExitCode:
+def weigh(
+    *, failed: bool, met: bool | None, unweighable: bool, over_budget: bool = False
+) -> ExitCode:
     """What steps come to. In CI the policy decides, except where nothing is left to weigh.
 
     That is so after a rollback, a failed prelude, or a backlog that could not be written.
-    `met` is None where no policy applies.
+    `met` is None where no policy applies. A budget that is reached is told before a failed step:
+    the same command goes on with more money.
     """
     if unweighable:
         return ExitCode.STEP_FAILED
+    if over_budget and not met:
+        return ExitCode.BUDGET
     if met is not None:
         return ExitCode.DONE if met else ExitCode.POLICY
     return ExitCode.STEP_FAILED if failed else ExitCode.DONE
@@ -117,6 +122,8 @@ class RunReply(msgspec.Struct, frozen=True):
     """What the outputs of the failed steps lack."""
     interrupted_steps: tuple[StepId, ...] = ()
     """Those that a signal stopped; the next command runs them again."""
+    budget_steps: tuple[StepId, ...] = ()
+    """Those with a call that did not fit the budget; the next command runs them again."""
     rolled_back_steps: tuple[StepId, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_rolled_back: tuple[str, ...] = ()
@@ -133,7 +140,7 @@ class RunReply(msgspec.Struct, frozen=True):
     def unfinished_steps(self) -> tuple[StepId, ...]:
         """Those that came to no good end in this command: what a rollback is asked for."""
         failed = (one for one in self.failed_steps if one not in self.held_steps)
-        return (*failed, *self.interrupted_steps)
+        return (*failed, *self.interrupted_steps, *self.budget_steps)
 
 
 def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
@@ -175,6 +182,7 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         failed_steps=failed,
         held_steps=held,
         interrupted_steps=tuple(one for one in ran if state.step(one).is_interrupted),
+        budget_steps=tuple(one for one in ran if state.step(one).is_over_budget),
         resume_from=next(
             (one for one in sorted({*ran, *held}) if not now.step(one).status.is_settled), None
         ),
@@ -216,6 +224,7 @@ def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
         failed=bool(reply.failed_steps),
         met=figures.is_met if ci else None,
         unweighable=rolled_back or reply.failed_step == PRELUDE,
+        over_budget=bool(reply.budget_steps),
     )
 
 

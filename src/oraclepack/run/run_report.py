@@ -108,6 +108,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     interrupted_steps: tuple[str, ...] = ()
     """Those that a signal stopped before their end."""
+    budget_steps: tuple[str, ...] = ()
+    """Those with a call that did not fit the budget: pending, and nothing is wrong with them."""
     held_steps: tuple[str, ...] = ()
     """Failed ones that did not run: their answers miss their contracts and were paid for."""
     output_failures: tuple[FailedOutput, ...] = ()
@@ -135,6 +137,15 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         others = [step for step in self.failed_steps if step != self.failed_step]
         more = f" (also failed: {', '.join(others)})" if others else ""
         return f"step {self.failed_step} failed{why}{more}"
+
+    @property
+    def budget_cause(self) -> str | None:
+        """The first call that did not fit the budget: what is spent, reserved and left."""
+        over = [one for one in self.steps if one.step_id in self.budget_steps]
+        if not over:
+            return None
+        more = f" (also: {', '.join(one.step_id for one in over[1:])})" if over[1:] else ""
+        return f"step {over[0].step_id}: {over[0].message}{more}"
 
     @property
     def is_retryable(self) -> bool:
@@ -177,6 +188,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             (len(self.skipped_steps), "skipped"),
             (len(self.failed_steps), "failed"),
             (len(self.interrupted_steps), "interrupted"),
+            (len(self.budget_steps), "over budget"),
         ]
         nothing = "no step ran" if self.failed_step else "nothing to do"
         accepted = sum(step.status == "accepted" for step in self.steps)
@@ -221,6 +233,7 @@ def _report(
         failed_step=answer.failed_step,
         failed_steps=answer.failed_steps,
         interrupted_steps=answer.interrupted_steps,
+        budget_steps=answer.budget_steps,
         held_steps=answer.held_steps,
         prelude_error=state.prelude_error.message if state.prelude_error else None,
         prelude_stdout_log=logs[0],

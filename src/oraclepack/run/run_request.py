@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
 from oraclepack.calls.context import CallOptions
 from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
+from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import Ask
@@ -66,6 +69,26 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
         contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
         prices=settings[cs.PRICES],
+        budget=budget_of(settings, can_ask=can_ask),
+    )
+
+
+def budget_of(settings: Settings, *, can_ask: bool) -> BudgetPolicy:
+    """What calls may cost, from the settings."""
+    unknown = UnknownPricePolicy(settings[cs.ON_UNKNOWN_PRICE])
+    ceilings = {
+        BudgetScope.COMMAND: Ceiling(
+            settings[cs.MAX_COST], settings[cs.MAX_CALLS], settings[cs.MAX_TOKENS]
+        ),
+        BudgetScope.RUN: Ceiling(settings[cs.PER_RUN]),
+        BudgetScope.DAY: Ceiling(settings[cs.PER_DAY]),
+        BudgetScope.MONTH: Ceiling(settings[cs.PER_MONTH]),
+    }
+    asks = unknown is UnknownPricePolicy.ASK
+    return BudgetPolicy(
+        ceilings={scope: one for scope, one in ceilings.items() if one != Ceiling()},
+        on_unknown=UnknownPricePolicy.REFUSE if asks and not can_ask else unknown,
+        output_tokens=settings[cs.BUDGET_OUTPUT_TOKENS],
     )
 
 
@@ -251,10 +274,22 @@ def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[s
     """What a run remembers of its settings: those somebody gave."""
     given = {
         setting.name: settings[setting]
-        for setting in (*rs.RUN_SETTINGS, *cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)
+        for setting in (*rs.RUN_SETTINGS, *cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS, *_LIMITS)
         if settings.is_given(setting)
     }
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in sorted(given.items())}
+    return {name: _plain(value) for name, value in sorted(given.items())}
+
+
+_LIMITS = (cs.PER_RUN, cs.PER_DAY, cs.PER_MONTH)
+
+
+def _plain(
+    value: str | float | tuple[str, ...] | Decimal | None,
+) -> str | int | float | bool | list[str] | None:
+    """A setting as a journal can hold it."""
+    if isinstance(value, Decimal):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:

@@ -12,7 +12,7 @@ from oraclepack.answers.verification import lack_of
 from oraclepack.errors import SIGNALLED, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
-from oraclepack.journal.statuses import INTERRUPTED, Status, Verification, Wait
+from oraclepack.journal.statuses import BUDGET, INTERRUPTED, Status, Verification, Wait
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, policy_of
 from oraclepack.run.planning.plan import PlannedStep
@@ -221,6 +221,10 @@ def _judge(
     session: RunSession, step: Step, attempt: Attempt, outcome: AttemptOutcome
 ) -> AttemptVerdict:
     failure = _failure(session, attempt, outcome)
+    refused = _over_budget(session, attempt)
+    if refused is not None and (failure is None or failure.code != INTERRUPTED):
+        # Nothing is wrong with it, and what it paid for is kept: the next command runs it again.
+        return AttemptVerdict(Status.PENDING, refused)
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
         unmet = failure.code in _UNMET and session.options.verify
@@ -266,6 +270,21 @@ def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> 
     log = session.run.path / log_names(attempt.step, attempt.number)[1]
     reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
     return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
+
+
+def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
+    """The call that did not fit the budget, unless its question was answered in the end.
+
+    A step may go on after it; without the answer it is not done all the same.
+    """
+    made = session.record.state.step(attempt.step).invocations
+    told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
+    answered = {outcome.output_path for outcome in told if outcome.ok}
+    for outcome in sorted(told, key=lambda one: -one.seq):
+        error = outcome.error
+        if error is not None and error.code == BUDGET and outcome.output_path not in answered:
+            return error
+    return None
 
 
 def _signal(code: int) -> str:

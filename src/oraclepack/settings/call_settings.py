@@ -1,22 +1,35 @@
 """The settings about calls of tools: which engine, the cache, retries, limits."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
-from oraclepack.settings.declaration import Setting, ValueSource
+from oraclepack.settings.declaration import EVERYWHERE, Setting, ValueSource
 from oraclepack.settings.project_rules import (
     FALSE,
     HIGHER,
     LISTED_FLAGS,
     LISTED_STEP_FLAGS,
     LOWER,
+    LOWER_OF_GIVEN,
     LOWER_OF_LIMITED,
     PROGRAM,
     TRUE,
     USER_ONLY,
     ranked,
 )
-from oraclepack.settings.value_kinds import Bool, Choice, Duration, Int, Path, Prices, Text, Texts
+from oraclepack.settings.value_kinds import (
+    Amount,
+    Bool,
+    Choice,
+    Count,
+    Duration,
+    Int,
+    Path,
+    Prices,
+    Text,
+    Texts,
+)
 from oraclepack.tools.prices import TokenPrice
 
 REHEARSAL = "rehearsal"
@@ -82,6 +95,35 @@ RETRY_BASE_SECONDS = Setting(
     "The first pause before a repeated call; it doubles.",
     project=HIGHER,
 )
+MAX_COST: Setting[Decimal | None] = Setting(
+    "max_cost",
+    Amount(),
+    None,
+    "How many US dollars the calls of this command may cost; none is no limit.",
+    project=LOWER_OF_GIVEN,
+)
+MAX_CALLS: Setting[int | None] = Setting(
+    "max_calls",
+    Count(),
+    None,
+    "How many calls this command may make, repeated ones too; none is no limit.",
+    project=LOWER_OF_GIVEN,
+)
+MAX_TOKENS: Setting[int | None] = Setting(
+    "max_tokens",
+    Count(),
+    None,
+    "How many tokens the calls of this command may use; none is no limit.",
+    project=LOWER_OF_GIVEN,
+)
+ON_UNKNOWN_PRICE = Setting(
+    "on_unknown_price",
+    Choice(("ask", "allow", "refuse")),
+    "ask",
+    "What to do about a call of unknown price while a limit of cost holds; without a terminal, "
+    "ask means refuse.",
+    project=ranked(("allow",), ("ask",), ("refuse",)),
+)
 OUTPUT_RETRIES = Setting(
     "output_retries",
     Int(0, 10),
@@ -139,5 +181,35 @@ PRICES: Setting[Mapping[str, TokenPrice]] = Setting(
     sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
     project=USER_ONLY,
 )
-MONEY_SETTINGS: tuple[Setting[Any], ...] = (PRICES,)
-"""What calls cost and may cost."""
+_NOT_A_FLAG = EVERYWHERE - {ValueSource.FLAG}
+PER_RUN, PER_DAY, PER_MONTH = (
+    Setting[Decimal | None](
+        f"budget.{name}",
+        Amount(),
+        None,
+        f"How many US dollars calls may cost {extent}; none is no limit.",
+        sources=_NOT_A_FLAG,
+        project=LOWER_OF_GIVEN,
+    )
+    for name, extent in (
+        ("per_run", "in one run, all its commands together"),
+        ("per_day", "on one day (UTC), in all your projects together"),
+        ("per_month", "in one month (UTC), in all your projects together"),
+    )
+)
+BUDGET_OUTPUT_TOKENS: Setting[int | None] = Setting(
+    "budget.output_tokens",
+    Count(),
+    None,
+    "Output tokens to reserve for a call without --max-output; none is the most its model gives.",
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    project=USER_ONLY,
+)
+MONEY_SETTINGS: tuple[Setting[Any], ...] = (
+    PRICES,
+    PER_RUN,
+    PER_DAY,
+    PER_MONTH,
+    BUDGET_OUTPUT_TOKENS,
+)
+"""What calls cost and may cost, over more than one command."""

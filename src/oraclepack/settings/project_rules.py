@@ -83,6 +83,10 @@ LOWER = _tighten("lower is stricter", lambda value: -value)
 LOWER_OF_LIMITED = _tighten(
     "lower is stricter, 0 means no limit", lambda value: -value if value else float("-inf")
 )
+LOWER_OF_GIVEN = _tighten(
+    "lower is stricter, none is no limit",
+    lambda value: float("-inf") if value is None else -float(value),
+)
 HIGHER = _tighten("higher is stricter", lambda value: value)
 TRUE = _tighten("true is stricter", int)
 FALSE = _tighten("false is stricter", lambda value: -int(value))

@@ -100,6 +100,33 @@ def seconds_of(text: str, flag: str) -> float:
         raise UsageError(f"{flag}: {reason}, not {text!r}") from None
 
 
+class Amount(msgspec.Struct, frozen=True):
+    """US dollars, or `none`."""
+
+    name: str = "amount"
+
+    def read(self, raw: object) -> Decimal | None:
+        if _is_none(raw):
+            return None
+        amount = _amount(raw.strip().removeprefix("$") if isinstance(raw, str) else raw)
+        if amount is None:
+            raise ValueError("must be an amount of US dollars like 12.50, or none")
+        return amount
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A whole number that is not negative, or `none`."""
+
+    name: str = "count"
+
+    def read(self, raw: object) -> int | None:
+        return None if _is_none(raw) else Int(0).read(raw)
+
+
+def _is_none(raw: object) -> bool:
+    return raw is None or (isinstance(raw, str) and raw.strip().lower() == "none")
+
+
 class Choice(msgspec.Struct, frozen=True):
     choices: tuple[str, ...]
     name: str = "choice"
@@ -191,7 +218,7 @@ def _price(model: str, table: object) -> TokenPrice:
 
 def _amount(raw: object) -> Decimal | None:
     """An amount of money; None for what is none. A float of TOML counts as it is spelled."""
-    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float | Decimal):
         return None
     try:
         amount = Decimal(str(raw).strip())

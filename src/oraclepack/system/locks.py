@@ -10,6 +10,7 @@ from typing import Self
 
 import msgspec
 
+from oraclepack.errors import MachineError
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_line
 
@@ -74,14 +75,37 @@ def hold(path: Path) -> int | None:
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[None]:
-    """One process at a time; waits for the others, so it is held for a few small writes only."""
+def turn(path: Path, patience: float | None = None) -> Iterator[None]:
+    """One process at a time; waits for the others, so it is held for a few small writes only.
+
+    With `patience` it waits so many seconds at most: a process that was frozen holds its locks.
+    """
     descriptor = _opened(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if patience is None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        else:
+            _wait_for(descriptor, path, patience)
         yield
     finally:
         os.close(descriptor)
+
+
+def _wait_for(descriptor: int, path: Path, patience: float) -> None:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise MachineError(
+                    f"another process has held {path} for {patience:g} s",
+                    hint=f"`fuser -v {path}` tells which one; let it go on, or end it",
+                    retryable=True,
+                ) from None
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def acquire(directory: Path, holder: Holder) -> RunLock | Holder:

@@ -13,6 +13,9 @@ DEFAULT_MODEL = "gpt-5.5-pro"
 _DEFAULT_LIMIT = 200_000
 """Input tokens that oracle allows a model it does not know."""
 
+_DEFAULT_OUTPUT = 128_000
+"""The most output tokens of most models, and of those that nobody here knows."""
+
 
 class OracleModel(msgspec.Struct, frozen=True):
     """A model of oracle's own list."""
@@ -22,6 +25,8 @@ class OracleModel(msgspec.Struct, frozen=True):
     """Input tokens. oracle refuses a larger question before it asks."""
     api_name: str = ""
     """The name that is sent to the provider, where it is another one."""
+    output_limit: int = _DEFAULT_OUTPUT
+    """The most output tokens that the provider gives, those of reasoning among them."""
 
 
 ORACLE_MODELS = {
@@ -38,7 +43,7 @@ ORACLE_MODELS = {
     "gpt-5.1-pro": OracleModel("openai", 196_000, "gpt-5.5-pro"),
     "gpt-5.1-codex": OracleModel("openai", 196_000),
     "gpt-5.1": OracleModel("openai", 196_000),
-    "gpt-5-pro": OracleModel("openai", 196_000),
+    "gpt-5-pro": OracleModel("openai", 196_000, output_limit=272_000),
     "gemini-3.5-flash": OracleModel("google", 1_048_576),
     "gemini-3.1-flash-lite": OracleModel("google", 1_048_576),
     "gemini-3.1-pro": OracleModel("google", 200_000, "gemini-3.1-pro-preview"),
@@ -114,3 +119,9 @@ def input_limit(model: str) -> int:
     """The input tokens that oracle sends to a resolved model at most."""
     known = ORACLE_MODELS.get(model)
     return known.input_limit if known else _DEFAULT_LIMIT
+
+
+def output_limit(model: str) -> int:
+    """The output tokens that a resolved model gives at most, unless the call asks for fewer."""
+    known = ORACLE_MODELS.get(model)
+    return known.output_limit if known else _DEFAULT_OUTPUT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_cache import FileAnswerCache
-from oraclepack.calls.file_store import project_cache, run_answers
+from oraclepack.calls.file_store import project_cache, run_answers, user_budget
 from oraclepack.calls.postgres.database import Database, StoreError
 from oraclepack.calls.postgres.migrations import check_version
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
@@ -14,6 +14,7 @@ from oraclepack.calls.postgres.postgres_claims import PostgresClaims
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.runner_lease import RunnerLease
 from oraclepack.calls.store import CallStore
+from oraclepack.system.clock import SystemClock
 
 
 @contextmanager
@@ -26,7 +27,10 @@ def postgres_store(
     refresh: bool = False,
     call_timeout: float | None = None,
 ) -> Iterator[CallStore]:
-    """What the calls of a run share with every machine. Raises StoreError."""
+    """What the calls of a run share with every machine. Raises StoreError.
+
+    The budget is that of the user on this machine.
+    """
     database = Database(dsn)
     check_version(database)
     lease = RunnerLease(database, version)
@@ -39,6 +43,7 @@ def postgres_store(
             own,
             PostgresClaims(database, lease),
             PostgresLimits(database, lease, call_timeout),
+            user_budget(SystemClock()),
         )
         push_answers(own, answers)
     finally:

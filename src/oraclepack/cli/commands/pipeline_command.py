@@ -44,6 +44,7 @@ from oraclepack.system.printable import single_lines
         ExitCode.CONTRACT,
         ExitCode.POLICY,
         ExitCode.LOCKED,
+        ExitCode.BUDGET,
         ExitCode.TERMINATED,
     ),
     timed=True,

@@ -26,6 +26,7 @@ from oraclepack.errors import ExitCode
         ExitCode.STEP_FAILED,
         ExitCode.POLICY,
         ExitCode.LOCKED,
+        ExitCode.BUDGET,
         ExitCode.INTERRUPTED,
         ExitCode.TERMINATED,
     ),

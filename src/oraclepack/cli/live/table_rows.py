@@ -28,6 +28,8 @@ class RowState(StrEnum):
     OK = "ok"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+    BUDGET = "budget"
+    """One of its calls did not fit the budget."""
     HELD = "held"
     """Its answer misses its contract, and is not asked for again."""
     SKIPPED = "skipped"
@@ -224,6 +226,8 @@ def _row_state(step: api.StepPreview, now: api.StepState, table: TableState) -> 
                 RowState.WAITING if active is not None and active.is_waiting else RowState.RUNNING
             )
         case api.Status.PENDING:
+            if now.is_over_budget:
+                return RowState.BUDGET
             return RowState.INTERRUPTED if now.is_interrupted else RowState.QUEUED
         case status:
             return RowState(status.value)

@@ -279,6 +279,8 @@ def _due(case: _Case) -> str | None:
 def _still_to_do(state: StepState) -> str:
     if state.is_interrupted:
         return "it was interrupted: stopped before its end"
+    if state.is_over_budget:
+        return "a call of its last attempt did not fit the budget"
     return "its last run was taken back" if state.rolled_back else "it has not run yet"
 
 

@@ -1,0 +1,216 @@
+"""The ledger of days and months in a file, shared by all processes of the user on this machine.
+
+A process changes it while it holds a lock of the kernel, and puts a whole file in place:
+
+    {"sha256":"<64 hex>","ledger":{"version":1,"sums":[…],"reservations":{…}}}
+
+The file is in the user's own state directory, like the slots of providers.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.calls.budget import (
+    BudgetLedger,
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Reservation,
+    Shortfall,
+    Spending,
+    UnknownPricePolicy,
+    by_day,
+    open_reservation,
+    recover,
+    release,
+    reserve,
+    settle,
+)
+from oraclepack.errors import MachineError, OraclePackError
+from oraclepack.shell import processes
+from oraclepack.system import files
+from oraclepack.system.clock import Clock
+from oraclepack.system.digests import canonical_line, sha256_bytes
+from oraclepack.system.environment import host, process_id, state_directory
+from oraclepack.system.locks import turn
+
+VERSION = 1
+_NAME, _LOCK = "ledger.json", "ledger.lock"
+_DAYS = 1000
+"""Days whose sums are remembered."""
+_PATIENCE = 30.0
+"""Seconds for which another process may hold the lock; a change takes milliseconds."""
+_LONGEST_UNOPENED = timedelta(minutes=10)
+"""A reservation is opened within a second. One of another machine is dropped after this time."""
+
+
+class BudgetLedgerError(MachineError):
+    """The ledger of budgets cannot be read or written."""
+
+    code = "BUDGET_LEDGER"
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: int
+
+
+class _File(msgspec.Struct, frozen=True):
+    sha256: str
+    ledger: msgspec.Raw
+
+
+class FileBudget:
+    """`Budget` in a directory of the user. Safe in several threads and processes."""
+
+    def __init__(self, directory: Path, clock: Clock) -> None:
+        self._directory = directory
+        self._clock = clock
+
+    @property
+    def path(self) -> Path:
+        return self._directory / _NAME
+
+    def reserve(
+        self,
+        request: BudgetRequest,
+        ceilings: Mapping[BudgetScope, Ceiling],
+        unknown_price: UnknownPricePolicy,
+    ) -> Shortfall | None:
+        """Reserve the worst case of a call, or tell why it does not fit."""
+        short: Shortfall | None = None
+
+        def change(ledger: BudgetLedger) -> BudgetLedger:
+            nonlocal short
+            made = reserve(ledger, request, ceilings, unknown_price)
+            short = made if isinstance(made, Shortfall) else None
+            return ledger if isinstance(made, Shortfall) else made
+
+        self._change(change)
+        return short
+
+    def open(self, reservation: str) -> bool:
+        """The tool may start now; False where the reservation is gone, so that it must not."""
+        is_there = False
+
+        def change(ledger: BudgetLedger) -> BudgetLedger:
+            nonlocal is_there
+            is_there = reservation in ledger.reservations
+            return open_reservation(ledger, reservation)
+
+        self._change(change)
+        return is_there
+
+    def settle(self, reservation: str, spent: Spending | None) -> None:
+        """The outcome is known: what the call came to, or None for its worst case."""
+        self._change(lambda ledger: settle(ledger, reservation, spent))
+
+    def release(self, reservation: str) -> None:
+        """The call was not made; one that was opened stays."""
+        self._change(lambda ledger: release(ledger, reservation))
+
+    def ledger(self) -> BudgetLedger:
+        """What is spent and reserved now."""
+        files.make_private(self._directory)
+        with turn(self._directory / _LOCK, _PATIENCE):
+            return recover(self._read(), self._is_gone)
+
+    def _change(self, change: Callable[[BudgetLedger], BudgetLedger]) -> None:
+        files.make_private(self._directory)
+        with turn(self._directory / _LOCK, _PATIENCE):
+            before = self._read()
+            after = by_day(change(recover(before, self._is_gone)), _DAYS)
+            if after != before:
+                files.sweep(self._directory)
+                files.write_atomic(self.path, _encoded(after), mode=files.PRIVATE_FILE)
+
+    def _read(self) -> BudgetLedger:
+        try:
+            data = files.read(self.path)
+        except OraclePackError as trouble:
+            raise BudgetLedgerError(trouble.message, hint=self._way_out) from trouble
+        if data is None:
+            return BudgetLedger()
+        try:
+            return _decoded(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as trouble:
+            raise BudgetLedgerError(
+                f"the ledger of budgets {self.path} is damaged: {trouble}", hint=self._way_out
+            ) from trouble
+
+    @property
+    def _way_out(self) -> str:
+        return (
+            f"move {self.path} away to begin a new one; what was spent before does not count "
+            "there, so lower your limits until the day or the month is over"
+        )
+
+    def _is_gone(self, one: Reservation) -> bool:
+        """Whether the command of a reservation has ended; its name tells machine and process."""
+        match one.command.split():
+            case [machine, boot, pid, started] if pid.isdecimal():
+                pass
+            case _:
+                return True
+        if machine != _machine():
+            return self._is_old(one)
+        if boot != boot_id():
+            return True
+        if not processes.has_proc():
+            return not processes.exists(int(pid))
+        found = processes.process_info(int(pid))
+        return found is None or found.is_dead or found.start_time != started
+
+    def _is_old(self, one: Reservation) -> bool:
+        """Nobody can tell from here; dropping too early is safe, `open` notices it."""
+        try:
+            age = abs(self._clock.now() - datetime.fromisoformat(one.at))
+        except (ValueError, TypeError):
+            return True
+        return not one.is_open and age > _LONGEST_UNOPENED
+
+
+@cache
+def boot_id() -> str:
+    """What tells this start of the machine from its earlier ones; `-` where that is not known."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "-"
+
+
+def command_name() -> str:
+    """The name of this process, which no later one has."""
+    pid = process_id()
+    return f"{_machine()} {boot_id()} {pid} {processes.start_time(pid) or '-'}"
+
+
+def _machine() -> str:
+    return "".join(host().split()) or "-"
+
+
+def budget_directory() -> Path:
+    """Where the ledger of this user is."""
+    return state_directory() / "budget"
+
+
+def _encoded(ledger: BudgetLedger) -> bytes:
+    payload = canonical_line(
+        {"version": VERSION, "sums": ledger.sums, "reservations": ledger.reservations}
+    )
+    return b'{"sha256":"%s","ledger":%s}\n' % (sha256_bytes(payload).encode(), payload)
+
+
+def _decoded(data: bytes) -> BudgetLedger:
+    """Raises MsgspecError where the bytes are not what was written."""
+    file = msgspec.json.decode(data, type=_File)
+    payload = bytes(file.ledger)
+    if sha256_bytes(payload) != file.sha256:
+        raise msgspec.ValidationError("its checksum does not fit")
+    version = msgspec.json.decode(payload, type=_Version).version
+    if version != VERSION:
+        raise msgspec.ValidationError(f"version {version} is of another oraclepack")
+    return msgspec.json.decode(payload, type=BudgetLedger)
