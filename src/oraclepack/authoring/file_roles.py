@@ -95,6 +95,7 @@ _TEST = re.compile(
     r"^(?:dummy|fake|mock|stub|test)[_-]?servers?/"
     r"|(?:^|/)(?:tests?|specs?|__tests__|testdata|testing|fixtures|e2e|integration|__mocks__|mocks)/"
     r"|(?:^|/)(?:test_[^/]*|tests|conftest)\.py$|_test\.(?:go|py|rb|exs?|dart|c|cc|cpp)$|_spec\.rb$"
+    r"|(?:^|/)test_?(?:server|utils?|helpers?|support)\.(?:rs|go|java|rb|c|cc|cpp|[jt]s)$"
     r"|\.(?:test|spec|stories|test-d)\.[cm]?[jt]sx?$|(?:Test|Tests|Spec)\.(?:java|kt|scala|cs|php)$"
 )
 _SPEC = re.compile(r"(?:^|/)specs?/")
@@ -107,7 +108,7 @@ _CI = re.compile(
     r"|^\.travis\.yml$|^azure-pipelines"
 )
 _TOOLING = re.compile(
-    r"(?:^|/)(?:scripts?|tools?|tooling|hack|bench(?:marks?)?|contrib|ci|dev)/"
+    r"(?:^|/)(?:scripts?|tools?|tooling|hack|bench(?:marks?)?|contrib|extras|ci|dev)/"
     r"|(?:^|/)(?:setup|noxfile|tasks|conf|fabfile|dodo)\.py$"
     r"|(?:^|/)(?:Gruntfile|gulpfile|rollup\.config|webpack\.config|vite\.config|jest\.config"
     r"|babel\.config|eslint\.config|\.eslintrc|next\.config|postcss\.config|tailwind\.config)\.\w+$"

@@ -83,10 +83,13 @@ def message_of(call: ast.Call | None) -> str:
 
 
 def task_target(node: ast.Call) -> str:
+    """What a call starts: the function that it is given."""
     for keyword in node.keywords:
         if keyword.arg in {"target", "function"}:
             return dotted(keyword.value)
-    for argument in node.args:
+    # A timer is given its delay first, a loop the pool that runs the function.
+    skipped = dotted(node.func).rpartition(".")[2] in {"Timer", "run_in_executor", "Thread"}
+    for argument in node.args[skipped:]:
         inner = argument.func if isinstance(argument, ast.Call) else argument
         name = dotted(inner)
         if name:

@@ -40,7 +40,6 @@ _MUTATORS = frozenset(
 )
 _ENUM_BASES = frozenset({"Enum", "StrEnum", "IntEnum", "Flag", "IntFlag"})
 _ENV_CALLS = frozenset({"os.getenv", "os.environ.get", "environ.get", "getenv", "os.environ.pop"})
-_ENV_MAPS = frozenset({"os.environ", "environ"})
 _LOCK = re.compile(r"(?:^|[._])(?:r?lock|mutex|semaphore|condition)s?$", re.IGNORECASE)
 _TASKS = frozenset(
     {"threading.Thread", "Thread", "threading.Timer", "Timer", "multiprocessing.Process"}
@@ -459,13 +458,21 @@ class _Reader:
             flags.append(f"kw:{keyword.arg or '**'}{switch_text(value)}")
         flags += [f"type:{name}" for name in type_arguments(node)]
         self._mark(MarkKind.CALL, line, name, first_text(node), flags)
-        if name in _ENV_CALLS:
+        if name in _ENV_CALLS and self._is_environment(name):
             self._env(node, line)
         if name in _TASKS or name.rpartition(".")[2] in _TASK_METHODS:
             self._mark(MarkKind.TASK, line, task_target(node) or name, name, self._place())
         root, _, method = name.rpartition(".")
         if method in _MUTATORS and root in self._module_values.mutable and self._scope.owner >= 0:
             self._mark(MarkKind.MUTATION, line, root, flags=self._place())
+
+    def _is_environment(self, name: str) -> bool:
+        """Whether a name means the variables of the process: WSGI calls a request `environ`."""
+        root = name.partition(".")[0]
+        return name.startswith("os.") or any(
+            one.module == "os" and any(local == root for local, _ in one.names)
+            for one in self.imports
+        )
 
     def _env(self, node: ast.Call, line: int) -> None:
         first = node.args[0] if node.args else None
@@ -476,7 +483,7 @@ class _Reader:
     def _subscript(self, node: ast.Subscript) -> None:
         key = node.slice
         is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
-        if is_text and dotted(node.value) in _ENV_MAPS:
+        if is_text and self._is_environment(dotted(node.value)):
             assert isinstance(key, ast.Constant)
             self._mark(MarkKind.ENV, node.lineno, str(key.value), "", self._place())
         self._children(node)

@@ -25,6 +25,8 @@ FUNCTIONS = frozenset(
 )
 FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 """Functions that get their name from what they are assigned to."""
+CLOSURES = frozenset({"func_literal", "closure_expression", "lambda_expression"})
+"""Functions that never have a name."""
 CLASSES = frozenset(
     {"class_declaration", "abstract_class_declaration", "interface_declaration", "class"}
     | {"class_specifier", "struct_specifier", "struct_item", "trait_item", "record_declaration"}

@@ -39,12 +39,17 @@ if TYPE_CHECKING:
 
 _LOCK_CALL = re.compile(r"(?:^|\.)(?:R?Lock|lock|acquire)$")
 _UNLOCK_CALL = re.compile(r"(?:^|\.)(?:R?Unlock|unlock|release)$")
+_ENV_INDEX = re.compile(r"ENV\[\s*[\"'](\w+)[\"']\s*\]")
 _ENV_MEMBER = re.compile(r"process\.env\.(\w+)$|import\.meta\.env\.(\w+)$")
+_GO_ERROR = re.compile(r"\b(errors\.New|fmt\.Errorf)\(\"([^\"\n]*)\"")
+"""What Go returns where others raise."""
+_RUST_TEST = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)")
 _DEEPEST = 400
 """Levels of the tree. Deeper ones belong to data or to an attack."""
 _COMPARING = frozenset(
     {"binary_expression", "switch_case", "match_pattern", "expression_case", "when", "pattern"}
     | {"switch_label", "case_statement", "or_pattern", "expression_list", "comparison_operator"}
+    | {"tuple_struct_pattern", "struct_pattern"}
 )
 _IDENTIFIERS = frozenset({"identifier", "simple_identifier", "constant", "type_identifier"})
 
@@ -104,6 +109,7 @@ class _TreeReader:
         self._loop = 0
         self._locked = 0
         self._trying = 0
+        self._closures = 0
         self._exported = 0
         self._receiver = ""
         self._parameters: frozenset[str] = frozenset()
@@ -147,13 +153,20 @@ class _TreeReader:
     def _place(self) -> list[str]:
         places = ["loop"] if self._loop else []
         places += ["locked"] if self._locked else []
+        places += ["closure"] if self._closures else []
         return [*places, *(["try"] if self._trying else [])]
 
     def _walk(self, node: "Node", depth: int) -> None:
         if depth > _DEEPEST:
             return
+        is_test = False
         for child in node.named_children:
-            self._node(child, depth + 1)
+            if child.type == "attribute_item":
+                is_test = is_test or _RUST_TEST.match(node_text(child)) is not None
+            elif is_test and child.type not in tables.COMMENTS:
+                is_test = False  # Rust keeps its unit tests beside the code
+            else:
+                self._node(child, depth + 1)
 
     def _node(self, node: "Node", depth: int) -> None:  # noqa: C901, PLR0912 - one case per kind
         kind = node.type
@@ -170,6 +183,8 @@ class _TreeReader:
             self._function(node, name_of(node), depth)
         elif kind in tables.FUNCTION_VALUES:
             self._function(node, assigned_name(node) or name_of(node), depth)
+        elif kind in tables.CLOSURES:
+            self._closure(node, depth)
         elif kind in tables.CLASSES and self._is_class(node):
             self._type(node, depth)
         elif kind in tables.ENUMS:
@@ -211,7 +226,7 @@ class _TreeReader:
                 self._mark(MarkKind.BRANCH, first_line(node), "if", " ".join(used), self._place())
         elif kind in tables.THROWS:
             self._throw(node)
-        elif kind in tables.RETURNS:
+        elif kind in tables.RETURNS and not self._closures:
             value = "value" if node.named_child_count else "none"
             empty = node_text(node).rstrip(";").split()[1:] in (
                 ["null"],
@@ -221,6 +236,7 @@ class _TreeReader:
             )
             flags = ["none" if empty else value]
             self._mark(MarkKind.RETURN, first_line(node), "return", flags=flags)
+            self._returned_error(node)
         elif kind in tables.ASSIGNMENTS:
             self._assignment(node)
         elif kind == "go_statement":
@@ -233,6 +249,12 @@ class _TreeReader:
             self._member(node)
         elif kind in _IMPORTS:
             self._import(node)
+
+    def _returned_error(self, node: "Node") -> None:
+        made = _GO_ERROR.search(node_text(node)) if self._language == "Go" else None
+        if made is not None:
+            name, text = made.groups()
+            self._mark(MarkKind.RAISE, first_line(node), name, text, self._place())
 
     def _count(self) -> None:
         if self._owner >= 0:
@@ -255,7 +277,7 @@ class _TreeReader:
 
     def _function(self, node: "Node", name: str, depth: int) -> None:
         if not name:
-            self._walk(node, depth)
+            self._closure(node, depth)
             return
         names = tuple(parameter_names(node))
         in_class = self._class >= 0 and self._owner == self._class
@@ -281,9 +303,10 @@ class _TreeReader:
             self._loop,
             self._trying,
             self._locked,
+            self._closures,
         )
         self._owner, self._parameters = index, frozenset(names)
-        self._loop = self._trying = self._locked = 0
+        self._loop = self._trying = self._locked = self._closures = 0
         receivers = [node_text(p.child_by_field_name("name")) for p in named_children(receiver)]
         self._receiver = receivers[0] if receivers else ""
         self._walk(node, depth)
@@ -294,7 +317,18 @@ class _TreeReader:
             self._loop,
             self._trying,
             self._locked,
+            self._closures,
         ) = before
+
+    def _closure(self, node: "Node", depth: int) -> None:
+        """A function without a name: what it decides and returns is its own.
+
+        Its calls still count for the function around it, which hands it on or runs it.
+        """
+        before = (self._parameters, self._closures)
+        self._parameters, self._closures = frozenset(), self._closures + 1
+        self._walk(node, depth)
+        self._parameters, self._closures = before
 
     def _home_of(self, receiver: "Node") -> int:
         """The type of a Go method, where this file defines it."""
@@ -496,15 +530,17 @@ class _TreeReader:
         elif self._owner >= 0 and re.split(r"[\[.]", text)[0] in self._mutable:
             self._mark(MarkKind.MUTATION, line, re.split(r"[\[.]", text)[0], flags=self._place())
         if self._language == "Go" and text == "_" and "(" in node_text(right):
-            self._mark(MarkKind.HANDLER, line, "the error", "silent", (), (line, line))
+            called = callee_of(right.named_children[0]) if right and right.named_children else ""
+            result = f"what {called}() returns" if called else "a result"
+            self._mark(MarkKind.HANDLER, line, result, "silent", (), (line, line))
 
     def _env_member(self, node: "Node") -> None:
         text = node_text(node)
         match = _ENV_MEMBER.fullmatch(text)
         if match is not None:
             self._mark(MarkKind.ENV, first_line(node), match[1] or match[2], "", self._place())
-        elif text.startswith("ENV["):
-            self._mark(MarkKind.ENV, first_line(node), unquoted(text[4:-1]), "", self._place())
+        elif (read := _ENV_INDEX.fullmatch(text)) is not None:
+            self._mark(MarkKind.ENV, first_line(node), read[1], "", self._place())
         else:
             self._member(node)
 
