@@ -1,5 +1,6 @@
 """Functions that share most of their lines and differ in some: copies that drifted apart."""
 
+import re
 from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
@@ -15,6 +16,14 @@ _SHORTEST_LINE = 12
 _IDIOM = 6
 """A line that more functions share is idiom, not a copy."""
 _ALIKE = 0.6
+_NAME = re.compile(
+    r"\b(?!(?:None|True|False|null|nil|undefined|true|false|not|and|or|in|is|if|else|elif|for|while"
+    r"|return|raise|throw|new|del|try|except|catch|with|yield|break|continue)\b)[A-Za-z_$][\w$]*"
+)
+_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
+_COMMENT = re.compile(r"\s*(?:#|//).*$")
+_LAST_COMMA = re.compile(r",\s*([)\]}])")
+_ASYNC = re.compile(r"\b(?:async|await)\s+")
 
 
 class _Body(NamedTuple):
@@ -49,11 +58,40 @@ def _bodies(survey: RepositorySurvey) -> Iterator[_Body]:
             continue
         lines: dict[str, int] = {}
         for number in range(function.line + 1, function.end_line + 1):
-            text = " ".join(file.lines[number - 1].split())
+            text = " ".join(_code_of(file.lines[number - 1]).split())
             if len(text) > _SHORTEST_LINE and number not in source.prose:
                 lines.setdefault(text, number)
         if len(lines) >= _SHORTEST_COPY - 2:
             yield _Body(file.path, source.qualified(function), function, lines)
+
+
+def _code_of(line: str) -> str:
+    """A line without the comment at its end."""
+    masked = _STRING.sub(lambda match: "s" * len(match[0]), line)
+    comment = _COMMENT.search(masked)
+    return line[: comment.start()] if comment is not None else line
+
+
+def _only_names_differ(mine: list[str], yours: list[str], shared: set[str]) -> bool:
+    """Whether one text becomes the other by giving each name another one, everywhere.
+
+    Such twins (of a sync and an async method, of two kinds of a thing) have not drifted apart.
+    Texts of strings and comments may differ as they like.
+    """
+    left, right = (_plain(" ".join(lines)) for lines in (mine, yours))
+    if _NAME.sub("n", left).replace(" ", "") != _NAME.sub("n", right).replace(" ", ""):
+        return False
+    common = {name for line in shared for name in _NAME.findall(_plain(line))}
+    names: dict[str, str] = {}
+    for one, other in zip(_NAME.findall(left), _NAME.findall(right), strict=True):
+        if names.setdefault(one, other) != other or (one != other and one in common):
+            return False
+    return len({*names.values()}) == len(names)
+
+
+def _plain(text: str) -> str:
+    """Code without the texts of strings, what makes it asynchronous, and commas that end lists."""
+    return _LAST_COMMA.sub(r"\1", _ASYNC.sub("", _STRING.sub('""', text)))
 
 
 def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
@@ -63,8 +101,11 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
     )
     if nested or count < _ALIKE * max(len(one.lines), len(other.lines)):
         return None
-    here = [n for text, n in one.lines.items() if text not in other.lines][:2]
-    there = [n for text, n in other.lines.items() if text not in one.lines][:2]
+    mine = {text: n for text, n in one.lines.items() if text not in other.lines}
+    yours = {text: n for text, n in other.lines.items() if text not in one.lines}
+    if _only_names_differ([*mine], [*yours], {*one.lines} & {*other.lines}):
+        return None
+    here, there = [*mine.values()][:2], [*yours.values()][:2]
     if not here or not there:
         return None
     where = "" if one.path == other.path else f" in {other.path}"
