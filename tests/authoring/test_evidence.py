@@ -86,7 +86,10 @@ def test_no_question_is_without_reference_attachment_or_contract(generated: Gene
 def test_no_two_questions_are_about_the_same_lines(generated: Generated) -> None:
     pack = generated.pack
 
-    heads = re.compile(r"^(?:async |export |pub |public )*(?:def|class|func|function|fn)\b|^#|^@")
+    heads = re.compile(
+        r"^(?:async |export |pub |public )*(?:def|class|func|function|fn)\b|^#|^@"
+        r"|^(?:async )?\w+\([^()]*\): [\w<>]+ \{$"  # a method of TypeScript
+    )
     seen: dict[tuple[str, int], str] = {}
     for step in pack.steps:
         own = [q for q in quotes_of(step) if not heads.match(q.code)]

@@ -469,8 +469,8 @@ def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
 
             def renew(host, api_key): return host.renew(api_key)
             """,
-            [1, 3, 8],
-            id="secrets as parameters, with the lines that name them",
+            [1, 3, 5, 8],
+            id="secrets as parameters, with the lines that name and use them",
         ),
     ],
 )

@@ -54,7 +54,11 @@ def _access(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandid
             80,
         )
         return
-    checks = [m for m in source.of(MarkKind.CALL) if _ACCESS.search(calls.method(m.name))]
+    checks = [
+        m
+        for m in source.of(MarkKind.CALL)
+        if _ACCESS.search(calls.method(m.name)) and not _only_shows(source.owner_of(m))
+    ]
     owners = {m.owner for m in checks if m.owner >= 0}
     if len(checks) < _FEW or not owners:
         return
@@ -79,11 +83,16 @@ def _access(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandid
     )
 
 
+def _only_shows(function: Definition | None) -> bool:
+    """Whether a function makes text for people and decides nothing."""
+    return function is not None and function.name in {"__repr__", "__str__", "toString", "inspect"}
+
+
 def _dangers(
     survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource
 ) -> Iterator[QuestionCandidate]:
     for mark in source.of(MarkKind.CALL):
-        danger = calls.danger_of(mark)
+        danger = calls.danger_of(mark, file.language)
         owner = source.owner_of(mark)
         if danger is None or owner is None or file.language == "Shell":
             continue
@@ -128,7 +137,11 @@ def _secrets(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandi
         lines = [m.line for m in reads[:3]] + [o.line for o in owners[:2]]
     else:
         given = given[:2]
-        lines = [number for d, _, line in given for number in (d.line, line)]
+        lines = [
+            number
+            for d, secret, line in given
+            for number in (d.line, line, *_uses_after(file, source, d, secret, line))
+        ]
     evidence = places(file.path, *lines)
     if len(evidence) < _FEW:
         return
@@ -163,6 +176,19 @@ def _line_of(
         if number not in source.prose and word.search(file.lines[number - 1]):
             return number
     return None
+
+
+def _uses_after(
+    file: SurveyedFile, source: ParsedSource, function: Definition, word: str, declared: int
+) -> list[int]:
+    """The first line of code after its declaration that does something with a parameter."""
+    pattern = re.compile(rf"\b{re.escape(word)}\b(?!\s*:)")
+    code = {m.line for m in source.marks if m.kind is not MarkKind.NOTE}
+    return [
+        number
+        for number in range(declared + 1, function.end_line + 1)
+        if number in code and number not in source.prose and pattern.search(file.lines[number - 1])
+    ][:1]
 
 
 _ROUTE = re.compile(r"(?:^|\.)(?:route|get|post|put|patch|delete|api_route|websocket|action)$")

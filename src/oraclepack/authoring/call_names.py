@@ -93,14 +93,17 @@ DANGERS = {
     "execSync": "hands a line to the shell",
     "Marshal.load": "unmarshals data",
     "YAML.load": "loads YAML that can name Ruby types",
-    "strcpy": "copies without a length",
-    "strcat": "appends without a length",
-    "sprintf": "formats without a length",
-    "gets": "reads without a length",
     "Function": "evaluates text as code",
     "vm.runInNewContext": "evaluates text as code",
     "vm.runInThisContext": "evaluates text as code",
 }
+_C_DANGERS = {
+    "strcpy": "copies without a length",
+    "strcat": "appends without a length",
+    "sprintf": "formats without a length",
+    "gets": "reads without a length",
+}
+"""Ruby and others have functions of these names that are harmless."""
 _DANGER_METHODS = {"extractall": "unpacks an archive to the paths that it names itself"}
 DATABASE_METHODS = frozenset({"execute", "executemany", "executescript", "fetchone", "fetchall"})
 MESSAGES = frozenset({"sys.exit", "click.echo", "parser.error", "console.error", "os.Exit", "die"})
@@ -154,8 +157,10 @@ def is_log(call: Mark) -> bool:
     return known and method(name) in _LOG_METHODS
 
 
-def danger_of(call: Mark) -> str | None:
+def danger_of(call: Mark, language: str | None) -> str | None:
     """Why a call deserves suspicion; None for most."""
+    if language in {"C", "C++"} and call.name in _C_DANGERS:
+        return _C_DANGERS[call.name]
     if "kw:shell=True" in call.flags:
         return "hands a line to the shell"
     if call.name == "yaml.load" and has_keyword(call, "Loader"):

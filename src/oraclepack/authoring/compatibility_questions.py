@@ -16,8 +16,13 @@ _VERSION = re.compile(
 
 
 _VERSION_TEST = re.compile(
-    r"(?<!sys\.)\b(?:\w+\.)?\w*version(?!_info)\w*\s*(?:[<>=!]=?|in\b)", re.IGNORECASE
+    r"(?<!sys\.)\b(?!RUBY_VERSION)(?:\w+\.)?\w*version(?!_info)"
+    r"(?:s|_?(?:list|tuple|number|string|id|code|major|minor|min|max)\w*)?"
+    r"\s*(?:<=?|>=?|[=!]==?|\bin\b|\bnot in\b)"
+    r"(?!\s*(?:\"\"|''|(?:nil|null|None|undefined|NULL|nullptr)\b))",
+    re.IGNORECASE,
 )
+"""A version is compared, not that of the language. Whether there is one is another matter."""
 
 
 _LEGACY = re.compile(
@@ -58,14 +63,19 @@ def _deprecations(
     if not owners:
         return
     name = source.qualified(owners[0])
-    uses = [use for o in owners for use in survey.uses(file.path, o.name)]
-    still = f" The repository itself still calls it in {uses[0].path}." if uses else ""
+    shown = list(dict.fromkeys(f"{source.qualified(o)}()" for o in owners[:2]))
+    callers = [(o, use) for o in owners[:2] for use in survey.uses(file.path, o.name)]
+    uses = [use for _, use in callers]
+    still = (
+        f" The repository itself calls {callers[0][0].name}() in {uses[0].path}." if uses else ""
+    )
     yield QuestionCandidate(
         "deprecation",
         "migrations",
         name,
         file.path,
-        f"{name}() warns that it, or a way of using it, is deprecated.{still} Does every user of"
+        f"{listed(shown)} {'warn' if len(shown) > 1 else 'warns'} of something deprecated.{still}"
+        " Does every user of"
         " the old way see the warning, at their own line, what exactly must they write instead,"
         " and what breaks for them if the old way is removed in the next release?",
         "who sees the warning and who does not, the replacement for each use, and the condition"
@@ -84,7 +94,9 @@ def _versions(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
     values = [
         m
         for m in source.of(MarkKind.MODULE_VALUE)
-        if _VERSION.search(m.name) and m.name != "__version__"
+        if _VERSION.search(m.name)
+        and m.name != "__version__"
+        and not file.lines[m.line - 1].rstrip().endswith(("= None", "= null", '= ""', "= ''"))
     ]
     branches = [
         m for m in source.of(MarkKind.BRANCH) if _VERSION_TEST.search(file.lines[m.line - 1])

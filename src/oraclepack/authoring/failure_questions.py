@@ -1,5 +1,6 @@
 """Questions about what goes wrong: waits, errors, half-done changes, things that run beside."""
 
+import re
 from collections.abc import Iterator
 
 from oraclepack.authoring import call_names as calls
@@ -22,12 +23,23 @@ _REPLACING = frozenset(
 """Changes after which what was there is gone."""
 _PROBE = 8
 """Lines of a function that only tries something and says whether it worked."""
+_NO = re.compile(r"\s*return (?:False|false)\b")
+_PREDICATE = re.compile(
+    r"^_*(?:is|has|can|should|supports?|contains|exists|valid|validates?|check|matches)(?:_|(?=[A-Z])|$)"
+    r"|able$|\?$"
+)
+"""Names of functions that ask something."""
 _RESOURCES = frozenset(
     {"open", "socket.socket", "subprocess.Popen", "os.open", "tempfile.mkstemp", "sqlite3.connect"}
     | {"tempfile.NamedTemporaryFile", "os.pipe", "ThreadPoolExecutor", "tempfile.mkdtemp"}
     | {"concurrent.futures.ThreadPoolExecutor", "socket.create_connection", "os.Open", "net.Dial"}
+    | {"malloc", "calloc", "strdup", "strndup", "fopen", "opendir", "mmap", "PyMem_Malloc"}
 )
-_CLOSERS = frozenset({"close", "Close", "shutdown", "terminate", "cleanup", "wait", "communicate"})
+_CLOSERS = frozenset(
+    {"close", "Close", "shutdown", "terminate", "cleanup", "wait", "communicate"}
+    | {"free", "fclose", "closedir", "munmap", "PyMem_Free"}
+)
+_CLOSING = {"Python": " outside of a with", "Go": " without a defer that ends it"}
 
 
 def failure_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
@@ -176,7 +188,9 @@ def _unclosed(
     ]
     closed = [c for c in called if calls.method(c.name) in _CLOSERS]
     after = [c for c in called if opened and c.line > opened[0].line and c not in closed]
-    is_safe = any("finally" in c.flags for c in closed)
+    is_safe = any(
+        "finally" in c.flags or file.lines[c.line - 1].lstrip().startswith("defer ") for c in closed
+    )
     if not opened or not after or is_safe or file.language == "JavaScript":
         return
     ends = f" and {calls.label(closed[0].name)}()" if closed else ""
@@ -185,10 +199,10 @@ def _unclosed(
         _FAILURE,
         name,
         file.path,
-        f"{name}() takes a resource by {calls.label(opened[0].name)}() outside of a with or defer,"
-        f" and then calls {calls.label(after[0].name)}(){ends}. On which path is it never given"
-        " back, who owns it after"
-        " an error, and what runs out first when that path is taken a thousand times?",
+        f"{name}() takes a resource by {calls.label(opened[0].name)}()"
+        f"{_CLOSING.get(file.language or '', '')}, and then calls"
+        f" {calls.label(after[0].name)}(){ends}. On which path is it never given back, who owns it"
+        " after an error, and what runs out first when that path is taken a thousand times?",
         "every path from taking to giving back, the one that leaks, and the construct that closes"
         " it",
         "a leak on the error path shows itself during an outage",
@@ -249,7 +263,7 @@ def _handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
             for h in handlers
             if "broad" in h.flags
             and h.detail not in {"raises", "uses"}
-            and not (h.detail == "returns" and is_probe)
+            and not (h.detail == "returns" and (is_probe or _answers_no(file, function, h)))
         ]
         silent = [
             h
@@ -258,11 +272,20 @@ def _handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
             and h not in broad
             and not _is_ordinary(h)
             and not (h.detail == "returns" and (is_probe or "broad" in h.flags))
+            and not _answers_no(file, function, h)
         ]
         if broad:
             yield _broad(file, function, name, broad)
         if silent:
             yield _silent(file, function, name, silent)
+
+
+def _answers_no(file: SurveyedFile, function: Definition, handler: Mark) -> bool:
+    """Whether the error is the answer: a function that asks something says no."""
+    if not _NO.match(file.lines[handler.lines[0] - 1]):
+        return False
+    head = " ".join(file.lines[function.line - 1 : function.line + 6])
+    return _PREDICATE.search(function.name) is not None or "-> bool:" in head
 
 
 def _code_length(source: ParsedSource, function: Definition) -> int:

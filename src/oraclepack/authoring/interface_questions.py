@@ -20,6 +20,8 @@ _FEW = 2
 _PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "setter"})
 _SEVERAL = 3
 _SUBSTANTIAL = 6
+_LOADED_IN_ORDER = frozenset({"Python", "JavaScript", "TypeScript", "Ruby"})
+"""Languages where modules that import each other can meet one another half loaded."""
 _SHAPES = frozenset({"BaseModel", "Struct", "TypedDict", "NamedTuple", "Schema", "Model"})
 _DECODERS = frozenset(
     {"decode", "convert", "loads", "load", "parse_obj", "model_validate", "Decoder"}
@@ -30,7 +32,8 @@ def interface_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]
     """Every question of this family that the repository gives evidence for."""
     for file, source in survey.sources:
         for definition in source.definitions:
-            if definition.owner < 0 and definition.is_public:
+            # What several other files call is an interface, whatever its name says.
+            if definition.owner < 0:
                 yield from _callers(survey, file, source, definition)
         yield from _untested(survey, file, source)
         yield from _entry(file, source)
@@ -137,7 +140,8 @@ def _untested(
         _CONTRACTS,
         chosen[0].name,
         file.path,
-        f"No test of the commit imports {file.path} or mentions a public name of it. Of what"
+        f"No test of the commit imports {file.path}, not even through another file, or mentions a"
+        " public name of it. Of what"
         f" {listed(names)} {'promise' if len(names) > 1 else 'promises'}, which behaviour"
         " would harm users most if it broke unnoticed,"
         " and which three tests, by input and expected result, would notice it?",
@@ -389,6 +393,8 @@ def _cycles(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
     for path in sorted(survey.ranks):
         for target in graph.imports.get(path, ()):
             if target <= path or target not in survey.ranks:
+                continue
+            if survey.files[path].language not in _LOADED_IN_ORDER:
                 continue
             if path not in graph.imports.get(target, ()):
                 continue

@@ -50,6 +50,7 @@ _NO_FIX = re.compile(
     r"|mypy|ruff|flake8|spelling|comments?|links?|wording|whitespace)\b",
     re.IGNORECASE,
 )
+_GO_TESTING = re.compile(r"^(?:import\s+|\t)\"testing\"\s*$", re.MULTILINE)
 _WORD = re.compile(r"\w{3,}")
 _SAFE = re.compile(r"[^\w./@+ -]+")
 _NAMES = {
@@ -244,10 +245,17 @@ class RepositorySurvey:
 
     @cached_property
     def untested(self) -> frozenset[str]:
-        """The subjects that no test imports and of which none mentions a public name."""
+        """The subjects that no test reaches by imports and of which none mentions a public name."""
         if not self.test_words:
             return frozenset()
-        return frozenset(file.path for file in self.subjects if not self._is_tested(file.path))
+        tested = {file.path for file in self.subjects if self._is_tested(file.path)}
+        waiting = sorted(tested)
+        while waiting:
+            for path in self.graph.imports.get(waiting.pop(), ()):
+                if path not in tested:
+                    tested.add(path)
+                    waiting.append(path)
+        return frozenset(file.path for file in self.subjects if file.path not in tested)
 
     def _is_tested(self, path: str) -> bool:
         if self.graph.testers.get(path):
@@ -324,7 +332,7 @@ def survey_repository(
         for file in repository.files
         if _is_usable(file, limit) and not is_secret(file.path) and not exclude(file.path)
     ]
-    roles = {file.path: role_of(file.path) for file in usable}
+    roles = {file.path: _role(file) for file in usable}
     subject_role = _subject_role(roles)
     sources: dict[str, ParsedSource] = {}
     unread: Counter[str] = Counter()
@@ -394,6 +402,13 @@ def parse_source(path: str, text: str) -> ParsedSource | None:
 
 def _has_reader(language: str) -> bool:
     return language == "Python" or can_read(language)
+
+
+def _role(file: TrackedFile) -> FileRole:
+    """By the path; Go code that imports `testing` is for tests whatever its name is."""
+    role = role_of(file.path)
+    is_go = role is FileRole.PRODUCT and file.path.endswith(".go")
+    return FileRole.TEST if is_go and _GO_TESTING.search(file.text or "") else role
 
 
 def _is_usable(file: TrackedFile, limit: int) -> bool:

@@ -2,7 +2,7 @@
 
 ROI        = impact × confidence ÷ effort
 impact     = severity of the pattern (1 to 4), + centrality of the file (0 to 3), + fixes in its
-             history (0 to 2), + 1 each if the symbol is public, if no test knows the file, and
+             history (0 to 2), + 1 each if the symbol is public, if no test reaches the file, and
              if five lines or more call it; at most 10
 confidence = how surely the pattern is a matter (0.60 to 0.85), + 0.05 from four quoted lines on,
              + 0.05 when a second file shows it

@@ -36,8 +36,13 @@ _TRIVIAL_CALLS = frozenset(
 _OTHER_BRANCH = re.compile(
     r"\s*(?:\}\s*)?(?:else|elif|elsif|case|default|when|except|catch|rescue)\b"
 )
+_COMPARED = re.compile(r"(?<![-=<>])[<>](?![<>])|\b(?:min|max|take|limit)\(")
+"""A line where a number is enforced, not merely used as a size."""
+_GO_RECEIVER = re.compile(r"func \((\w+) ")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_SEVERAL_BRANCHES = 5
+"""Branches from which on the order of decisions can be worth a question."""
 _COMPLEX = 7
-"""Branches from which on the order of decisions is worth a question."""
 _FEW = 2
 _SEVERAL = 3
 
@@ -76,6 +81,8 @@ def _partial_update(
             if m.kind is MarkKind.CALL
             and first.line < m.line <= second.line
             and calls.method(m.name) not in _TRIVIAL_CALLS
+            # Ruby sets a field by calling the method of its name.
+            and calls.method(m.name) not in {first.name, second.name}
             and _may_fail(survey, file, function, m)
             and _leads_to(file.lines, ends, first.line, m.line)
             and _leads_to(file.lines, ends, m.line, second.line)
@@ -135,13 +142,22 @@ def _may_fail(
 def _decision_order(
     file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
 ) -> Iterator[QuestionCandidate]:
-    if function.branches < _COMPLEX:
+    if function.branches < _SEVERAL_BRANCHES:
         return
-    conditions = [m for m in marks if shows_condition(file, m)]
+    receiver = _GO_RECEIVER.match(file.lines[function.line - 1])
+    owner = receiver[1] if receiver else "self|this"
+    conditions = []
+    for mark in marks:
+        if mark.kind is not MarkKind.BRANCH or "closure" in mark.flags:
+            continue
+        words = mark.detail.split() if shows_condition(file, mark) else []
+        words += _fields_read(file.lines[mark.line - 1], owner)
+        if words:
+            conditions.append((mark, words))
     ends = [m for m in marks if m.kind in {MarkKind.RAISE, MarkKind.RETURN}]
     if len(conditions) < _SEVERAL or not ends:
         return
-    used = sorted({word for c in conditions[:4] for word in c.detail.split()})
+    used = sorted({word for _, words in conditions[:4] for word in words})
     yield QuestionCandidate(
         "decision-order",
         _INVARIANTS,
@@ -153,10 +169,19 @@ def _decision_order(
         "a table of the overlapping inputs with today's outcome and the expected one, and the"
         " case that no condition covers",
         "rules that depend on their order break when somebody inserts one",
-        places(file.path, function.line, *(c.line for c in conditions[:4]), ends[-1].line),
-        2 + (function.branches >= 2 * _COMPLEX),
+        places(file.path, function.line, *(c.line for c, _ in conditions[:4]), ends[-1].line),
+        1 + (function.branches >= _COMPLEX) + (function.branches >= 2 * _COMPLEX),
         65,
         weight=function.branches,
+    )
+
+
+def _fields_read(line: str, owner: str) -> list[str]:
+    """The fields of its own object that a condition reads on this line; calls are no fields."""
+    # Go writes a statement before the condition.
+    condition = _QUOTED.sub('""', line).rpartition(";")[2]
+    return re.findall(rf"\b(?:{owner})\.(\w+)(?![\w.(])", condition) + re.findall(
+        r"(?<![\w@])@(\w+)", condition
     )
 
 
@@ -272,7 +297,7 @@ def _limits(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandid
         if not _LIMIT.search(value.name) or not _NUMBER.fullmatch(value.detail or "-"):
             continue
         used = _uses_of_word(file, value.name, value.line, source)
-        if len(used) < _FEW:
+        if len(used) < _FEW or not any(_COMPARED.search(file.lines[n - 1]) for n in used):
             continue
         names = [source.qualified(d) for line in used if (d := source.around(line)) is not None]
         yield QuestionCandidate(

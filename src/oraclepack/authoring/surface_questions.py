@@ -12,6 +12,14 @@ from oraclepack.authoring.source_facts import Mark, MarkKind, ParsedSource
 _ROUTE_CALLS = frozenset({"get", "post", "put", "patch", "delete", "HandleFunc", "Handle", "use"})
 _COMMAND = re.compile(r"(?:^|\.)(?:command|group|option|argument)$")
 _STATUS = frozenset({"abort", "HTTPException", "http.Error", "res.status", "jsonify", "render"})
+_IDLE_NOTE = re.compile(
+    r"\b(?:type (?:hints?|annotations?|ignore|checks?)|typing|casts?|mypy|pyright|lint\w*|noqa"
+    r"|refactor\w*|renam\w*|clean(?:\s?up|er)?|nicer|simplif\w*|dedup\w*|unused|docs?|document\w*"
+    r"|docstrings?|tests?|comments?|explore|deprecat\w*|python ?2|move (?:this|to|into)"
+    r"|(?:drop|removed?) (?:this|when|after|once|in|with))\b",
+    re.IGNORECASE,
+)
+"""Notes about how the code looks, not about what it does."""
 _FEW = 2
 _SEVERAL = 3
 
@@ -80,13 +88,14 @@ def _messages(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
         return
     function = source.definitions[best[0]]
     name = source.qualified(function)
-    kinds = calls.listed_names(best[1])
+    raised_names = calls.listed_names(best[1])
+    how = "returning errors" if file.language == "Go" else f"raising {raised_names}"
     yield QuestionCandidate(
         "error-messages",
         "UX flows",
         name,
         file.path,
-        f"{name}() refuses input by raising {kinds} with the messages quoted below. For each: does"
+        f"{name}() refuses input by {how} with the messages quoted below. For each: does"
         " the person who caused it learn which input was wrong and what to do instead, can a"
         " program tell the cases apart without reading the text, and which wrong input is not"
         " refused at all?",
@@ -156,7 +165,11 @@ def _logs(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidat
 
 
 def _notes(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    notes = [m for m in source.of(MarkKind.NOTE) if len(m.detail.split()) > _SEVERAL]
+    notes = [
+        m
+        for m in source.of(MarkKind.NOTE)
+        if len(m.detail.split()) > _SEVERAL and not _IDLE_NOTE.search(m.detail)
+    ]
     code = sorted({m.line for m in source.marks if m.kind is not MarkKind.NOTE})
     for note in notes[:2]:
         following = next((line for line in code if line > note.line), 0)
