@@ -32,7 +32,12 @@ from oraclepack.run.manifests import (
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import foreign_run
-from oraclepack.system.path_jail import read_content, refuse_link_out, stays_inside
+from oraclepack.system.path_jail import (
+    plain_file,
+    read_content,
+    refuse_link_out,
+    stays_inside,
+)
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQuestion
 from oraclepack.work.evidence import QuestionFile
 
@@ -230,7 +235,16 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
 
 def from_run(directory: Path, root: Path) -> LoadedAnswers:
     """The answers that a run recorded."""
-    state = _state(directory)
+    return answers_of_state(directory, root, _state(directory))
+
+
+def answers_of_state(
+    directory: Path, root: Path, state: RunState, *, is_foreign: bool = False
+) -> LoadedAnswers:
+    """The answers of a run as its journal tells it.
+
+    A foreign run may name any file as attached, so none of them is looked up.
+    """
     run = run_manifest(state) or _decoded(directory / "run.json", RunManifest)
     if run is None:
         raise InputError(
@@ -240,7 +254,8 @@ def from_run(directory: Path, root: Path) -> LoadedAnswers:
     pack, warnings = _pack_of(run, root)
     entries = _entries(directory, pack, state)
     _refuse_odd_names(directory, run, entries)
-    reader = _RunReader(directory, root, pack, state, AttachmentLookup(root))
+    attachments = None if is_foreign else AttachmentLookup(root)
+    reader = _RunReader(directory, root, pack, state, attachments)
     steps = tuple(reader.step(entry) for entry in entries)
     answers = PackAnswers(
         run.pack_hash,
@@ -328,19 +343,23 @@ class _RunReader:
         root: Path,
         pack: Pack | None,
         state: RunState,
-        attachments: AttachmentLookup,
+        attachments: AttachmentLookup | None,
     ) -> None:
         self._directory = directory
         self._root = root
         self._pack = pack
         self._state = state
-        self._asked = attachments
+        self._attachments = attachments
         self.warnings: list[str] = []
 
     def step(self, entry: StepEntry) -> AnsweredStep:
         step = self._pack.step(entry.step_id) if self._pack is not None else None
         question = question_of(step) if step is not None else question_from(entry)
-        attached, is_all = self._asked.about(step, self._state.step(entry.step_id))
+        attached, is_all = (
+            self._attachments.about(step, self._state.step(entry.step_id))
+            if self._attachments is not None
+            else (None, False)
+        )
         if entry.status is not Status.OK:
             refused = tuple(self._refused(entry, step))
             reason = _why_not(entry)
@@ -382,7 +401,9 @@ class _RunReader:
                 yield AnswerPart(path, file.text, by_suffix(path), _expected(step, path))
 
     def _output(self, output: OutputEntry, step: Step | None) -> AnswerPart | None:
-        file = read_answer(self._directory / output.path)
+        # The journal of a foreign run may name any path.
+        place = plain_file(self._directory, output.path)
+        file = read_answer(place) if place is not None else None
         if file is None:
             self.warnings.append(f"{output.path} is gone from the run directory")
             return None

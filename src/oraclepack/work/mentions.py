@@ -78,6 +78,17 @@ def evidence_in(text: str, commands: Iterable[str] = ()) -> Evidence:
     )
 
 
+def placed_citations(text: str) -> Iterator[tuple[int, int, Citation]]:
+    """The cited places of a text in its order, each with where it stands."""
+    spoken = _URL.sub(lambda match: " " * len(match[0]), text)
+    for start, end, token in sorted(_tokens(spoken)):
+        lines = _LINES.match(spoken, end) or _SAID_AFTER.match(spoken, end)
+        if lines is not None and _is_path(token):
+            yield from (
+                (start, lines.end(), one) for one in [*_citations(token, lines[0])][:1]
+            )
+
+
 def symbols_in(text: str) -> set[str]:
     """The names of code in a text: what stands in backquotes, and words shaped like code."""
     symbols: set[str] = set()

@@ -1,0 +1,99 @@
+"""Pages as HTML: templates with everything escaped, one style and one script, allowed by hash."""
+
+import base64
+import hashlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from oraclepack.report import figures, page_views
+from oraclepack.report.report_data import ReportData
+from oraclepack.report.timeline_svg import described, timeline
+from oraclepack.system.files import shipped
+from oraclepack.system.printable import one_line, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_FOLDER = "templates"
+
+
+def run_page(data: ReportData) -> str:
+    """The report of one run: one file that needs nothing else."""
+    view = page_views.view_of(data)
+    # Made by us alone, every text in it escaped.
+    return render("run_page.html", title=f"{data.pack_path or data.run_id} – report", view=view,
+                  data=data, timeline=_safe(timeline(data.steps)))
+
+
+def render(template: str, *, title: str, **values: object) -> str:
+    """A page of ours, with its style and its script."""
+    style, script = _asset("report.css"), _asset("report.js")
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src 'sha256-{_hash(style)}'",
+            f"script-src 'sha256-{_hash(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    page = _environment().get_template(template)
+    return page.render(
+        title=title, policy=policy, style=_safe(style), script=_safe(script), **values
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return shipped("oraclepack.report", f"{_FOLDER}/{name}").decode()
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _safe(text: str) -> Any:  # noqa: ANN401 - markupsafe is loaded with jinja2
+    """A text that is HTML already: style, script, drawings and cleaned answers."""
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - of our own making, or cleaned
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        loader=FunctionLoader(_asset),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_shown,
+    )
+    made.filters |= {
+        "duration": figures.duration,
+        "size": figures.size,
+        "moment": figures.moment,
+        "amount": figures.amount,
+        "cost": figures.cost_cell,
+        "tokens": figures.tokens,
+        "line": one_line,
+        "rendered": _safe,
+        "state": page_views.state_words,
+    }
+    made.globals |= {
+        "count": figures.count,
+        "described": described,
+        "counted_states": page_views.counted_states,
+        "question_id": page_views.question_id,
+        "task_anchor": page_views.task_anchor,
+    }
+    return made
+
+
+def _shown(value: object) -> object:
+    """Text from outside loses what steers a screen; it is escaped after this."""
+    return visible(value) if type(value) is str else value
