@@ -115,6 +115,8 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.pipeline_report import StageReport as StageReport
     from oraclepack.pipeline.project_work import ProjectWork as ProjectWork
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
+    from oraclepack.report.write_report import ReportFile as ReportFile
+    from oraclepack.report.write_report import ReportOutcome as ReportOutcome
     from oraclepack.run.accept import AcceptReport as AcceptReport
     from oraclepack.run.explain_steps import ListedStep as ListedStep
     from oraclepack.run.explain_steps import StepList as StepList
@@ -244,6 +246,7 @@ __all__ = [
     "quarantine",
     "redacted",
     "redacted_record",
+    "report",
     "request_id",
     "run",
     "run_settings",
@@ -521,6 +524,25 @@ def pipeline(  # noqa: PLR0913 - each is optional and given by name
         github,
     )
     return run_pipeline(wish, display, ask, stop)
+
+
+def report(
+    target: str = "",
+    settings: Settings | None = None,
+    *,
+    out: str = "",
+    form: str = "html",
+    redact: bool = False,
+) -> ReportOutcome:
+    """Write a run into one file: a page, or with `form` as `md` or `trace`.
+
+    `target` is a run, a run directory or a pack; without it the newest run of the project is meant.
+    """
+    from oraclepack.report.write_report import write_report
+
+    chosen = settings or load_settings()
+    root, cwd = Path(chosen.root), chosen[CWD]
+    return write_report(root, target, out=out, form=form, redact=redact, cwd=cwd)
 
 
 # Records of a project

@@ -45,6 +45,9 @@ COMMANDS = {
         f"{_PLACE}.pipeline_command:pipeline",
         "Validate, run, verify and actionize a pack in one go.",
     ),
+    "report": LazyCommand(
+        f"{_PLACE}.report_command:report", "Write a run, its answers and its work into one file."
+    ),
     "runs": LazyCommand(f"{_PLACE}.runs_commands:runs", "Look at past runs, and remove old ones."),
     "quarantine": LazyCommand(
         f"{_PLACE}.quarantine_commands:quarantine",

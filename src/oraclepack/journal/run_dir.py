@@ -174,6 +174,7 @@ STEPS = "steps"
 OWN_NAMES = (
     *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside"),
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
+    *("report.html", "report.md", "trace.json"),
 )
 """What we make in a run directory."""
 _NOTHING_READ = JournalContent((), Link(), 0)

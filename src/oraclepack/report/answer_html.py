@@ -6,10 +6,10 @@ can point to lines. Cited places become links to the quoted lines.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,7 +19,6 @@ from oraclepack.work.mentions import placed_citations
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.renderer import RendererHTML
     from markdown_it.token import Token
 
 MOST_MARKDOWN = 300_000
@@ -91,9 +90,9 @@ def render_answer(text: str, prefix: str, links: CitationLinks, *, plain: bool) 
     shown = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
     if plain or len(shown) > MOST_MARKDOWN:
         return _plain(shown, prefix, links)
-    env: dict[str, Any] = {"prefix": prefix, "links": links, "lines": []}
-    html = _markdown().render(shown, env)
-    return RenderedAnswer(cleaned(html), tuple(dict.fromkeys(env["lines"])))
+    writer = _Writer(prefix, links)
+    html = writer.document(_markdown().parse(shown))
+    return RenderedAnswer(cleaned(html), tuple(writer.lines))
 
 
 def cleaned(html: str) -> str:
@@ -159,97 +158,82 @@ def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
-    made.enable(["table", "strikethrough"])
-    for name in _LINED:
-        made.add_render_rule(name, _block)
-    for name, rule in {
-        "heading_close": _heading_close,
-        "table_close": _table_close,
-        "text": _text,
-        "code_inline": _code_inline,
-        "image": _image,
-        "link_open": _link_open,
-    }.items():
-        made.add_render_rule(name, rule)
-    return made
+    return made.enable(["table", "strikethrough"])
 
 
-def _block(
-    self: "RendererHTML",
-    tokens: Sequence["Token"],
-    index: int,
-    options: Any,  # noqa: ANN401 - markdown-it's own
-    env: Any,  # noqa: ANN401 - the dictionary of `render_answer`
-) -> str:
-    """A block with the id of its first line."""
-    token = tokens[index]
-    mark = ""
-    if token.map is not None and not token.hidden:
-        line = token.map[0] + 1
-        if env["prefix"] and line not in env["lines"]:
-            env["lines"].append(line)
-            mark = f' id="{escape(env["prefix"])}L{line}"'
-    match token.type:
-        case "fence" | "code_block":
-            code = linked_text(token.content.rstrip("\n"), env["links"])
-            return f'<pre{mark} tabindex="0"><code>{code}</code></pre>\n'
-        case "hr":
-            return f"<hr{mark}>\n"
-        case "heading_open":
-            return f"<{_heading(token.tag)}{mark}>"
-        case "table_open":
-            label = 'tabindex="0" role="region" aria-label="table"'
-            return f'<div class="wide" {label}><table{mark}>\n'
-        case _:
-            start = token.attrGet("start")
-            tag = token.tag + (f' start="{int(start)}"' if start is not None else "")
-            return "" if token.hidden else f"<{tag}{mark}>"
+class _Writer:
+    """Writes the tokens of a Markdown document as HTML."""
 
+    def __init__(self, prefix: str, links: CitationLinks) -> None:
+        self._prefix = prefix
+        self._links = links
+        self._links_open = 0
+        self.lines: dict[int, None] = {}
 
-def _heading(tag: str) -> str:
-    """Headings of answers stand below those of the page."""
-    return f"h{min(6, int(tag[1]) + 3)}"
+    def document(self, tokens: Iterable["Token"]) -> str:
+        return "".join(map(self._block, tokens))
 
+    def _block(self, token: "Token") -> str:
+        match token.type:
+            case "inline":
+                return "".join(map(self._inline, token.children or ()))
+            case "fence" | "code_block":
+                code = linked_text(token.content.rstrip("\n"), self._links)
+                return f'<pre{self._mark(token)} tabindex="0"><code>{code}</code></pre>\n'
+            case "hr":
+                return f"<hr{self._mark(token)}>\n"
+            case "table_open":
+                label = 'tabindex="0" role="region" aria-label="table"'
+                return f'<div class="wide" {label}><table{self._mark(token)}>\n'
+            case "table_close":
+                return "</table></div>\n"
+            case _:
+                return self._element(token)
 
-def _heading_close(  # noqa: PLR0913 - as markdown-it calls it
-    self: "RendererHTML", tokens: Sequence["Token"], index: int, options: Any, env: Any
-) -> str:
-    return f"</{_heading(tokens[index].tag)}>\n"
+    def _element(self, token: "Token") -> str:
+        """The beginning or the end of any other block."""
+        # Headings of answers stand below those of the page.
+        is_heading = token.type.startswith("heading")
+        tag = f"h{min(6, int(token.tag[1]) + 3)}" if is_heading else token.tag
+        if token.hidden or tag not in _TAGS:
+            return ""
+        if token.nesting < 0:
+            return f"</{tag}>\n"
+        start = token.attrGet("start") if tag == "ol" else None
+        number = f' start="{int(start)}"' if start is not None else ""
+        return f"<{tag}{number}{self._mark(token)}>"
 
+    def _mark(self, token: "Token") -> str:
+        """The id of a block: its first line, for the outermost block that begins there."""
+        line = token.map[0] + 1 if token.map is not None else 0
+        if not self._prefix or not line or line in self.lines or token.type not in _LINED:
+            return ""
+        self.lines[line] = None
+        return f' id="{escape(self._prefix)}L{line}"'
 
-def _table_close(  # noqa: PLR0913 - as markdown-it calls it
-    self: "RendererHTML", tokens: Sequence["Token"], index: int, options: Any, env: Any
-) -> str:
-    return "</table></div>\n"
+    def _inline(self, token: "Token") -> str:
+        text = token.content
+        match token.type:
+            case "text":
+                return self._text(text)
+            case "code_inline":
+                return f"<code>{self._text(text)}</code>"
+            case "softbreak" | "hardbreak":
+                return "\n" if token.type == "softbreak" else "<br>\n"
+            case "image":  # it is not loaded: its text and its address are shown
+                address = escape(str(token.attrGet("src") or ""))
+                return f"[image: {escape(text)}] <code>{address}</code>"
+            case "link_open":
+                self._links_open += 1
+                return self._link(str(token.attrGet("href") or ""))
+            case _:
+                self._links_open -= token.type == "link_close"
+                end = "/" if token.nesting < 0 else ""
+                return f"<{end}{token.tag}>" if token.tag in _TAGS else escape(text)
 
+    def _text(self, text: str) -> str:
+        return escape(text) if self._links_open else linked_text(text, self._links)
 
-def _text(  # noqa: PLR0913 - as markdown-it calls it
-    self: "RendererHTML", tokens: Sequence["Token"], index: int, options: Any, env: Any
-) -> str:
-    inside_link = any(
-        one.type == "link_open" and one.level < tokens[index].level for one in tokens[:index]
-    ) and any(one.type == "link_close" for one in tokens[index:])
-    text = tokens[index].content
-    return escape(text) if inside_link else linked_text(text, env["links"])
-
-
-def _code_inline(  # noqa: PLR0913 - as markdown-it calls it
-    self: "RendererHTML", tokens: Sequence["Token"], index: int, options: Any, env: Any
-) -> str:
-    return f"<code>{linked_text(tokens[index].content, env['links'])}</code>"
-
-
-def _image(  # noqa: PLR0913 - as markdown-it calls it
-    self: "RendererHTML", tokens: Sequence["Token"], index: int, options: Any, env: Any
-) -> str:
-    """An image is not loaded: its text and its address are shown."""
-    token = tokens[index]
-    return f"[image: {escape(token.content)}] <code>{escape(str(token.attrGet('src') or ''))}</code>"
-
-
-def _link_open(  # noqa: PLR0913 - as markdown-it calls it
-    self: "RendererHTML", tokens: Sequence["Token"], index: int, options: Any, env: Any
-) -> str:
-    """Only web and mail addresses can be followed: a relative one means nothing to a reader."""
-    href = str(tokens[index].attrGet("href") or "")
-    return f'<a class="out" href="{escape(href)}">' if _SAFE_LINK.match(href) else "<a>"
+    def _link(self, href: str) -> str:
+        """Only web and mail addresses can be followed: a relative one means nothing to a reader."""
+        return f'<a class="out" href="{escape(href)}">' if _SAFE_LINK.match(href) else "<a>"

@@ -99,7 +99,7 @@ def _of_answers(step: ReportStep, data: ReportData) -> Iterator[Attention]:
         named = ", ".join(f"{one.place} ({one.state.replace('_', ' ')})" for one in bad[:2])
         more = f" and {len(bad) - 2} more" if len(bad) > 2 else ""
         message = f"{len(bad)} of {every} citations do not hold: {named}{more}"
-        yield Attention(kind=AttentionKind.STALE, message=message, step_id=number)
+        yield Attention(kind=AttentionKind.CITATION, message=message, step_id=number)
     if any(one.is_edited for one in step.answers):
         message = "The answer in the run directory is not what the run recorded"
         yield Attention(kind=AttentionKind.EDITED, message=message, step_id=number)

@@ -1,6 +1,6 @@
 """The calls and commands of a run on one axis of time, in milliseconds since its first event."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -9,18 +9,16 @@ from oraclepack.journal import events as j
 from oraclepack.journal.costs import cost_of
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import Cache
+from oraclepack.journal.statuses import Cache, Wait
 from oraclepack.journal.step_state import Invocation
+from oraclepack.journal.timeline import CallTimeline, Segment, SegmentKind, call_timelines
 from oraclepack.report.report_data import (
     CallEnd,
+    CallPhase,
     CallSegment,
     ReportCall,
     ReportSession,
-    SegmentKind,
 )
-
-Place = tuple[str, int, int]
-"""A call: its step, attempt and number."""
 
 
 class Clockwork(msgspec.Struct, frozen=True):
@@ -74,29 +72,27 @@ def sessions_of(state: RunState, clock: Clockwork) -> tuple[ReportSession, ...]:
 
 
 def calls_of(
-    events: Iterable[AnyEvent], state: RunState, clock: Clockwork
+    events: Sequence[AnyEvent], state: RunState, clock: Clockwork
 ) -> Mapping[str, tuple[ReportCall, ...]]:
     """The calls of each step, in the order in which they began."""
-    starts: dict[Place, int] = {}
-    for event in events:
-        if isinstance(event, j.InvocationIntent | j.InvocationOutcome):
-            starts.setdefault((event.step, event.attempt, event.call), clock.ms(event.at))
+    timelines = {one.place: one for one in call_timelines(events)}
     found: dict[str, list[ReportCall]] = {}
     for step_id, step in state.steps.items():
         for call in step.invocations:
-            place = (step_id, call.attempt, call.call)
-            made = _call(step_id, call, starts.get(place, 0), clock)
-            found.setdefault(step_id, []).append(made)
+            timeline = timelines.get((step_id, call.attempt, call.call))
+            found.setdefault(step_id, []).append(_call(step_id, call, timeline, clock))
     return {
         step_id: tuple(sorted(calls, key=lambda one: (one.attempt, one.call)))
         for step_id, calls in found.items()
     }
 
 
-def _call(step_id: str, call: Invocation, start: int, clock: Clockwork) -> ReportCall:
+def _call(
+    step_id: str, call: Invocation, timeline: CallTimeline | None, clock: Clockwork
+) -> ReportCall:
     said, outcome = call.outcome or call.intent, call.outcome
-    end = clock.ms(outcome.at) if outcome else clock.span_ms
-    segment = CallSegment(kind=SegmentKind.CALL, start_ms=start, end_ms=max(start, end))
+    start = clock.ms(timeline.start if timeline else said.at if said else None)
+    end = clock.ms(timeline.end) if timeline and timeline.end else clock.span_ms
     error = outcome.error if outcome else None
     return ReportCall(
         step_id=step_id,
@@ -110,11 +106,36 @@ def _call(step_id: str, call: Invocation, start: int, clock: Clockwork) -> Repor
         waited_ms=outcome.waited_ms if outcome else 0,
         start_ms=start,
         end_ms=max(start, end),
-        segments=(segment,),
+        segments=segments_of(timeline.segments if timeline else (), clock),
         session=outcome.session if outcome else None,
         error=f"{error.code}: {error.message}" if error else "",
         cost=cost_of(call),
     )
+
+
+def segments_of(segments: Iterable[Segment], clock: Clockwork) -> tuple[CallSegment, ...]:
+    """What a call did, on the axis of the run."""
+    return tuple(
+        CallSegment(
+            kind=_phase(one),
+            start_ms=clock.ms(one.start),
+            end_ms=max(clock.ms(one.start), clock.ms(one.end) if one.end else clock.span_ms),
+            note=one.error or one.detail or one.reason,
+        )
+        for one in segments
+    )
+
+
+def _phase(segment: Segment) -> CallPhase:
+    match segment.kind:
+        case SegmentKind.TRY:
+            return CallPhase.TRYING
+        case SegmentKind.WAIT:
+            return CallPhase.BACKOFF if segment.reason == Wait.RETRY else CallPhase.WAITING
+        case SegmentKind.GAP:
+            return CallPhase.CALL
+        case _:
+            return CallPhase.PREPARING
 
 
 def _end(outcome: j.InvocationOutcome | None) -> CallEnd:

@@ -91,7 +91,7 @@ def read_run(run: RunDir) -> GatheredRun:
     )
     listing = listing_of(looked)
     pack, note = _pack_of(run.root, state)
-    warnings = (note,) if note else ()
+    warnings: tuple[str, ...] = (note,) if note else ()
     answers, work = None, None
     try:
         loaded = answers_of_state(

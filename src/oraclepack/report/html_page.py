@@ -21,8 +21,13 @@ def run_page(data: ReportData) -> str:
     """The report of one run: one file that needs nothing else."""
     view = page_views.view_of(data)
     # Made by us alone, every text in it escaped.
-    return render("run_page.html", title=f"{data.pack_path or data.run_id} – report", view=view,
-                  data=data, timeline=_safe(timeline(data.steps)))
+    return render(
+        "run_page.html",
+        title=f"{data.pack_path or data.run_id} – report",
+        view=view,
+        data=data,
+        timeline=_safe(timeline(data.steps)),
+    )
 
 
 def render(template: str, *, title: str, **values: object) -> str:

@@ -4,6 +4,7 @@ Ids of the page: `q07` a question, `a07-1` its first answer file, `a07-1-L12` th
 on line 12, `s07-1-3` a quoted source, `t07-02` a task.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -17,6 +18,9 @@ from oraclepack.work.evidence import Citation, CitationState
 LEDE = 240
 """Characters of the direct answer that stand beside a closed answer."""
 LONGEST_TITLE = 200
+MANY = 100
+"""Questions of a run whose page is laid out only where it is looked at."""
+_EMPHASIS = re.compile(r"(?P<mark>\*\*|`)(?P<text>[^*`]+)(?P=mark)")
 
 
 class Badge(msgspec.Struct, frozen=True):
@@ -110,6 +114,10 @@ class RunView(msgspec.Struct, frozen=True):
         return tuple(sorted(str(one) for one in found if one))
 
     @property
+    def has_many(self) -> bool:
+        return len(self.questions) > MANY
+
+    @property
     def files(self) -> tuple[str, ...]:
         return tuple(sorted({file for task in self.tasks for file in task.files}))
 
@@ -161,7 +169,7 @@ def _title(step: ReportStep, issue_title: str, *, redacted: bool) -> str:
 
 
 def _lede(text: str) -> str:
-    plain = one_line(text).replace("**", "").replace("`", "")
+    plain = _EMPHASIS.sub(r"\g<text>", one_line(text))
     return plain if len(plain) <= LEDE else f"{plain[: LEDE - 1].rstrip()}…"
 
 
@@ -174,7 +182,9 @@ def badges_of(step: ReportStep, *, rehearsal: bool = False) -> Iterator[Badge]:
     look = looks.get(step.state, "plain")
     if look == "good" and (is_partial or is_doubtful):
         look = "warn"
-    yield Badge(look, "rehearsed" if rehearsal and step.answers else words.get(step.state, step.state))
+    yield Badge(
+        look, "rehearsed" if rehearsal and step.answers else words.get(step.state, step.state)
+    )
     if is_partial:
         yield Badge("warn", "partial")
     elif is_doubtful:

@@ -29,7 +29,7 @@ class AttentionKind(StrEnum):
     DOUBTFUL = "doubtful"
     CONFLICT = "conflict"
     BLOCKED = "blocked"
-    STALE = "stale"
+    CITATION = "citation"
     EDITED = "edited"
     ACCEPTED = "accepted"
 
@@ -102,11 +102,13 @@ class ReportAnswer(msgspec.Struct, frozen=True, kw_only=True):
     quotes: tuple[SourceQuote, ...] = ()
 
 
-class SegmentKind(StrEnum):
+class CallPhase(StrEnum):
     """What a call was doing for some time."""
 
+    PREPARING = "preparing"
+    """Its question was looked up, or its answer stored."""
     WAITING = "waiting"
-    """For a slot, or for another call of the same question."""
+    """For a slot, for another call of the same question, or for a person."""
     TRYING = "trying"
     BACKOFF = "backing off"
     CALL = "call"
@@ -116,7 +118,7 @@ class SegmentKind(StrEnum):
 class CallSegment(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of time of one call, in milliseconds since the start of the run."""
 
-    kind: SegmentKind
+    kind: CallPhase
     start_ms: int
     end_ms: int
     note: str = ""

@@ -51,6 +51,7 @@ SCHEMAS = {
     "cache-explanation": ("oraclepack.calls.cache:CacheExplanation", 2),
     "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
+    "report-file": ("oraclepack.report.write_report:ReportFile", 1),
     "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "prices": ("oraclepack.tools.prices:PriceList", 1),
     "price": ("oraclepack.tools.prices:PriceReport", 1),

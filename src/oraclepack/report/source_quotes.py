@@ -75,8 +75,7 @@ def quote_lines(lines: Sequence[str], first: int, last: int) -> tuple[SourceLine
     end = min(last, first + MOST_LINES - 1)
     numbers = range(max(1, first - AROUND), min(len(lines), end + AROUND) + 1)
     return tuple(
-        SourceLine(number, _short(lines[number - 1]), first <= number <= last)
-        for number in numbers
+        SourceLine(number, _short(lines[number - 1]), first <= number <= last) for number in numbers
     )
 
 

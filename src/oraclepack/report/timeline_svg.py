@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from oraclepack.report.figures import duration
-from oraclepack.report.report_data import CallEnd, ReportCall, ReportStep, SegmentKind
+from oraclepack.report.report_data import CallEnd, CallPhase, ReportCall, ReportStep
 from oraclepack.system.printable import one_line
 
 WIDTH, GUTTER, RIGHT = 1000, 132, 16
@@ -27,10 +27,11 @@ _TICKS = (
     *(1_800_000, 3_600_000, 7_200_000, 14_400_000, 43_200_000, 86_400_000),
 )
 _CLASSES = {
-    SegmentKind.WAITING: "seg-wait",
-    SegmentKind.TRYING: "seg-try",
-    SegmentKind.BACKOFF: "seg-back",
-    SegmentKind.CALL: "seg-try",
+    CallPhase.PREPARING: "seg-prep",
+    CallPhase.WAITING: "seg-wait",
+    CallPhase.TRYING: "seg-try",
+    CallPhase.BACKOFF: "seg-back",
+    CallPhase.CALL: "seg-try",
 }
 _ENDS = {
     CallEnd.ANSWERED: "end-answered",
@@ -101,7 +102,7 @@ def load_of(calls: Iterable[ReportCall]) -> tuple[tuple[int, int], ...]:
     changes: dict[int, int] = {}
     for call in calls:
         for one in call.segments:
-            if one.kind in {SegmentKind.TRYING, SegmentKind.CALL} and one.end_ms > one.start_ms:
+            if one.kind in {CallPhase.TRYING, CallPhase.CALL} and one.end_ms > one.start_ms:
                 changes[one.start_ms] = changes.get(one.start_ms, 0) + 1
                 changes[one.end_ms] = changes.get(one.end_ms, 0) - 1
     count, found = 0, []
@@ -120,12 +121,12 @@ def timeline(steps: Sequence[ReportStep]) -> str:
     axis = TimeAxis.over(((call.start_ms, call.end_ms) for call in calls), WIDTH - GUTTER - RIGHT)
     top = LOAD + AXIS
     height = top + sum(LANE + ROW * len(lane) for _, lane in rows) + 8
+    box = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+    said = f"{_described(calls)} The table below has the same figures."
     parts = [
-        f'<svg class="timeline" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-        ' role="img" aria-labelledby="timeline-title timeline-desc">',
+        f'<svg class="timeline" {box} role="img" aria-labelledby="timeline-title timeline-desc">',
         '<title id="timeline-title">Calls over time</title>',
-        f'<desc id="timeline-desc">{escape(_described(calls))} The table below has the same'
-        " figures.</desc>",
+        f'<desc id="timeline-desc">{escape(said)}</desc>',
         *_grid(axis, height),
         *_load(calls, axis),
     ]
@@ -201,7 +202,9 @@ def _lane(
     for number, calls in enumerate(rows):
         y = top + LANE + number * ROW
         first = calls[0]
-        name = first.step_id if len(calls) > 1 or first.call == 1 else f"{first.step_id}.{first.call}"
+        name = (
+            first.step_id if len(calls) > 1 or first.call == 1 else f"{first.step_id}.{first.call}"
+        )
         model = _short(first.model or "", 14)
         yield f'<g class="call" data-step="{escape(first.step_id)}">'
         yield (
@@ -246,7 +249,7 @@ def described(call: ReportCall) -> str:
     parts = [
         f"{one.kind} {duration(one.end_ms - one.start_ms)}"
         for one in call.segments
-        if one.kind is not SegmentKind.CALL
+        if one.kind not in {CallPhase.CALL, CallPhase.PREPARING}
     ] or [f"{duration(call.end_ms - call.start_ms)}"]
     tries = f", {call.tries} tries" if call.tries > 1 else ""
     why = f": {one_line(call.error)}" if call.error else ""

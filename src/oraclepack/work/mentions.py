@@ -84,9 +84,7 @@ def placed_citations(text: str) -> Iterator[tuple[int, int, Citation]]:
     for start, end, token in sorted(_tokens(spoken)):
         lines = _LINES.match(spoken, end) or _SAID_AFTER.match(spoken, end)
         if lines is not None and _is_path(token):
-            yield from (
-                (start, lines.end(), one) for one in [*_citations(token, lines[0])][:1]
-            )
+            yield from ((start, lines.end(), one) for one in [*_citations(token, lines[0])][:1])
 
 
 def symbols_in(text: str) -> set[str]:

@@ -22,6 +22,8 @@
     if (!target) return;
     reveal(target);
     target.scrollIntoView({ block: "start" });
+    // What was laid out on the way may have moved it.
+    requestAnimationFrame(() => target.scrollIntoView({ block: "start" }));
   };
   const follow = () => { if (location.hash.length > 1) go(decodeURIComponent(location.hash.slice(1))); };
   addEventListener("hashchange", follow);

@@ -1,0 +1,76 @@
+"""`report`: a run as one file for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oraclepack import api
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.text import size
+from oraclepack.cli.value_completion import run_ids
+from oraclepack.errors import UsageError
+from oraclepack.system.printable import single_lines
+
+
+@command(
+    "report",
+    data="report-file",
+    changes="the report, or the files of the site",
+    examples=(
+        "oraclepack report",
+        "oraclepack report pack.md --out review.html --open",
+        "oraclepack report 2026-01-09 --format md --out -",
+        "oraclepack report --format trace --out trace.json",
+        "oraclepack report --redact --out share.html",
+    ),
+)
+@click.argument("target", metavar="[RUN|PACK]", default="", shell_complete=run_ids)
+@click.option("--out", metavar="FILE", default="", help="Where to write it; `-` prints it.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "md", "trace"]),
+    default="html",
+    show_default=True,
+    help="A page, Markdown for a pull request, or a trace that Perfetto opens.",
+)
+@click.option("--redact", is_flag=True, help="Leave out prompts, source lines and logs.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+def report(
+    target: str, out: str, form: str, *, redact: bool, opens: bool, settings: api.Settings
+) -> Reply:
+    """Write a run, its answers and its work into one file.
+
+    RUN is the name of a run or the beginning of it, or a run directory; PACK stands for its newest
+    run, and without either the newest run of the project is meant. Any run can be shown: finished
+    or not, damaged, or of an earlier version. The page needs nothing else and no network. It is
+    written to report.html in the run directory unless --out says otherwise. It quotes prompts and
+    the source lines that answers cite; --redact leaves them out. Secrets never appear.
+    """
+    if opens and (form != "html" or out == "-"):
+        raise UsageError("--open needs a page in a file", hint="leave out --format and `--out -`")
+    done = api.report(target, settings, out=out, form=form, redact=redact)
+    if done.text:
+        return Reply(done.report, bare=done.text, warnings=done.warnings)
+    if opens:
+        _open(done.report.path)
+    return Reply(done.report, _text(single_lines(done.report)), warnings=done.warnings)
+
+
+def _text(made: api.ReportFile) -> str:
+    people = f", {made.attention} for a person to look at" if made.attention else ""
+    source = f"; it quotes {made.quoted_lines} source lines" if made.quoted_lines else ""
+    state = "written" if made.changed else "unchanged"
+    return (
+        f"run {made.run_id}: {made.status}, {made.answered} of {made.questions} answered, "
+        f"{made.tasks} tasks{people}\n{made.path} {state}, {size(made.bytes)}{source}\n"
+    )
+
+
+def _open(path: str) -> None:
+    import webbrowser
+
+    webbrowser.open(Path(path).absolute().as_uri())
