@@ -21,8 +21,10 @@ sys.exit(code)
 HEAVY = {
     "asyncio",
     "importlib.metadata",
+    "jinja2",
     "junitparser",
     "markdown_it",
+    "nh3",
     "rapidfuzz",
     "rich",
     "tree_sitter",

@@ -104,4 +104,5 @@ def _read_lines(root: Path, path: str) -> Sequence[str] | str:
         return f"the file cannot be read: {trouble.strerror or trouble}"
     if b"\0" in data:
         return "the file is not text"
-    return data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n")
