@@ -87,6 +87,14 @@ RUST_TWINS = "".join(
             id="a deferred close",
         ),
         pytest.param(
+            "opening.py",
+            "import os\n\n\ndef regular(path):\n    fd = os.open(path, 0)\n    try:\n"
+            "        refuse(fd)\n    except BaseException:\n        os.close(fd)\n        raise\n"
+            "    return fd\n",
+            "resource-lifetime",
+            id="closed when something fails",
+        ),
+        pytest.param(
             "check.py",
             "def is_open(host, port):\n    log(host)\n    log(port)\n    log(1)\n    log(2)\n"
             "    log(3)\n    try:\n        connect(host, port)\n    except OSError:\n"

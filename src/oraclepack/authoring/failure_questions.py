@@ -189,7 +189,8 @@ def _unclosed(
     closed = [c for c in called if calls.method(c.name) in _CLOSERS]
     after = [c for c in called if opened and c.line > opened[0].line and c not in closed]
     is_safe = any(
-        "finally" in c.flags or file.lines[c.line - 1].lstrip().startswith("defer ") for c in closed
+        c.flags & {"finally", "handler"} or file.lines[c.line - 1].lstrip().startswith("defer ")
+        for c in closed
     )
     if not opened or not after or is_safe or file.language == "JavaScript":
         return
