@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Required, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -84,6 +84,7 @@ from oraclepack.system.file_moves import write_new
 from oraclepack.system.files import exhausted
 from oraclepack.system.jq_filter import JqFilter, jq_filter
 from oraclepack.system.paging import page
+from oraclepack.system.path_jail import content_at
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
 
@@ -96,6 +97,8 @@ if TYPE_CHECKING:
     from oraclepack.authoring.generation import GenerateReport as GenerateReport
     from oraclepack.authoring.generation import NewPack as NewPack
     from oraclepack.authoring.generation import UpgradeReport as UpgradeReport
+    from oraclepack.authoring.single_call import CallPreflight as CallPreflight
+    from oraclepack.authoring.single_call import CallResult as CallResult
     from oraclepack.authoring.skills import ProjectSkills as ProjectSkills
     from oraclepack.authoring.skills import SkillsCheck as SkillsCheck
     from oraclepack.authoring.skills import SkillsInstallReport as SkillsInstallReport
@@ -192,6 +195,7 @@ __all__ = [
     "MachineError",
     "NotFoundError",
     "OraclePackError",
+    "QuestionOptions",
     "RollbackStatus",
     "RunAbortedError",
     "RunArguments",
@@ -214,6 +218,8 @@ __all__ = [
     "accept",
     "actionize",
     "cache",
+    "call",
+    "call_preflight",
     "call_settings",
     "canonical_file",
     "canonical_line",
@@ -453,6 +459,58 @@ def run(
 
     warnings = append_run_summary(outcome.report, outcome.pack)
     return msgspec.structs.replace(outcome, warnings=outcome.warnings + warnings)
+
+
+class QuestionOptions(TypedDict, total=False):
+    """One question without a pack."""
+
+    prompt: Required[str]
+    files: tuple[str, ...]
+    """Paths or patterns to attach; a relative one is read from the current directory."""
+    model: str | None
+    output: str | None
+    """Where the answer goes; by default below `.oraclepack/calls`."""
+
+
+def call(
+    question: QuestionOptions,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    display: Display | None = None,
+    stop: Stop | None = None,
+    ask: Ask | None = None,
+) -> tuple[CallResult, RunOutcome]:
+    """Ask one question as a run of one step; `display`, `stop` and `ask` as for `run`."""
+    from oraclepack.authoring import single_call
+
+    settings = settings or load_settings()
+    root = Path(settings.root)
+    pack, output = single_call.write_call(root, single_call.SingleQuestion(**question))
+    outcome = run(pack, settings, arguments, display=display, stop=stop, ask=ask)
+    answer = content_at(root, output).data
+    result = single_call.CallResult(
+        run_id=outcome.report.run_id,
+        title=single_call.title_of_prompt(question["prompt"]),
+        pack=pack.relative_to(root).as_posix(),
+        output=output,
+        answer=None if answer is None else answer.decode("utf-8", "replace"),
+        run=outcome.report,
+    )
+    return result, outcome
+
+
+def call_preflight(
+    question: QuestionOptions, settings: Settings | None = None
+) -> tuple[CallPreflight, tuple[str, ...]]:
+    """Whether a question could be asked, and what that would cost; asks nothing. And warnings."""
+    from oraclepack.authoring import single_call
+
+    settings = settings or load_settings()
+    asked = single_call.SingleQuestion(**question)
+    pack, _ = single_call.write_call(Path(settings.root), asked)
+    forecasted, warnings = forecast(pack, settings)
+    return single_call.preflight(forecasted, environment()), warnings
 
 
 def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[str, WhyReport]:

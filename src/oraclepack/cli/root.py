@@ -23,6 +23,7 @@ COMMANDS = {
         f"{_PLACE}.plan_command:plan", "Forecast the calls, tokens, cost and time of a run."
     ),
     "run": LazyCommand(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
+    "call": LazyCommand(f"{_PLACE}.call_command:call", "Ask one question without a pack."),
     "why": LazyCommand(
         f"{_PLACE}.steps_commands:why", "Tell why a step ran, was left, or would run."
     ),

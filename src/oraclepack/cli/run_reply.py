@@ -24,7 +24,7 @@ def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
         text=run_text(single_lines(report), place, None if code else way_on),
         exit_code=code,
         warnings=warnings,
-        error=_failure(report, code, way_on) if code else None,
+        error=run_failure(outcome) if code else None,
     )
 
 
@@ -33,6 +33,11 @@ def budget_failure(report: api.RunReport, way_on: str) -> ReplyError:
     also = f"; {report.cause}" if report.cause else ""
     message = f"{report.budget_cause}{also}"
     return ReplyError("BUDGET", message, phase="run", suggestion=way_on)
+
+
+def run_failure(outcome: api.RunOutcome) -> ReplyError:
+    """Why a run did not end with exit code 0."""
+    return _failure(outcome.report, outcome.exit_code, outcome.continue_command)
 
 
 def _failure(report: api.RunReport, code: ExitCode, command: str) -> ReplyError:

@@ -16,6 +16,7 @@ SCHEMAS = {
     "verify-report": ("oraclepack.answers.verification:VerifyReport", 2),
     "verify-packs-report": ("oraclepack.answers.verification:VerifyPacksReport", 2),
     "why-report": ("oraclepack.run.explain_steps:WhyReport", 2),
+    "call-result": ("oraclepack.report.schemas:_call", 1),
     "run": ("oraclepack.run.manifests:RunManifest", 1),
     "steps": ("oraclepack.run.manifests:StepsManifest", 1),
     "state": ("oraclepack.run.legacy_files:LegacyState", 1),
@@ -78,7 +79,8 @@ UNTRUSTED: dict[str, tuple[str, ...]] = {
     "why-report": ("title", "message", "calls.changes"),
     "run-details": ("steps.title", "steps.reference", "steps.last_error.message"),
     "listing": ("steps.title", "steps.reference", "steps.category", "steps.attributes"),
-    "cache-details": ("answer", "prompt"),
+    "cache-details": ("answer",),
+    "call-result": ("title", "answer", "run.steps.title", "run.steps.message", "run.failure"),
     "validation": ("findings.message", "packs.findings.message"),
     "verify-report": ("failures.line", "doubts.message"),
     "verify-packs-report": ("packs.failures.line", "packs.doubts.message"),
@@ -173,6 +175,14 @@ def _validation() -> dict[str, Any]:
 def _doctor() -> dict[str, Any]:
     """The health of the machine or, with `--rebuild`, what became of each run."""
     return _one_of("oraclepack.doctor:Health", "oraclepack.run.rebuild:RebuildReport")
+
+
+def _call() -> dict[str, Any]:
+    """The answer of one question or, with `--preflight`, whether it could be asked."""
+    return _one_of(
+        "oraclepack.authoring.single_call:CallResult",
+        "oraclepack.authoring.single_call:CallPreflight",
+    )
 
 
 def _ticketify() -> dict[str, Any]:

@@ -1,0 +1,207 @@
+"""One question as a pack of one step: `oraclepack call`.
+
+The pack is written below `.oraclepack/calls` and run like any other, so that cache, budget,
+retries and adoption hold for it without a second engine. Its name is a hash of its content: the
+same question continues the same run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+
+import msgspec
+
+from oraclepack.errors import NotFoundError, Refusal, UsageError
+from oraclepack.run.forecast import CallFate, CostForecast, CostRange
+from oraclepack.run.run_report import RunReport
+from oraclepack.system import files
+from oraclepack.system.digests import sha256_text
+from oraclepack.system.path_jail import jail
+from oraclepack.system.printable import one_line
+from oraclepack.tools.oracle_models import ORACLE_MODELS, resolve_model
+from oraclepack.tools.providers import BROWSER
+
+CALLS = ".oraclepack/calls"
+_TITLE = 80
+_LONGEST = 1_000_000
+"""Characters of a prompt; larger material belongs into files."""
+_KEYS = {
+    "openai": ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
+    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+}
+"""The variables that hold the key of a provider."""
+
+
+class SingleQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, as the command line gives it."""
+
+    prompt: str
+    files: tuple[str, ...] = ()
+    """Paths or patterns; a relative one is read from the current directory."""
+    model: str | None = None
+    output: str | None = None
+    """Where the answer goes; by default beside the pack."""
+
+
+class CallResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What `call` answers."""
+
+    run_id: str
+    title: str
+    pack: str
+    """The pack of one step that was run."""
+    output: str
+    """The file with the answer, relative to the project root."""
+    answer: str | None
+    """Its text; null where there is none."""
+    run: RunReport
+
+
+class CallPreflight(msgspec.Struct, frozen=True, kw_only=True):
+    """What `call --preflight` answers: whether the question could be asked, and at what cost."""
+
+    ok: bool
+    problems: tuple[str, ...]
+    fate: str
+    """`ask`, `cached`, `adopt` or `refused`."""
+    model: str | None
+    provider: str | None
+    key: str | None
+    """The variable that holds the provider's key; null where none is set or needed."""
+    files: int
+    bytes: int
+    input_tokens: int | None
+    input_limit: int | None
+    cost: CostRange | None
+
+
+def call_pack(question: SingleQuestion, output: str) -> str:
+    """The text of the pack; the prompt is quoted, and no fence can be closed by it."""
+    words = ["oracle", "--prompt", quote(question.prompt)]
+    for path in question.files:
+        words += ["--file", quote(path)]
+    if question.model:
+        words += ["--model", quote(question.model)]
+    words += ["--write-output", quote(output)]
+    body = f"# 01) {title_of_prompt(question.prompt)}\nmkdir -p -- {quote(_folder(output))}\n"
+    body += " ".join(words)
+    longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"# One question\n\nMade by `oraclepack call`.\n\n{fence}bash\n{body}\n{fence}\n"
+
+
+def title_of_prompt(prompt: str) -> str:
+    """The beginning of the question, on one line."""
+    line = one_line(prompt.strip().partition("\n")[0]).replace("`", "'")
+    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+def write_call(root: Path, question: SingleQuestion) -> tuple[Path, str]:
+    """Write the pack of a question; its path and that of the answer."""
+    _refuse_unusable(question)
+    asked = msgspec.structs.replace(
+        question, files=tuple(_from_root(root, path) for path in question.files)
+    )
+    name = sha256_text(call_pack(asked, asked.output or ""))[:12]
+    output = _output(root, question.output) if question.output else f"{CALLS}/{name}.answer.md"
+    text = call_pack(asked, output)
+    pack = root / CALLS / f"{name}.md"
+    files.make_private(pack.parent)
+    if files.read(pack) != text.encode():
+        files.write_atomic(pack, text.encode(), mode=0o600)
+    return pack, output
+
+
+def _refuse_unusable(question: SingleQuestion) -> None:
+    if not question.prompt.strip():
+        raise UsageError("the prompt is empty", hint="give it with -p, or - to read it from stdin")
+    if len(question.prompt) > _LONGEST:
+        raise UsageError(
+            f"a prompt has at most {_LONGEST} characters", hint="attach long texts with -f"
+        )
+    if "\0" in question.prompt + (question.model or "") + "".join(question.files):
+        raise UsageError("an argument holds a NUL character")
+
+
+def _from_root(root: Path, path: str) -> str:
+    """A path or pattern as the step reads it, which begins in the project root."""
+    mark, name = ("!", path[1:]) if path.startswith("!") else ("", path)
+    if not name:
+        raise UsageError("an empty path names no file")
+    if not os.path.isabs(name):
+        name = os.path.normpath(Path.cwd() / name)
+    if not mark and not re.search(r"[*?\[{]", name) and not os.path.exists(name):
+        raise NotFoundError(f"{path}: no such file", hint="check the path")
+    inside = os.path.relpath(name, root)
+    return mark + (name if inside.startswith("..") else inside)
+
+
+def _output(root: Path, path: str) -> str:
+    verdict = jail(root, path, Path.cwd())
+    if isinstance(verdict, Refusal):
+        raise UsageError(f"--write-output {path}: {verdict.reason}", hint=verdict.hint)
+    return verdict.relative
+
+
+def preflight(forecast: CostForecast, variables: Mapping[str, str]) -> CallPreflight:
+    """What a forecast of the one call says, and whether a key is there."""
+    step = forecast.steps[0]
+    call = step.calls[0] if step.calls else None
+    problems = [said for said in (step.problem, call.problem if call else None) if said]
+    if call is None:
+        fate = CallFate.CACHED if not step.problem and step.decision != "run" else CallFate.REFUSED
+        return CallPreflight(
+            ok=not problems,
+            problems=tuple(problems),
+            fate=fate,
+            model=None,
+            provider=None,
+            key=None,
+            files=0,
+            bytes=0,
+            input_tokens=None,
+            input_limit=None,
+            cost=None,
+        )
+    key, missing = _key_of(call.provider, variables)
+    if call.fate is CallFate.ASK:
+        problems += missing
+        if call.is_too_long:
+            said = f"{call.input_tokens} tokens are more than the {call.input_limit} that fit"
+            problems.append(f"{said} into {call.model}")
+        if call.model and resolve_model(call.model) not in ORACLE_MODELS:
+            problems.append(f"oracle does not know the model {call.model}")
+    return CallPreflight(
+        ok=not problems,
+        problems=tuple(dict.fromkeys(problems)),
+        fate=call.fate,
+        model=call.model,
+        provider=call.provider,
+        key=key,
+        files=call.files,
+        bytes=call.bytes,
+        input_tokens=call.input_tokens,
+        input_limit=call.input_limit,
+        cost=call.cost,
+    )
+
+
+def _key_of(provider: str | None, variables: Mapping[str, str]) -> tuple[str | None, list[str]]:
+    if provider in {None, BROWSER}:
+        return None, []
+    names: Sequence[str] = (*_KEYS.get(provider or "", ()), "OPENROUTER_API_KEY")
+    there = next((name for name in names if variables.get(name)), None)
+    if there is not None:
+        return there, []
+    return None, [f"no key for {provider}: {' or '.join(dict.fromkeys(names))} is not set"]

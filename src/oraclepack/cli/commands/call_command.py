@@ -1,0 +1,111 @@
+"""`call`: one question without a pack."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from oraclepack import api
+from oraclepack.api import call_settings as cs
+from oraclepack.api import run_settings as rs
+from oraclepack.cli.command import command, words_of_this_command
+from oraclepack.cli.display import Watching
+from oraclepack.cli.reply import Reply, ReplyError
+from oraclepack.cli.run_reply import run_failure
+from oraclepack.cli.text import size
+from oraclepack.errors import ExitCode, UsageError
+from oraclepack.system.printable import single_lines
+
+
+@command(
+    "call",
+    data="call-result",
+    changes="the run directory, the answer and its pack below .oraclepack/calls",
+    effect="execute",
+    starts="oracle; its call costs money",
+    settings=(*rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
+    exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED, ExitCode.TERMINATED),
+    timed=True,
+    examples=(
+        'oraclepack call -p "Which invariant does this break?" -f src/ledger.py',
+        "oraclepack call -p - -f 'src/*.py' --model gpt-5.2 --write-output review.md",
+        'oraclepack call -p "Why?" -f src/ledger.py --preflight --json',
+    ),
+)
+@click.option("-p", "--prompt", metavar="TEXT", required=True, help="The question; - reads stdin.")
+@click.option(
+    "-f",
+    "--file",
+    "attached",
+    metavar="PATH",
+    multiple=True,
+    help="A file or pattern to attach. May be given again.",
+)
+@click.option("--model", metavar="NAME", help="The model to ask; by default oracle's own.")
+@click.option(
+    "--write-output",
+    "answer_file",
+    metavar="PATH",
+    help="Where the answer goes; by default below .oraclepack/calls.",
+)
+@click.option("--new-run", is_flag=True, help="Start a fresh run of the question.")
+@click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive.")
+@click.option(
+    "--preflight", is_flag=True, help="Check key, model, files and tokens; nothing is asked."
+)
+def call(
+    *, new_run: bool, yes: bool, preflight: bool, settings: api.Settings, **asked: Any
+) -> Reply:
+    """Ask one question without a pack.
+
+    The question becomes a pack of one step and is run like any other: with cache, budget, retries
+    and adoption, and recorded as a run. Asked again, it is answered from its run or from the
+    cache; --refresh asks anew. The answer is printed, and stays in its file.
+    """
+    question: api.QuestionOptions = {
+        "prompt": _prompt(asked["prompt"]),
+        "files": asked["attached"],
+        "model": asked["model"],
+        "output": asked["answer_file"],
+    }
+    if preflight:
+        return _preflight_reply(*api.call_preflight(question, settings))
+    arguments = api.RunArguments(new_run=new_run, argv=words_of_this_command())
+    with Watching(settings, yes=yes) as watching:
+        result, outcome = api.call(
+            question,
+            settings,
+            arguments,
+            display=watching,
+            stop=watching.stop,
+            ask=watching.ask,
+        )
+    code = outcome.exit_code
+    error = run_failure(outcome) if code else None
+    text = result.answer or ""
+    return Reply(result, text, code, warnings=outcome.warnings, error=error)
+
+
+def _prompt(given: str) -> str:
+    if given != "-":
+        return given
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("-p - reads the prompt from stdin, and that is a terminal")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _preflight_reply(report: api.CallPreflight, warnings: tuple[str, ...]) -> Reply:
+    shown = single_lines(report)
+    cost = "unknown" if shown.cost is None else api.money(shown.cost.likely)
+    head = f"model {shown.model or 'by oracle'}, provider {shown.provider or '-'}, {shown.fate}\n"
+    tokens = f"about {shown.input_tokens or 0} tokens, likely {cost}"
+    text = f"{head}{shown.files} files, {size(shown.bytes)}, {tokens}\n"
+    error = None
+    if not report.ok:
+        error = ReplyError(
+            "PREFLIGHT", "; ".join(report.problems), phase="preflight", suggestion="see --help"
+        )
+    code = ExitCode.DONE if report.ok else ExitCode.INVALID
+    return Reply(report, text, code, warnings=warnings, error=error)
