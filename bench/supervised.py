@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from oraclepack.shell.attempt import Attempt, Grace, Watch
+from oraclepack.shell.attempt import Attempt, AttemptCallbacks, Grace
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import SystemClock
@@ -27,7 +27,7 @@ def main() -> None:
             token=f"bench-{os.getpid()}-{number}",
             grace=Grace(),
         )
-        outcome = run_attempt(attempt, Stop(), Watch(), SystemClock())
+        outcome = run_attempt(attempt, Stop(), AttemptCallbacks(), SystemClock())
         assert outcome.ok, outcome
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.shell.attempt import Attempt, AttemptOutcome, Grace, Watch
+from oraclepack.shell.attempt import Attempt, AttemptCallbacks, AttemptOutcome, Grace
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.prelude_snapshot import run_prelude
-from oraclepack.shell.processes import all_processes, carries
+from oraclepack.shell.processes import all_processes, has_token
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import SystemClock
 
@@ -47,8 +47,8 @@ class Bench:
         }
         return Attempt(**(made | parts))
 
-    def run(self, attempt: Attempt, watch: Watch | None = None) -> AttemptOutcome:
-        return run_attempt(attempt, self.stop, watch or Watch(), SystemClock())
+    def run(self, attempt: Attempt, watch: AttemptCallbacks | None = None) -> AttemptOutcome:
+        return run_attempt(attempt, self.stop, watch or AttemptCallbacks(), SystemClock())
 
     def out(self, body: str | bytes, **parts: Any) -> str:
         """What a body prints, errors and exit code behind it."""
@@ -62,7 +62,7 @@ class Bench:
         snapshot = self.root / f"{next(_numbers)}.snapshot"
         made = {"step": "prelude", "capture": str(snapshot)}
         attempt = self.attempt(body, **(made | parts))
-        return run_prelude(attempt, self.stop, Watch(), SystemClock()), snapshot
+        return run_prelude(attempt, self.stop, AttemptCallbacks(), SystemClock()), snapshot
 
     def after(self, prelude: str | bytes, body: str | bytes, **parts: Any) -> str:
         """What a step prints when that prelude ran before it."""
@@ -73,5 +73,5 @@ class Bench:
 
 def alive(token: str) -> list[str]:
     """The commands of the living processes that carry a token."""
-    found = (one for one in all_processes() if not one.is_dead and carries(one.pid, token))
+    found = (one for one in all_processes() if not one.is_dead and has_token(one.pid, token))
     return [one.command for one in found]

@@ -10,7 +10,7 @@ from typing import Any
 
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.server import Answer, Gateway
-from oraclepack.shell.attempt import AttemptOutcome, ProcessIdentity, Watch
+from oraclepack.shell.attempt import AttemptCallbacks, AttemptOutcome, ProcessIdentity
 from oraclepack.system.environment import private_directory
 from tests.bashes import QUICK, Bench
 from tests.scripted import Scripted, scripted_tool
@@ -49,7 +49,7 @@ class Stage:
             self.awaiting.set()
             return self.gateway.attempts.await_answers(attempt, seconds)
 
-        watch = Watch(is_answered=is_answered)
+        watch = AttemptCallbacks(is_answered=is_answered)
         outcome = self.bench.run(attempt, watch)
         self.gateway.attempts.forget(attempt)
         logs = (Path(attempt.stdout_log), Path(attempt.stderr_log))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
-from oraclepack.shell.attempt import ProcessIdentity, Watch
+from oraclepack.shell.attempt import AttemptCallbacks, ProcessIdentity
 from tests.callers import stage
 
 
@@ -69,7 +69,7 @@ def _main(root: Path, step: str, env: Mapping[str, str], *, dies: bool) -> None:
         here.act = act
         attempt = here.bench.attempt(step, first_on_path=str(here.shim_dir))
         here.gateway.attempts.expect(attempt)
-        here.bench.run(attempt, Watch(on_started=lambda started: tell(started.pid)))
+        here.bench.run(attempt, AttemptCallbacks(on_started=lambda started: tell(started.pid)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from oraclepack.authoring import question_selection
 from oraclepack.authoring.generate import candidates_of
 from oraclepack.authoring.git_repository import Commit, GitRepository, TrackedFile
 from oraclepack.authoring.question_candidate import QuestionCandidate
-from oraclepack.authoring.question_selection import PROFILES, Wanted, select_questions
+from oraclepack.authoring.question_selection import PROFILES, QuestionLimits, select_questions
 from oraclepack.authoring.repository_survey import RepositorySurvey, is_fix, survey_repository
 from oraclepack.authoring.scoring import score_candidate
 from oraclepack.pack.model import CATEGORIES
@@ -721,6 +721,6 @@ def test_no_more_than_four_questions_of_a_kind_are_asked() -> None:
     text = "import requests\n\n\ndef f{n}(u):\n    return requests.get(u)\n"
     survey = surveyed({f"shop/a{n}.py": text.replace("{n}", str(n)) for n in range(9)})
 
-    chosen = select_questions(survey, candidates_of(survey, {}), Wanted())
+    chosen = select_questions(survey, candidates_of(survey, {}), QuestionLimits())
 
     assert [one.candidate.key for one in chosen] == ["no-timeout"] * 4

@@ -11,7 +11,7 @@ import pytest
 
 from oraclepack.calls.tool_process import Gate
 
-NOT_TOLD = 125
+NO_REPLY = 125
 SHELL = "/bin/bash"
 LISTED = "cd /proc/$$/fd; echo *"
 """The last one is the directory itself, just being read."""
@@ -81,7 +81,7 @@ def test_what_cannot_begin_is_told(program: str, number: int, tmp_path: Path) ->
     with Gate() as gate, begin(gate) as process, pytest.raises(OSError, match=program) as caught:
         gate.open((str(tmp_path / program),), {})
     assert caught.value.errno == number
-    assert process.returncode == NOT_TOLD
+    assert process.returncode == NO_REPLY
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_whoever_dies_before_the_order_is_given_starts_no_tool(sent: bytes, tmp_
         theirs.close()
         ours.sendall(sent)
         ours.close()
-        assert process.wait(30) == NOT_TOLD
+        assert process.wait(30) == NO_REPLY

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.live_call import LiveCall, Shim
-from oraclepack.shell.attempt import AttemptEnd, StopLevel, Watch
+from oraclepack.shell.attempt import AttemptCallbacks, AttemptEnd, StopLevel
 from tests.callers import Stage, call_through, stage
 
 BEGUN = "until [[ -s bin/oracle.calls.jsonl ]]; do sleep 0.02; done\n"
@@ -97,7 +97,9 @@ def test_the_limits_of_a_step_hold_while_an_answer_is_awaited(here: Stage) -> No
     never = threading.Event()
     attempt = here.bench.attempt("true", step_timeout=0.6, idle_timeout=0.2)
 
-    outcome = here.bench.run(attempt, Watch(is_answered=never.wait, on_idle=silences.append))
+    outcome = here.bench.run(
+        attempt, AttemptCallbacks(is_answered=never.wait, on_idle=silences.append)
+    )
 
     assert outcome.reason is AttemptEnd.TIMEOUT
     assert len(silences) == 1

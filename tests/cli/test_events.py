@@ -194,7 +194,7 @@ def test_what_runs_and_what_waits() -> None:
         started("08"),
         finished("08"),
     ):
-        running.feel(event)
+        running.observe(event)
 
     active = running.now()
 
@@ -286,7 +286,7 @@ def test_why_a_step_waits(
 ) -> None:
     running = RunningSteps(SteppingClock())
     for event in [started("03"), *events]:
-        running.feel(event)
+        running.observe(event)
 
     active = running.now()["03"]
 
@@ -300,11 +300,11 @@ def test_whatever_a_step_waits_for_it_waits_until_a_call_or_an_answer(
     wait: Wait, end: j.KnownEvent
 ) -> None:
     running = RunningSteps(SteppingClock())
-    running.feel(started("03"))
-    running.feel(j.WarningRecorded(step="03", code=wait, message="later"))
+    running.observe(started("03"))
+    running.observe(j.WarningRecorded(step="03", code=wait, message="later"))
 
     assert running.now()["03"].is_waiting
-    running.feel(end)
+    running.observe(end)
     assert not running.now()["03"].is_waiting
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from oraclepack.errors import MachineError, Refusal
 from oraclepack.journal.statuses import Move
-from oraclepack.run.quarantine import failed_folder, listed, put_aside, restore
+from oraclepack.run.quarantine import failed_folder, listed, move_to_quarantine, restore
 from oraclepack.system import disk, file_moves
 from tests.faults import failing
 
@@ -45,7 +45,7 @@ def write(root: Path, path: str, data: bytes) -> Path:
 
 
 def aside(root: Path, *paths: str, attempt: int = 1) -> tuple[Move, ...]:
-    return put_aside(root, root / "out/_failed", "run-x", "05", attempt, paths)
+    return move_to_quarantine(root, root / "out/_failed", "run-x", "05", attempt, paths)
 
 
 @pytest.mark.usefixtures("any_disk")

@@ -10,7 +10,7 @@ import pytest
 
 from oraclepack.errors import MachineError
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import AttemptEnd, StartedProcess, StopLevel, Watch
+from oraclepack.shell.attempt import AttemptCallbacks, AttemptEnd, StartedProcess, StopLevel
 from oraclepack.shell.launch import LONGEST_ARGUMENT
 from tests.bashes import QUICK, Bench, alive
 
@@ -153,7 +153,9 @@ def test_a_step_that_takes_too_long_is_stopped(
 )
 def test_someone_else_stops_it(bench: Bench, level: StopLevel, body: str, code: int) -> None:
     attempt = bench.attempt(body)
-    watch = Watch(on_started=lambda _: threading.Timer(0.1, bench.stop.ask, (level,)).start())
+    watch = AttemptCallbacks(
+        on_started=lambda _: threading.Timer(0.1, bench.stop.ask, (level,)).start()
+    )
 
     outcome = bench.run(attempt, watch)
 
@@ -179,14 +181,14 @@ def test_a_second_request_cuts_the_patience_short(bench: Bench) -> None:
         threading.Timer(0.1, bench.stop.ask, (StopLevel.POLITE,)).start()
         threading.Timer(0.3, bench.stop.ask, (StopLevel.AT_ONCE,)).start()
 
-    assert bench.run(attempt, Watch(on_started=twice)).exit_code == 137
+    assert bench.run(attempt, AttemptCallbacks(on_started=twice)).exit_code == 137
 
 
 def test_it_says_who_runs(bench: Bench) -> None:
     heard: list[StartedProcess] = []
     attempt = bench.attempt("echo $$; ps -o pgid= -o sid= -p $$ 2>/dev/null || echo; true")
 
-    bench.run(attempt, Watch(on_started=heard.append))
+    bench.run(attempt, AttemptCallbacks(on_started=heard.append))
 
     assert str(heard[0].pid) == Path(attempt.stdout_log).read_text().split()[0]
     assert heard[0].pgid == heard[0].pid
@@ -201,7 +203,7 @@ def test_an_error_of_ours_leaves_no_shell_behind(bench: Bench) -> None:
         raise MachineError("the journal cannot be written")
 
     with pytest.raises(MachineError):
-        bench.run(attempt, Watch(on_started=disk_full))
+        bench.run(attempt, AttemptCallbacks(on_started=disk_full))
 
     assert alive(attempt.token) == []
 
@@ -210,7 +212,7 @@ def test_silence_is_told_once_and_stops_nothing(bench: Bench) -> None:
     told: list[float] = []
     attempt = bench.attempt("sleep 0.7; echo done", idle_timeout=0.2)
 
-    outcome = bench.run(attempt, Watch(on_idle=told.append))
+    outcome = bench.run(attempt, AttemptCallbacks(on_idle=told.append))
 
     assert outcome.ok
     assert len(told) == 1

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import StartedProcess, Watch
+from oraclepack.shell.attempt import AttemptCallbacks, StartedProcess
 from oraclepack.shell.orphans import end_leftovers, find_leftovers
 from oraclepack.shell.processes import children_of_ours, process_info, start_time
 from tests.bashes import QUICK, Bench, alive
@@ -86,7 +86,7 @@ def test_no_dead_children_pile_up(bench: Bench) -> None:
 def test_a_spared_worker_lives_on(bench: Bench) -> None:
     attempt = bench.attempt("setsid sleep 30 & echo $!")
     log = Path(attempt.stdout_log)
-    watch = Watch(spared=lambda: frozenset({int(log.read_text())}))
+    watch = AttemptCallbacks(spared=lambda: frozenset({int(log.read_text())}))
 
     outcome = bench.run(attempt, watch)
 
@@ -118,7 +118,7 @@ def test_children_of_other_parts_of_the_program_are_left_alone(bench: Bench) -> 
 RUNNER = """
 import sys
 from pathlib import Path
-from oraclepack.shell.attempt import Watch
+from oraclepack.shell.attempt import AttemptCallbacks
 from tests.bashes import Bench
 
 def tell(started):
@@ -126,7 +126,8 @@ def tell(started):
         " ".join(map(str, (started.pid, started.start_time, started.token))))
 
 bench = Bench(Path(sys.argv[1]))
-bench.run(bench.attempt("setsid sleep 30 & env -i sleep 31 & sleep 32"), Watch(on_started=tell))
+attempt = bench.attempt("setsid sleep 30 & env -i sleep 31 & sleep 32")
+bench.run(attempt, AttemptCallbacks(on_started=tell))
 """
 
 

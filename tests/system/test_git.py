@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.system.git import Git, GitError, WorkTreeState, looking, top_level, work_tree_state
+from oraclepack.system.git import (
+    Git,
+    GitError,
+    WorkTreeState,
+    begin_work_tree_state,
+    top_level,
+    work_tree_state,
+)
 
 ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -127,13 +134,13 @@ def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
 
 
 def test_what_is_seen_meanwhile_is_the_same(repository: Path) -> None:
-    told = looking(repository, ENVIRONMENT)
+    told = begin_work_tree_state(repository, ENVIRONMENT)
 
     assert told() == told() == work_tree_state(repository, ENVIRONMENT)
 
 
 def test_what_goes_wrong_meanwhile_is_raised_where_it_is_asked_for(tmp_path: Path) -> None:
-    told = looking(tmp_path / "no\0path", ENVIRONMENT)
+    told = begin_work_tree_state(tmp_path / "no\0path", ENVIRONMENT)
 
     with pytest.raises(ValueError, match="null byte"):
         told()

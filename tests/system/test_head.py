@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.system.git import is_unborn, peek
+from oraclepack.system.git import head_commit, is_unborn
 
 GIT = ("git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org")
 
@@ -25,13 +25,13 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_on_a_branch(root: Path) -> None:
-    assert peek(root) == git(root, "rev-parse", "HEAD")
+    assert head_commit(root) == git(root, "rev-parse", "HEAD")
 
 
 def test_on_a_packed_branch(root: Path) -> None:
     git(root, "pack-refs", "--all")
 
-    assert peek(root) == git(root, "rev-parse", "HEAD")
+    assert head_commit(root) == git(root, "rev-parse", "HEAD")
 
 
 def test_on_a_branch_that_was_packed_again(root: Path) -> None:
@@ -39,14 +39,14 @@ def test_on_a_branch_that_was_packed_again(root: Path) -> None:
         git(root, "commit", "-q", "--allow-empty", "-m", f"commit {number}")
         git(root, "pack-refs", "--all")
 
-        assert peek(root) == git(root, "rev-parse", "HEAD")
+        assert head_commit(root) == git(root, "rev-parse", "HEAD")
 
 
 def test_on_no_branch(root: Path) -> None:
     git(root, "checkout", "-q", "--detach")
     git(root, "commit", "-q", "--allow-empty", "-m", "two")
 
-    assert peek(root) == git(root, "rev-parse", "HEAD")
+    assert head_commit(root) == git(root, "rev-parse", "HEAD")
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -56,8 +56,8 @@ def test_in_a_worktree(root: Path, tmp_path: Path, packed: bool) -> None:
     if packed:
         git(root, "pack-refs", "--all")
 
-    assert peek(tmp_path / "side") == git(tmp_path / "side", "rev-parse", "HEAD")
-    assert peek(tmp_path / "side") != peek(root)
+    assert head_commit(tmp_path / "side") == git(tmp_path / "side", "rev-parse", "HEAD")
+    assert head_commit(tmp_path / "side") != head_commit(root)
 
 
 def test_where_the_files_do_not_tell(root: Path, tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_where_the_files_do_not_tell(root: Path, tmp_path: Path) -> None:
     (root / ".git/HEAD").write_text("ref: refs/heads/loop\n")
     (root / ".git/refs/heads/loop").write_text("ref: refs/heads/loop\n")
 
-    assert peek(tmp_path) is None
-    assert peek(tmp_path / "empty") is None
-    assert peek(root) is None
+    assert head_commit(tmp_path) is None
+    assert head_commit(tmp_path / "empty") is None
+    assert head_commit(root) is None
 
 
 def test_a_repository_without_a_commit_is_told_from_one_with(root: Path, tmp_path: Path) -> None:
@@ -83,17 +83,17 @@ def test_branches_kept_in_another_format_tell_nothing(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
 
-    assert (peek(tmp_path), is_unborn(tmp_path)) == (None, False)
+    assert (head_commit(tmp_path), is_unborn(tmp_path)) == (None, False)
 
 
 def test_a_repository_that_moves_is_followed(root: Path, tmp_path: Path) -> None:
-    first = peek(root)
+    first = head_commit(root)
     git(root, "commit", "-q", "--allow-empty", "-m", "two")
     (root / ".git").rename(tmp_path / "elsewhere")
-    between = peek(root)
+    between = head_commit(root)
     (root / ".git").write_text(f"gitdir: {tmp_path / 'elsewhere'}\n")
 
-    assert first != peek(root) == git(root, "rev-parse", "HEAD")
+    assert first != head_commit(root) == git(root, "rev-parse", "HEAD")
     assert between is None
 
 
@@ -102,4 +102,4 @@ def test_what_is_no_commit_is_not_told(root: Path, said: str) -> None:
     (root / "secret").write_text("1" * 40)
     (root / ".git/HEAD").write_text(f"{said}\n")
 
-    assert peek(root) is None
+    assert head_commit(root) is None

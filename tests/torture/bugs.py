@@ -58,7 +58,7 @@ def cache_an_unverified_answer() -> None:
 
 def forget_a_quarantine() -> None:
     """What a failed attempt left stays where the next one writes."""
-    vars(step_outputs)["put_aside"] = lambda *_: ()
+    vars(step_outputs)["move_to_quarantine"] = lambda *_: ()
 
 
 class Unlimited:

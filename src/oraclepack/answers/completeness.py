@@ -58,7 +58,7 @@ _LONGEST_END = 4_000
 """Characters of the last line that are looked at."""
 _SENTENCE_WORDS = 4
 _ENOUGH = 3
-_LEAST_KEPT = 40
+_LEAST_COMPLETE = 40
 """Characters; a shorter rest of a broken unit says too little."""
 
 
@@ -115,7 +115,7 @@ def whole_sentences(unit: Unit) -> Unit | None:
     head = f"{lead}\n" if points else ""
     *whole, _ = [*sentence_spans(text[len(head) :])] or [(0, 0)]
     complete = text[: len(head) + whole[-1][1]] if whole else head.rstrip()
-    return _complete_part(unit, complete) if len(complete) >= _LEAST_KEPT else None
+    return _complete_part(unit, complete) if len(complete) >= _LEAST_COMPLETE else None
 
 
 def _complete_part(unit: Unit, text: str) -> Unit:

@@ -103,7 +103,7 @@ class RecordedOutputs(msgspec.Struct, frozen=True):
     """By step and path: outputs that a person took as they are. Each holds for that content."""
 
 
-class _Found(msgspec.Struct):
+class _Collected(msgspec.Struct):
     outputs: int = 0
     skipped: int = 0
     rehearsed: int = 0
@@ -117,7 +117,7 @@ def verify_pack(
     pack: Pack, read: Read, manner: VerifyOptions, recorded: RecordedOutputs | None = None
 ) -> VerifyReport:
     """Check every declared output of a pack, with the help of a run where there is one."""
-    collected = _Found()
+    collected = _Collected()
     for step in sorted(pack.steps, key=lambda step: step.id):
         _check_step(step, read, manner, recorded or RecordedOutputs(""), collected)
     bad = {(one.step_id, one.path) for one in collected.failures}
@@ -153,7 +153,7 @@ def verify_step(
     accepted: Mapping[str, OutputRevised] | None = None,
 ) -> Verification:
     """Check the outputs of one step; `written` are the paths it is known to have written."""
-    collected = _Found()
+    collected = _Collected()
     known = RecordedOutputs("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
     _check_step(step, read, manner, known, collected)
     return Verification(
@@ -177,7 +177,7 @@ def verify_step(
 
 
 def _check_step(
-    step: Step, read: Read, manner: VerifyOptions, recorded: RecordedOutputs, collected: _Found
+    step: Step, read: Read, manner: VerifyOptions, recorded: RecordedOutputs, collected: _Collected
 ) -> None:
     outputs = named_outputs(step, recorded.paths.get(step.id, ()))
     contracts = contracts_of(
@@ -224,7 +224,7 @@ def _check(
     contract: OutputContract,
     content: Content,
     manner: VerifyOptions,
-    collected: _Found,
+    collected: _Collected,
 ) -> None:
     failure = check_output(
         contract,

@@ -49,7 +49,12 @@ from oraclepack.authoring.pack_writing import (
 )
 from oraclepack.authoring.question_candidate import QuestionCandidate
 from oraclepack.authoring.question_scope import code_groups, exclusion, focus_test, plain_path
-from oraclepack.authoring.question_selection import MOST_FILES, PROFILES, Wanted, select_questions
+from oraclepack.authoring.question_selection import (
+    MOST_FILES,
+    PROFILES,
+    QuestionLimits,
+    select_questions,
+)
 from oraclepack.authoring.repository_survey import (
     RepositorySurvey,
     SurveyedFile,
@@ -260,7 +265,7 @@ def _packs(
         groups = {"": material.candidates}
     tracked = {file.path for file in material.repository.files} | {*material.survey.files}
     focus = focus_test(request.focus, material.survey, tracked)
-    wish = Wanted(request.count, request.profile, focus, MOST_FILES - len(extra))
+    wish = QuestionLimits(request.count, request.profile, focus, MOST_FILES - len(extra))
     packs = []
     for name, candidates in sorted(groups.items()):
         questions = number_questions(select_questions(material.survey, candidates, wish))

@@ -19,7 +19,7 @@ _REGULAR = ("100644", "100755")
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
-Wanted = Callable[[str, int], bool]
+QuestionLimits = Callable[[str, int], bool]
 """Whether the content of a file (path, size) is worth reading."""
 
 
@@ -75,7 +75,9 @@ class _Entry:
     size: int
 
 
-def read_git_repository(root: Path, environment: Mapping[str, str], wish: Wanted) -> GitRepository:
+def read_git_repository(
+    root: Path, environment: Mapping[str, str], wish: QuestionLimits
+) -> GitRepository:
     """The tracked files at HEAD that stand in the work tree, with what the history says of them.
 
     Contents come from the commit, not from the work tree: the same commit gives the same value
@@ -125,7 +127,7 @@ def lines_of_commits(
     return [line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line]
 
 
-def _read(git: Git, root: Path, wish: Wanted) -> GitRepository:
+def _read(git: Git, root: Path, wish: QuestionLimits) -> GitRepository:
     _refuse_elsewhere(git, root)
     sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
     entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)

@@ -77,7 +77,7 @@ class SelectedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class QuestionLimits:
     """What the user limits the questions to."""
 
     count: int = 20
@@ -88,7 +88,7 @@ class Wanted:
 
 
 def select_questions(
-    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: Wanted
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: QuestionLimits
 ) -> list[SelectedQuestion]:
     """The questions worth asking, by ROI, the highest first; ties by effort, then by value."""
     scored = []
@@ -119,7 +119,7 @@ def select_questions(
 
 
 def _most_promising(
-    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: Wanted
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: QuestionLimits
 ) -> list[QuestionCandidate]:
     """The candidates in question, at most some hundreds for each category and kind."""
     allowed = [

@@ -69,7 +69,7 @@ def _place(context: CallContext, path: str) -> str:
     return verdict.relative if isinstance(verdict, AllowedPath) else path
 
 
-ASIDE = "aside"
+DISPLACED = "aside"
 
 
 class DisplacedFile(msgspec.Struct, frozen=True):
@@ -119,7 +119,7 @@ def _leads_there(path: Path) -> bool:
 
 def displaced_folder(context: CallContext, step: str, attempt: int) -> Path:
     """Where the calls of an attempt put what stood at their paths."""
-    return context.run_dir / ASIDE / f"{step}.{attempt}"
+    return context.run_dir / DISPLACED / f"{step}.{attempt}"
 
 
 def _displaced_path(context: CallContext, call: LiveCall, name: str) -> Path:

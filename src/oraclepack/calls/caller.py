@@ -108,7 +108,7 @@ class Caller(msgspec.Struct):
         """Nobody waits for the answer any more, or someone asked for the end."""
         return self.is_gone or bool(self.signals)
 
-    def hear(self) -> bytes:
+    def read_signals(self) -> bytes:
         """The signals that came since the last time. Does not wait."""
         data = b""
         while not self.is_gone:
@@ -139,7 +139,7 @@ class Caller(msgspec.Struct):
                 except OSError:
                     return
             else:
-                self.hear()
+                self.read_signals()
 
     def reply(self, message: bytes) -> None:
         """The last word."""

@@ -38,12 +38,12 @@ class FileClaim:
         self._descriptor = descriptor
         self._path = path
         noted = list(_noted(_content(descriptor), path))
-        self.left = next((one.intent for one in reversed(noted) if one.is_ours), None)
+        self.left = next((one.intent for one in reversed(noted) if one.is_signed), None)
         """The call of an earlier holder who did not live to see its end."""
         self.is_unsigned = self.left is None and bool(noted)
         """It speaks of calls, and nobody can tell whether the user made them."""
         self._is_open = bool(noted)
-        self._holds_foreign = any(not one.is_ours for one in noted)
+        self._holds_foreign = any(not one.is_signed for one in noted)
 
     def note(self, intent: InvocationIntent) -> None:
         """Write down a call that may cost money from here on; the journal has it already.
@@ -128,7 +128,7 @@ def foreign_claims(folder: Path) -> tuple[Path, ...]:
     return tuple(
         path
         for path in claims
-        if any(not one.is_ours for one in _noted(files.read(path) or b"", path))
+        if any(not one.is_signed for one in _noted(files.read(path) or b"", path))
     )
 
 
@@ -138,7 +138,7 @@ def take_over(path: Path) -> int:
     if descriptor is None:
         return 0  # somebody asks just now, and has signed
     try:
-        noted = [one for one in _noted(_content(descriptor), path) if not one.is_ours]
+        noted = [one for one in _noted(_content(descriptor), path) if not one.is_signed]
         for one in noted:
             disk.write(descriptor, _line(one.intent, path), path)
     except OSError as trouble:
@@ -148,12 +148,12 @@ def take_over(path: Path) -> int:
     return len(noted)
 
 
-class _Noted(msgspec.Struct, frozen=True):
+class _ClaimNote(msgspec.Struct, frozen=True):
     intent: InvocationIntent
-    is_ours: bool
+    is_signed: bool
 
 
-def _noted(data: bytes, path: Path) -> Iterator[_Noted]:
+def _noted(data: bytes, path: Path) -> Iterator[_ClaimNote]:
     """The calls that a claim speaks of, the last one last; what cannot be read tells nothing."""
     key = find_key()
     for line in data.splitlines():
@@ -163,7 +163,7 @@ def _noted(data: bytes, path: Path) -> Iterator[_Noted]:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
         fits = key is not None and same_digest(mac, _mac(key, path, payload))
-        yield _Noted(intent, is_ours=fits)
+        yield _ClaimNote(intent, is_signed=fits)
 
 
 def _content(descriptor: int) -> bytes:

@@ -130,7 +130,7 @@ class CallContext(msgspec.Struct, frozen=True):
     command: str = msgspec.field(default_factory=command_name)
     """This process, by a name that no later one has."""
 
-    def knowing(self, environment: Mapping[str, str]) -> "CallContext":
+    def with_secrets_of(self, environment: Mapping[str, str]) -> "CallContext":
         """The same world, which also keeps the secrets of a call's own environment."""
         redactor = self.redactor.also(environment)
         return self if redactor is self.redactor else replace(self, redactor=redactor)

@@ -95,7 +95,7 @@ class CallHandler:
         """See to one call; the exit code with which it ends for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
         with self._context.shared.answering((call.step, call.attempt, call.number)):
-            reading = read_call(self._context.knowing(call.env), call, shim)
+            reading = read_call(self._context.with_secrets_of(call.env), call, shim)
             if isinstance(reading, int):
                 return reading
             context, prepared = reading
@@ -172,7 +172,7 @@ def _with_key(
 ) -> tuple[CallContext, PreparedCall] | int:
     oracle_context = oracle_context_of(call)
     around = OracleContext() if isinstance(oracle_context, Refusal) else oracle_context
-    context = context.knowing(around.dotenv)
+    context = context.with_secrets_of(around.dotenv)
     if context.options.rehearsal:
         return rehearse(context, call, shim, argv, question, outputs, around)
     if linked := _linked(context, call, question):
@@ -263,7 +263,7 @@ def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Clai
     """Answer with what was accepted, is stored or was paid for; None when there is none of it."""
     accepted = accepted_answer(context, prepared)
     if accepted is not None:
-        return _take_as_it_is(context, prepared, shim, accepted)
+        return _accept_unmet(context, prepared, shim, accepted)
     stored = find_stored(context, prepared, shim)
     if stored is not None:
         answer_files.publish(prepared.outputs[0], stored.data)
@@ -280,7 +280,7 @@ def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Clai
         return 0
     # A call that a kill cut off may have a better answer: it is adopted first.
     paid = paid_answer(context, prepared) if claim.left is None else None
-    return None if paid is None else _take_as_it_is(context, prepared, shim, paid)
+    return None if paid is None else _accept_unmet(context, prepared, shim, paid)
 
 
 class Unanswered(msgspec.Struct, frozen=True):
@@ -312,7 +312,7 @@ def adopted(
         retry = retry or (short.retry if short else None)
     is_over = retry is None or retry.number > context.options.output_retries
     if short is not None and (is_over or not short.missing):
-        exit_code = _take_as_it_is(context, prepared, shim, short, adoption.record)
+        exit_code = _accept_unmet(context, prepared, shim, short, adoption.record)
         close_earlier(context, prepared, adoption)
     elif adoption.answer is not None:
         shim.write_stderr(
@@ -345,7 +345,7 @@ def begin_asking(
     return asking
 
 
-def _take_as_it_is(
+def _accept_unmet(
     context: CallContext,
     prepared: PreparedCall,
     shim: Shim,

@@ -69,7 +69,7 @@ class Tally:
         self.waited_ns += self.now() - start
 
 
-class _Which(TypedDict):
+class _CallNumbers(TypedDict):
     step: str
     attempt: int
     call: int
@@ -77,9 +77,9 @@ class _Which(TypedDict):
     began_at: str | None
 
 
-def _which(call: LiveCall) -> _Which:
+def _which(call: LiveCall) -> _CallNumbers:
     """What tells a call from all others of its run, in every event about it."""
-    return _Which(
+    return _CallNumbers(
         step=call.step,
         attempt=call.attempt,
         call=call.number,

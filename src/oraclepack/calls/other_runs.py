@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls.answer_files import ASIDE
+from oraclepack.calls.answer_files import DISPLACED
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
@@ -31,7 +31,7 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import AllowedPath, jail, read_content, stays_inside
 
 
-class _Held(msgspec.Struct, frozen=True):
+class _RunAnswer(msgspec.Struct, frozen=True):
     """The last answer of a run to a question."""
 
     run: RunDir
@@ -108,7 +108,7 @@ def _as_declared(context: CallContext, prepared: PreparedCall) -> str:
     return prepared.output_path or ""
 
 
-def _paid(context: CallContext, prepared: PreparedCall, held: _Held) -> PaidAnswer | None:
+def _paid(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> PaidAnswer | None:
     revised = held.revised
     run_id = None if held.run.run_id == context.run_id else held.run.run_id
     if revised is not None:
@@ -123,7 +123,7 @@ def _paid(context: CallContext, prepared: PreparedCall, held: _Held) -> PaidAnsw
     return PaidAnswer(data, missing=missing, run_id=run_id, retry=held.retry)
 
 
-def _edited(context: CallContext, prepared: PreparedCall, held: _Held) -> bytes | None:
+def _edited(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> bytes | None:
     """The file at the answer's path as a person left it, if nobody else has written there since."""
     if held.path != prepared.output_path:
         return None
@@ -133,7 +133,7 @@ def _edited(context: CallContext, prepared: PreparedCall, held: _Held) -> bytes 
     return None if any(_later_writers(context, held)) else now
 
 
-def _later_writers(context: CallContext, held: _Held) -> Iterator[str]:
+def _later_writers(context: CallContext, held: _RunAnswer) -> Iterator[str]:
     """The runs that have written to the path of an answer after it was given."""
     for run_id in run_dir.run_ids(context.root):
         for event in _events(RunDir(context.root, run_id)):
@@ -146,9 +146,9 @@ def _later_writers(context: CallContext, held: _Held) -> Iterator[str]:
                 yield run_id
 
 
-def _held_in(run: RunDir, key: str) -> _Held | None:
+def _held_in(run: RunDir, key: str) -> _RunAnswer | None:
     """The last answer of a run to a question, unless a verified one came after it."""
-    held: _Held | None = None
+    held: _RunAnswer | None = None
     revised: dict[tuple[str, str], j.OutputRevised] = {}
     for event in _events(run):
         match event:
@@ -166,7 +166,7 @@ def _held_in(run: RunDir, key: str) -> _Held | None:
     return held and replace(held, revised=revised.get((held.step, held.path)))
 
 
-def _after(run: RunDir, held: _Held | None, event: j.InvocationOutcome) -> _Held | None:
+def _after(run: RunDir, held: _RunAnswer | None, event: j.InvocationOutcome) -> _RunAnswer | None:
     """What a run has for a question once a call of it has ended."""
     path, code = event.output_path, event.error.code if event.error else None
     if code is None:
@@ -179,15 +179,15 @@ def _after(run: RunDir, held: _Held | None, event: j.InvocationOutcome) -> _Held
         return held if held is not None and held.retry is not None else None
     if sha256 is None or path is None:
         return None
-    return _Held(run, event.at, event.step, posixpath.normpath(path), sha256)
+    return _RunAnswer(run, event.at, event.step, posixpath.normpath(path), sha256)
 
 
-def _retried(run: RunDir, event: j.InvocationIntent, retry: OutputRetry) -> _Held | None:
+def _retried(run: RunDir, event: j.InvocationIntent, retry: OutputRetry) -> _RunAnswer | None:
     """The answer that a retry is to replace."""
     if event.output_path is None or retry.unmet_sha256 is None:
         return None
     path = posixpath.normpath(event.output_path)
-    return _Held(run, event.at, event.step, path, retry.unmet_sha256, retry)
+    return _RunAnswer(run, event.at, event.step, path, retry.unmet_sha256, retry)
 
 
 def _place(step: str, path: str | None) -> tuple[str, str]:
@@ -215,7 +215,7 @@ def _events(run: RunDir) -> tuple[AnyEvent, ...]:
     return events
 
 
-def _content(context: CallContext, held: _Held, sha256: str) -> bytes | None:
+def _content(context: CallContext, held: _RunAnswer, sha256: str) -> bytes | None:
     """The answer with this hash, wherever its run or the project still has it."""
     contents = (read_content(place).data for place in _places(context, held))
     return next(
@@ -223,11 +223,11 @@ def _content(context: CallContext, held: _Held, sha256: str) -> bytes | None:
     )
 
 
-def _places(context: CallContext, held: _Held) -> Iterable[Path]:
+def _places(context: CallContext, held: _RunAnswer) -> Iterable[Path]:
     run = held.run
     yield context.root / held.path
     yield from sorted(run.outputs.glob("*"))
-    yield from sorted((run.path / ASIDE).glob("*/*"))
+    yield from sorted((run.path / DISPLACED).glob("*/*"))
     yield from sorted(run.backups.glob("*.answer/*"))
     for event in _events(run):
         moved: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ _MOST_CITED = 4
 _LETTERS_PER_TOKEN = 3.8
 _TOKENS_PER_LINE = 3
 _SLUG_WORDS = (3, 5)
-_TELLING = re.compile(
+_DEFINITION = re.compile(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
 )
 _JSON_FORMATS = frozenset({"json", "stream-json"})
@@ -172,7 +172,7 @@ def _listed(items: Sequence[str], otherwise: str) -> str:
 def _citation(file: AttachedText) -> str:
     """`path:line` with the line itself: the first that declares something, else that says it."""
     lines = list(enumerate(file.text.splitlines(), start=1))
-    definitions = [(number, line) for number, line in lines if _TELLING.match(line)]
+    definitions = [(number, line) for number, line in lines if _DEFINITION.match(line)]
     nonblank = [(number, line) for number, line in lines if line.strip()]
     number, line = next(iter(definitions or nonblank), (1, ""))
     quoted = _shortened(line.strip()).replace("`", "'")

@@ -112,7 +112,7 @@ class ShimCall:
         return not self._is_over()
 
     def _is_over(self) -> bool:
-        self._caller.hear()
+        self._caller.read_signals()
         return self._caller.gives_up or self._context.stop.level is not StopLevel.NONE
 
     def _await(self, descriptor: int) -> bool:

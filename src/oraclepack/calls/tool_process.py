@@ -25,7 +25,7 @@ from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination, signal_group
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.machine import this_machine
 
-_OURS = ("BASH_ENV", MARKER_VARIABLE)
+_OWN_VARIABLES = ("BASH_ENV", MARKER_VARIABLE)
 """What we changed in a step's environment; the tool gets what stood there before us."""
 
 
@@ -66,8 +66,8 @@ class Toolbox(msgspec.Struct, frozen=True):
         The tool outlives us: without the mark of the attempt, nobody who tidies up after the
         step mistakes a paid call for one of its leftovers.
         """
-        remaining = {name: value for name, value in env.items() if name not in _OURS}
-        before = {name: self.own[name] for name in _OURS if name in self.own}
+        remaining = {name: value for name, value in env.items() if name not in _OWN_VARIABLES}
+        before = {name: self.own[name] for name in _OWN_VARIABLES if name in self.own}
         return {**remaining, **before, "PATH": tool.path}
 
 
@@ -78,18 +78,18 @@ class Gate:
     """Start `argv` with `fd` for its child; it becomes a tool when the gate is opened."""
 
     def __init__(self) -> None:
-        self._ours, self._theirs = socket.socketpair()
-        self.fd = self._theirs.fileno()
+        self._local, self._remote = socket.socketpair()
+        self.fd = self._remote.fileno()
         self.argv = (sys.executable, "-IS", str(_PROGRAM), str(self.fd))
 
     def open(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
         """Let the tool begin, and see that it did. Raises OSError."""
-        self._theirs.close()
+        self._remote.close()
         words = [os.fsencode(word) for word in argv]
         variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
         order = b"\0".join((words[0], b"%d" % len(words), *words, *variables))
-        self._ours.sendall(len(order).to_bytes(8, "big") + order)
-        if error := self._ours.recv(16):
+        self._local.sendall(len(order).to_bytes(8, "big") + order)
+        if error := self._local.recv(16):
             raise OSError(int(error), os.strerror(int(error)), argv[0])
 
     def __enter__(self) -> Self:
@@ -98,8 +98,8 @@ class Gate:
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        self._theirs.close()
-        self._ours.close()
+        self._remote.close()
+        self._local.close()
 
 
 _FASTEST, _SLOWEST = 0.01, 0.2
@@ -201,7 +201,7 @@ def _watch(
         waiting = {exited, *caller.fds, *(() if over else (stop.polite_fd,))}
         if exited in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
             return ended
-        for number in caller.hear():
+        for number in caller.read_signals():
             ended.stopped = True
             if ending.due is None:
                 signal_group(group, number)
@@ -224,7 +224,7 @@ def _drain(spools: frozenset[Spool], caller: Caller, stop: Stop) -> None:
         if over or all(spool.waiting_for is None for spool in spools):
             return
         _wait({*caller.fds, stop.urgent_fd}, spools, _SLOWEST)
-        caller.hear()
+        caller.read_signals()
 
 
 def _pump(spools: frozenset[Spool]) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.suspicions import INCOMPLETE, suspicions
-from oraclepack.calls.answer_files import ASIDE
+from oraclepack.calls.answer_files import DISPLACED
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
@@ -200,7 +200,7 @@ def _places(context: CallContext, step: StepState, path: str) -> Iterator[Path]:
     # Not only those of the last attempt: the one before may have left it.
     outputs = context.run_dir / OUTPUTS
     yield from sorted(outputs.iterdir()) if outputs.is_dir() else ()
-    yield from sorted((context.run_dir / ASIDE).glob("*/*"))
+    yield from sorted((context.run_dir / DISPLACED).glob("*/*"))
     for event in reversed(step.quarantined):
         yield from (context.root / move.target for move in event.moves if move.source == path)
     rollback = context.journal.state.rollback

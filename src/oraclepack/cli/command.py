@@ -87,13 +87,13 @@ class HelpRequestedError(Exception):
         self.text = text
 
 
-class _Spoken(click.Command):
+class _ReplyCommand(click.Command):
     """A command whose help is an answer like any other, and whose booleans take `=true`."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
         if option is not None:
-            option.callback = _help_asked
+            option.callback = _is_help_request
         return option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -108,7 +108,7 @@ class _Spoken(click.Command):
             raise all_faults(self, ctx, args, first) from None
 
 
-class Command(_Spoken):
+class Command(_ReplyCommand):
     """A command with everything a program needs to know about it."""
 
     def __init__(self, *args: Any, facts: CommandInfo, **kwargs: Any) -> None:
@@ -123,7 +123,7 @@ class Command(_Spoken):
                 formatter.write(f"  {example}\n")
 
 
-class Group(_Spoken, click.Group):
+class Group(_ReplyCommand, click.Group):
     """A group whose commands are imported only when one is called."""
 
     def __init__(self, *args: Any, entries: Mapping[str, LazyCommand], **kwargs: Any) -> None:
@@ -253,7 +253,7 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
     return answer
 
 
-def words_of_this_command() -> tuple[str, ...]:
+def command_words() -> tuple[str, ...]:
     """The command line that is being answered."""
     return click.get_current_context().ensure_object(CommandLine).argv
 
@@ -280,6 +280,6 @@ def _pack_path(params: Mapping[str, Any]) -> str | None:
     return None if first is None else str(first)
 
 
-def _help_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _is_help_request(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         raise HelpRequestedError(ctx.get_help())

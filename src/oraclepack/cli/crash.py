@@ -32,7 +32,7 @@ def write_crash_log(text: str) -> Path | None:
 
 def crashed(error: BaseException, command: str) -> Reply:
     """The reply to a fault of our own. Never a traceback on the screen."""
-    path = write_crash_log(api.redacted(_story(error, command)))
+    path = write_crash_log(api.redacted(_crash_report(error, command)))
     summary = api.redacted(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,
@@ -46,7 +46,7 @@ def crashed(error: BaseException, command: str) -> Reply:
     )
 
 
-def _story(error: BaseException, command: str) -> str:
+def _crash_report(error: BaseException, command: str) -> str:
     # Arguments stay out: they may hold prompts and keys.
     head = (
         f"oraclepack {__version__}, command {command or '(none)'}\n"

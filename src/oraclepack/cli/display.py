@@ -9,13 +9,13 @@ from typing import Self
 from oraclepack import api
 from oraclepack.api import COLOR, OUTPUT
 from oraclepack.api import run_settings as rs
-from oraclepack.cli.event_lines import JsonLog, Lines, Silence
+from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
 
 
-def screen_for(settings: api.Settings) -> Silence:
+def screen_for(settings: api.Settings) -> NullDisplay:
     """On a terminal a live table, unless a plainer one is wanted; elsewhere lines.
 
     A coding agent that reads our stdout gets neither: it pays for every line.
@@ -23,12 +23,12 @@ def screen_for(settings: api.Settings) -> Silence:
     if settings[rs.JSON_LOG] or settings[rs.CI]:
         return JsonLog()
     if settings[rs.QUIET] or (api.is_agent() and not stdout_is_terminal()):
-        return Silence()
+        return NullDisplay()
     plain = not settings[rs.TUI] or settings[OUTPUT] == "json" or not is_terminal()
     return Lines() if plain else LiveTable(color=settings[COLOR] != "never")
 
 
-class Watching:
+class DisplaySession:
     """What the command line adds to a run: a screen, signals, questions to the person."""
 
     def __init__(self, settings: api.Settings, *, yes: bool) -> None:
@@ -63,7 +63,7 @@ class Watching:
             self._screen.close()
 
 
-def _asking(settings: api.Settings, screen: Silence, *, yes: bool) -> api.Ask | None:
+def _asking(settings: api.Settings, screen: NullDisplay, *, yes: bool) -> api.Ask | None:
     silent = yes or not settings[rs.INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] == "json"
     if silent or not can_ask():
         return None

@@ -53,7 +53,7 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
         try:
             program = root()
             with program.make_context(PROGRAM, list(args), obj=request) as context:
-                reply: Any = program.invoke(context) if args else _nothing_asked(context)
+                reply: Any = program.invoke(context) if args else _no_command(context)
             assert isinstance(reply, Reply), f"{request.command} gave no reply"
             reply = _completed(reply, request)
             printed = _printed(reply, request, clock.monotonic_ns() - started)
@@ -108,7 +108,7 @@ def _exit_code(error: OraclePackError) -> ExitCode:
     return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
 
 
-def _nothing_asked(context: click.Context) -> Reply:
+def _no_command(context: click.Context) -> Reply:
     failure = ReplyError(
         "USAGE", "no command given", phase="arguments", suggestion=f"try {PROGRAM} --help"
     )

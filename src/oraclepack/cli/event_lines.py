@@ -25,7 +25,7 @@ def to_stderr(text: str) -> None:
         pass
 
 
-class Silence:
+class NullDisplay:
     """A display that shows nothing; the others show what they care for."""
 
     shows_warnings = False
@@ -44,7 +44,7 @@ class Silence:
         """The command is over."""
 
 
-class JsonLog(Silence):
+class JsonLog(NullDisplay):
     """Every event as one line of JSON, as the journal keeps it, and nothing else."""
 
     shows_warnings = True
@@ -58,7 +58,7 @@ class JsonLog(Silence):
             self._write(screen_json(api.canonical_line(event)).decode() + "\n")
 
 
-class Lines(Silence):
+class Lines(NullDisplay):
     """One line per event that a person wants to know of, and a sign of life in between."""
 
     shows_warnings = True
@@ -74,7 +74,7 @@ class Lines(Silence):
         line = line_of(event, state)
         if line is not None:
             self._say(line)
-        self._pulse.feel(event, state)
+        self._pulse.observe(event, state)
 
     def close(self) -> None:
         """No more signs of life."""

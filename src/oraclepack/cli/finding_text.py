@@ -10,7 +10,7 @@ from oraclepack.system.printable import one_line, single_lines, visible
 
 _LOOKS = {api.Severity.ERROR: "red", api.Severity.WARNING: "yellow", api.Severity.ADVICE: "cyan"}
 _WIDEST_LINE = 120
-_SEEN_BEFORE = 40
+_CONTEXT_CELLS = 40
 """How much of a long line is shown before the place that matters."""
 
 
@@ -54,7 +54,7 @@ def _excerpt(finding: api.Finding, line: str) -> Iterable[str | Styled]:
     span = finding.span
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(line)
-    first = 0 if start < _WIDEST_LINE - _SEEN_BEFORE else start - _SEEN_BEFORE
+    first = 0 if start < _WIDEST_LINE - _CONTEXT_CELLS else start - _CONTEXT_CELLS
     last = first + _WIDEST_LINE
     before, marked = line[first:start], line[start : min(end, last)]
     cut, more = "…" if first else "", "…" if last < len(line) else ""

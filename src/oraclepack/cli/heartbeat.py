@@ -49,7 +49,7 @@ class RunningSteps:
         self._since: dict[str, int] = {}
         self._calls: dict[str, _Calls] = {}
 
-    def feel(self, event: api.KnownEvent) -> None:
+    def observe(self, event: api.KnownEvent) -> None:
         """Take note of an event."""
         with self._lock:
             match event:
@@ -63,9 +63,9 @@ class RunningSteps:
                     self._since.pop(api.PRELUDE, None)
                 case j.SessionFinished():
                     self._since.clear()
-            self._feel_call(event)
+            self._observe_call(event)
 
-    def _feel_call(self, event: api.KnownEvent) -> None:
+    def _observe_call(self, event: api.KnownEvent) -> None:
         match event:
             case j.StepStarted(step=step) | j.StepFinished(step=step):
                 self._calls.pop(step, None)
@@ -140,9 +140,9 @@ class Heartbeat:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def feel(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def observe(self, event: api.KnownEvent, state: api.RunState) -> None:
         self._state = state
-        self._running.feel(event)
+        self._running.observe(event)
         match event:
             case j.StepStarted() | j.PreludeStarted():
                 self._start()
@@ -157,10 +157,10 @@ class Heartbeat:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._go, name="pulse", daemon=True)
+                self._thread = threading.Thread(target=self._watch, name="pulse", daemon=True)
                 self._thread.start()
 
-    def _go(self) -> None:
+    def _watch(self) -> None:
         while not self._over.wait(self._every):
             active = self._running.now()
             state = self._state

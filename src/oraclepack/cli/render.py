@@ -86,7 +86,7 @@ def emit(printed: RenderedReply) -> int:
 def end_of_stdout(trouble: OSError) -> int:
     """Stdout will take no more. A reader that went away is no fault; a full disk is."""
     if sys.stdout is not None:
-        _hush(sys.stdout)
+        _discard_stream(sys.stdout)
     if isinstance(trouble, BrokenPipeError):
         return 0
     failure = ReplyError("OUTPUT", f"cannot write the answer: {trouble.strerror}")
@@ -106,7 +106,7 @@ def _write(stream: IO[str] | None, payload: bytes) -> OSError | None:
     return None
 
 
-def _hush(stream: IO[str]) -> None:
+def _discard_stream(stream: IO[str]) -> None:
     """Send what Python still holds to nowhere, or it complains once more when it ends."""
     import os
 

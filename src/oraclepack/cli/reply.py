@@ -95,7 +95,7 @@ class Reply(msgspec.Struct, frozen=True):
     """The envelope was asked for by a flag of the command itself."""
 
 
-_TOLD = {
+_ROLLBACK_TEXTS = {
     api.RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
     api.RollbackStatus.COMPLETED: "everything is as it was before",
     api.RollbackStatus.FAILED: "not everything could be taken back",
@@ -106,7 +106,7 @@ def partial_failure(
     data: api.TransactionReport, what: str, warnings: tuple[str, ...] = ()
 ) -> Reply:
     """Exit code 3, with what became of the rollback."""
-    rollback_text = _TOLD.get(data.rollback_status, "")
+    rollback_text = _ROLLBACK_TEXTS.get(data.rollback_status, "")
     back = set(data.rolled_back_steps)
     lines = [f"{step}: {'taken back' if step in back else 'done'}" for step in data.completed_steps]
     lines += [f"{data.failed_step}: failed"]

@@ -125,7 +125,7 @@ class Root(Group):
         formatter.write(f"\n{EPILOG}\n")
 
 
-def _version_asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         raise VersionRequestedError
 
@@ -141,7 +141,7 @@ def root() -> Root:
         is_flag=True,
         is_eager=True,
         expose_value=False,
-        callback=_version_asked,
+        callback=_print_version,
         help="Show the version and exit.",
     )
     # `--json --help`: that JSON is wanted was seen before anything is parsed.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from oraclepack import api
-from oraclepack.cli.command import words_of_this_command
+from oraclepack.cli.command import command_words
 from oraclepack.cli.value_completion import run_ids, step_id, step_list
 
 export_option = click.option(
@@ -92,7 +92,7 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         import_state=text("import_state"),
         in_place=bool(flags.get("in_place")),
         take_over=bool(flags.get("take_over")),
-        argv=words_of_this_command(),
+        argv=command_words(),
     )
 
 

@@ -200,14 +200,14 @@ def _read_event(payload: bytes, number: int) -> AnyEvent | Damage:
 
 def _not_known(payload: bytes, number: int, problem: str) -> AnyEvent | Damage:
     try:
-        peek = _PEEK.decode(payload)
-        if peek.schema_version > SCHEMA_VERSION:
-            return _newer(number, peek.schema_version)
-        if peek.kind not in _KINDS:
+        peeked = _PEEK.decode(payload)
+        if peeked.schema_version > SCHEMA_VERSION:
+            return _newer(number, peeked.schema_version)
+        if peeked.kind not in _KINDS:
             return _UNKNOWN.decode(payload)
     except (msgspec.MsgspecError, RecursionError):
         return Damage(number, problem)
-    return Damage(number, f"{peek.kind}: {problem}")
+    return Damage(number, f"{peeked.kind}: {problem}")
 
 
 def _newer(number: int, version: int) -> Damage:

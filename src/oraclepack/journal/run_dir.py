@@ -101,7 +101,7 @@ class RunSummary(msgspec.Struct, frozen=True):
         match = _RUN_ID.fullmatch(self.run_id)
         return (self.number, self.created_at, int(match[3] or 1) if match else 0, self.run_id)
 
-    def saw(self, head: str | None) -> bool:
+    def has_recorded(self, head: str | None) -> bool:
         """The run was created at this commit, or has seen it since."""
         if not self.pack_hash:
             # Its journal tells nothing (not written yet, or broken at once); its name does.
@@ -136,7 +136,7 @@ def choose_run(
     """
     known = (run for run in runs if _is_of(run, pack_hash) and _is_kind(run, rehearsal=rehearsal))
     same = sorted(known, key=lambda run: run.age)
-    here = [run for run in same if run.saw(head)]
+    here = [run for run in same if run.has_recorded(head)]
     if here:
         return RunChoice(here[-1], _head_text(here[-1], head))
     unfinished = [run for run in same if mutating and not run.finished]

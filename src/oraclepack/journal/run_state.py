@@ -20,7 +20,13 @@ from oraclepack.journal.costs import CostTotal, total_cost
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.line_format import AnyEvent, Unknown
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
-from oraclepack.journal.step_state import PRISTINE, StepEvent, StepState, apply_step, taken_back
+from oraclepack.journal.step_state import (
+    PRISTINE,
+    StepEvent,
+    StepState,
+    apply_step,
+    rolled_back_state,
+)
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.usage import Usage
 
@@ -248,7 +254,7 @@ def _apply_rollback(
             places = state.rolled_back_outputs | {event.quarantined_as}
             return replace(state, rolled_back_outputs=places)
         case j.RolledBack():
-            back = {step_id: taken_back(state.step(step_id)) for step_id in event.steps}
+            back = {step_id: rolled_back_state(state.step(step_id)) for step_id in event.steps}
             steps = MappingProxyType({**state.steps, **back})
             return replace(state, steps=steps, finished_at=None)
         case _:

@@ -169,7 +169,7 @@ def _apply_tree(
             return replace(step, changes=left)
 
 
-def taken_back(step: StepState) -> StepState:
+def rolled_back_state(step: StepState) -> StepState:
     """The step after a rollback: pending, with what is known of its last attempt."""
     return replace(
         step, status=Status.PENDING, outputs=(), process=None, verification=None, rolled_back=True

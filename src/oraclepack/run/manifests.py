@@ -313,13 +313,13 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
     )
 
 
-def with_words_of(entry: StepEntry, described: StepEntry) -> StepEntry:
+def with_pack_fields(entry: StepEntry, described: StepEntry) -> StepEntry:
     """A step, with what an older entry has from the pack: the journal does not know it."""
-    names = _Asked.__annotations__
+    names = _PackFields.__annotations__
     return msgspec.structs.replace(entry, **{name: getattr(described, name) for name in names})
 
 
-class _Asked(TypedDict):
+class _PackFields(TypedDict):
     """What an entry has from the pack."""
 
     title: str | None
@@ -334,7 +334,7 @@ class _Asked(TypedDict):
     tools: tuple[str, ...]
 
 
-def _declared(step: Step | None) -> _Asked:
+def _declared(step: Step | None) -> _PackFields:
     """What the pack says of a step."""
     return {
         "title": step.title if step else None,

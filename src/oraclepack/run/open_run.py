@@ -164,7 +164,7 @@ def _stays(rehearsal: RunDir) -> bool:
 
 def _where(root: Path) -> git.WorkTreeState:
     """The commit, from git's files if they tell: asking git takes longer than all else here."""
-    sha = head.peek(root)
+    sha = head.head_commit(root)
     if sha is not None:
         return git.WorkTreeState(sha)
     if head.is_unborn(root):
@@ -181,7 +181,7 @@ def described(selected: SelectedRun, meanwhile: Callable[[], None]) -> SelectedR
     if selected.state.created is not None or tree.dirty is not None:
         meanwhile()
         return selected
-    work_tree = git.looking(selected.run.root, environment.environment())
+    work_tree = git.begin_work_tree_state(selected.run.root, environment.environment())
     meanwhile()
     full = work_tree()
     known = git.WorkTreeState(tree.sha or full.sha, full.dirty, full.reason)

@@ -268,7 +268,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     ids = [one for one in run_dir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
     if not ids:
         return None, {}
-    sha = git.peek(root) or git.work_tree_state(root, environment.environment()).sha
+    sha = git.head_commit(root) or git.work_tree_state(root, environment.environment()).sha
     runs = (run for run in run_dir.summaries(root, pack.pack_hash) if run.foreign is None)
     # A rehearsal settles nothing: what was only rehearsed has not been answered.
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)

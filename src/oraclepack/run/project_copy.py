@@ -34,7 +34,7 @@ _FIXED = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-_KEPT = re.compile(
+_COPIED_SETTINGS = re.compile(
     r"core\.(?:filemode|ignorecase|symlinks|precomposeunicode|autocrlf|eol|quotepath|abbrev)"
     r"|user\.(?:name|email)|extensions\.(?:objectformat|partialclone)"
     r"|remote\.(?:.+)\.(?:url|fetch|promisor|partialclonefilter|tagopt)"
@@ -151,7 +151,7 @@ def _write_refs(layout: GitLayout, place: Path, environment: Mapping[str, str]) 
 def _config(layout: GitLayout, environment: Mapping[str, str]) -> str:
     config = os.fsdecode(_ask(layout.top, environment, "config", "--local", "--list", "-z") or b"")
     pairs = [entry.partition("\n")[::2] for entry in config.split("\0") if entry]
-    settings = [(key, value) for key, value in pairs if _KEPT.fullmatch(key)]
+    settings = [(key, value) for key, value in pairs if _COPIED_SETTINGS.fullmatch(key)]
     version = "1" if any(key.startswith("extensions.") for key, _ in settings) else "0"
     remotes = dict.fromkeys(
         key.rpartition(".")[0] for key, _ in settings if key.startswith("remote.")
@@ -191,7 +191,7 @@ MOST_BYTES = 2 << 30
 """What a rehearsal copies at most; a larger project is refused."""
 MOST_LEVELS = 200
 
-_OURS = ".oraclepack"
+_OWN_FOLDER = ".oraclepack"
 _GIT = ".git"
 _BLOCK = 1 << 20
 _CANNOT_SHARE = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
@@ -326,7 +326,7 @@ def _behind_links(top: Path, listed: Collection[str], folder: str) -> str:
 
 
 def _is_copied(path: str) -> bool:
-    return _may_be_named(path) and path.partition("/")[0] != _OURS
+    return _may_be_named(path) and path.partition("/")[0] != _OWN_FOLDER
 
 
 def _may_be_named(path: str) -> bool:
@@ -339,7 +339,7 @@ def _walk(top: Path, below: str) -> Iterator[str]:
     """Every file below a directory; repositories' own files and ours left out."""
     count = 0
     for folder, folders, names in walk(top / below):
-        folders[:] = sorted(name for name in folders if name not in {_GIT, _OURS})
+        folders[:] = sorted(name for name in folders if name not in {_GIT, _OWN_FOLDER})
         links = [name for name in folders if Path(folder, name).is_symlink()]
         for name in (*names, *links):
             yield relpath(join(folder, name), top)

@@ -93,7 +93,7 @@ class FileOrigins(msgspec.Struct, frozen=True):
     version: int = 1
 
 
-def put_aside(
+def move_to_quarantine(
     root: Path,
     folder: Path,
     run_id: str,
@@ -120,13 +120,13 @@ def put_aside(
             named[name] = path
     if not named:
         return ()
-    moved = _stow(root, folder / run_id / f"step-{step}", str(attempt), named, before)
+    moved = _move_one(root, folder / run_id / f"step-{step}", str(attempt), named, before)
     if not twins:
         return moved
-    return moved + put_aside(root, folder, run_id, step, attempt, twins, before)
+    return moved + move_to_quarantine(root, folder, run_id, step, attempt, twins, before)
 
 
-def _stow(
+def _move_one(
     root: Path,
     step: Path,
     attempt: str,
@@ -251,7 +251,7 @@ def restore(root: Path, file: QuarantineFile, *, force: bool = False) -> tuple[M
     if not force:
         return Refusal("a file stands there now; it is not overwritten", subject=file.original)
     attempt = file.attempt.partition("-")[0]
-    away = _stow(root, _step_of(file), attempt, {file.name: file.original})
+    away = _move_one(root, _step_of(file), attempt, {file.name: file.original})
     return (*away, _move(root, file.path, target))
 
 

@@ -13,7 +13,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.run.legacy_files import names_for
 from oraclepack.run.manifest_files import write_manifests
-from oraclepack.run.manifests import StepsManifest, steps_manifest, with_words_of
+from oraclepack.run.manifests import StepsManifest, steps_manifest, with_pack_fields
 from oraclepack.run.past_runs import inspect_run, named_run, pack_of
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock, rfc3339
@@ -132,7 +132,7 @@ def _steps_before(run: RunDir) -> StepsManifest | None:
 def _put_back(run: RunDir, now: StepsManifest, before: StepsManifest) -> None:
     """Keep what the pack once said of each step."""
     known = {entry.step_id: entry for entry in before.steps}
-    steps = tuple(with_words_of(entry, known.get(entry.step_id, entry)) for entry in now.steps)
+    steps = tuple(with_pack_fields(entry, known.get(entry.step_id, entry)) for entry in now.steps)
     merged = msgspec.structs.replace(now, steps=steps)
     files.write_atomic(run.path / "steps.json", canonical_file(merged), mode=files.PRIVATE_FILE)
 

@@ -18,7 +18,7 @@ from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
 from oraclepack.run.planning.planner import CheckedOutputs
-from oraclepack.run.quarantine import put_aside
+from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
@@ -116,7 +116,9 @@ def _quarantine_edited(where: RunFiles, state: StepState, step_id: str, path: st
             where.record.append(j.WarningRecorded(step=step_id, code="edited", message=message))
 
     run_id = where.run.run_id
-    put_aside(where.root, where.failed, run_id, step_id, state.attempts, [path], before=tell)
+    move_to_quarantine(
+        where.root, where.failed, run_id, step_id, state.attempts, [path], before=tell
+    )
 
 
 def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
@@ -174,7 +176,7 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
 
 def recheck(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
     """Record a step whose answer meets its contract now as ok; whether it does."""
-    bring_back(where, step)
+    restore_copies(where, step)
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner, verify=verify)
     if not now.passed:
@@ -186,9 +188,9 @@ def recheck(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool)
     return True
 
 
-def hold(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
+def hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
-    bring_back(where, step)
+    restore_copies(where, step)
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner)
     if state.error is None or verification == state.verification:
@@ -207,7 +209,7 @@ def hold(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     )
 
 
-def bring_back(where: RunFiles, step: Step) -> None:
+def restore_copies(where: RunFiles, step: Step) -> None:
     """Put back the answers that a failed step left and that are gone: people are to edit them."""
     for output in where.record.state.step(step.id).outputs:
         path = output.declared_path

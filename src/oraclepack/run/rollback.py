@@ -14,7 +14,7 @@ from oraclepack.journal.run_dir import BACKUPS, RunDir
 from oraclepack.journal.run_state import FileEvent, RunState, path_of
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.legacy_files import all_file_names
-from oraclepack.run.quarantine import put_aside
+from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
@@ -236,7 +236,7 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str 
     """Make a path what it was; where what stood there now is kept, if anything had to go."""
 
     def put_away(path: str) -> str | None:
-        moves = put_aside(root, folder, run.run_id, undo.step, undo.attempt, [path])
+        moves = move_to_quarantine(root, folder, run.run_id, undo.step, undo.attempt, [path])
         return moves[0].target if moves else None
 
     _check(root, run, undo)

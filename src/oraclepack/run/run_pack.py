@@ -327,7 +327,7 @@ def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
         if one.decision is Decision.RESTORE:
             revise.restore_outputs(where, one.step_id)
         elif one.decision is Decision.HELD:
-            revise.hold(where, step, manner_of(options))
+            revise.hold_failed(where, step, manner_of(options))
         else:
             revise.recheck(where, step, manner_of(options), verify=options.verify)
 

@@ -32,12 +32,12 @@ from oraclepack.run.step_outputs import (
 from oraclepack.run.tree_guard import watched_tree
 from oraclepack.shell.attempt import (
     Attempt,
+    AttemptCallbacks,
     AttemptEnd,
     AttemptOutcome,
     ProcessIdentity,
     StartedProcess,
     StopLevel,
-    Watch,
 )
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines, skip_line
@@ -119,7 +119,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
     judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
-    _tell_leftovers(session, step, outcome)
+    _record_leftovers(session, step, outcome)
     if judged.status in _UNFINISHED:
         restore_backups(session, step, attempt.number)
     session.record.append(
@@ -135,13 +135,13 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             attached=attached,
         )
     )
-    _see_head(session, step.id)
+    _record_head(session, step.id)
     return judged.status
 
 
-def _see_head(session: RunSession, step_id: str) -> None:
+def _record_head(session: RunSession, step_id: str) -> None:
     """A step that commits must not orphan its own run: its commit becomes one of the run's."""
-    sha = git.peek(session.root)
+    sha = git.head_commit(session.root)
     if sha is None and session.record.state.heads:
         sha = git.work_tree_state(session.root, session.environment).sha
     if sha is not None and sha not in session.record.state.heads:
@@ -193,7 +193,7 @@ def _attempt(session: RunSession, step: Step) -> Attempt:
     )
 
 
-def _watch(session: RunSession, attempt: Attempt) -> Watch:
+def _watch(session: RunSession, attempt: Attempt) -> AttemptCallbacks:
     def started(process: StartedProcess) -> None:
         session.record.append(
             j.StepSpawned(
@@ -214,7 +214,7 @@ def _watch(session: RunSession, attempt: Attempt) -> Watch:
         message = f"no output for {seconds:.0f} s; it may be thinking"
         session.record.append(j.WarningRecorded(step=attempt.step, code="idle", message=message))
 
-    return Watch(on_started=started, on_idle=idle, is_answered=answers(session, attempt))
+    return AttemptCallbacks(on_started=started, on_idle=idle, is_answered=answers(session, attempt))
 
 
 def _judge(
@@ -339,7 +339,7 @@ def _lacks(verification: Verification) -> str:
     )
 
 
-def _tell_leftovers(session: RunSession, step: Step, outcome: AttemptOutcome) -> None:
+def _record_leftovers(session: RunSession, step: Step, outcome: AttemptOutcome) -> None:
     for warning in outcome.warnings:
         session.record.append(j.WarningRecorded(step=step.id, message=warning))
     if outcome.orphans:

@@ -14,11 +14,11 @@ from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import answers, intercepted
 from oraclepack.shell.attempt import (
     Attempt,
+    AttemptCallbacks,
     AttemptEnd,
     AttemptOutcome,
     ProcessIdentity,
     StopLevel,
-    Watch,
 )
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.launch import environment_ahead
@@ -57,7 +57,9 @@ def prepare(session: RunSession) -> StepError | None:
             process=ProcessIdentity(pid=0, token=attempt.token, machine=this_machine()),
         )
     )
-    watch = Watch(on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt))
+    watch = AttemptCallbacks(
+        on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt)
+    )
     with intercepted(session, attempt) as guarded:
         outcome = run_prelude(guarded, session.stop, watch, session.clock)
     error = _error(session, outcome, stderr)
@@ -89,7 +91,7 @@ def tidy_up(session: RunSession) -> None:
     attempt = _attempt(session, f"{PRELUDE}-exit", number, script.read_text(), None)
     # A stop of its own: after Ctrl-C there is still something to tidy up.
     with Stop() as stop:
-        outcome = run_attempt(attempt, stop, Watch(), session.clock)
+        outcome = run_attempt(attempt, stop, AttemptCallbacks(), session.clock)
     if not outcome.ok:
         message = f"the prelude's EXIT trap ended with exit code {outcome.exit_code}"
         session.record.append(j.WarningRecorded(code="prelude", message=message))
@@ -147,10 +149,10 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
             if is_ready and session.stop.level is not StopLevel.AT_ONCE:
                 tidy_up(session)
         if is_ready:
-            _see_pack(session)
+            _warn_if_pack_changed(session)
 
 
-def _see_pack(session: RunSession) -> None:
+def _warn_if_pack_changed(session: RunSession) -> None:
     """Say it when the pack is no longer what ran: the next command would begin another run."""
     now = read_content(Path(session.pack.path))
     if (

@@ -18,7 +18,7 @@ from oraclepack.pack.contract import OutputContract, by_suffix, contracts_of
 from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
-from oraclepack.run.quarantine import put_aside
+from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.run_session import RunSession, manner_of
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
@@ -92,7 +92,7 @@ def quarantine_earlier(session: RunSession, step: Step) -> None:
         and not is_same(place, backups / path)
         and place_of(session, path) not in paid
     ]
-    moves = put_aside(
+    moves = move_to_quarantine(
         session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
     )
     if moves:

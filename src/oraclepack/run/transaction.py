@@ -82,7 +82,7 @@ class _Change:
     """The copy of the earlier file, relative to the place."""
 
 
-class _Left(msgspec.Struct, frozen=True, kw_only=True):
+class _RemainingFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that a rollback could not take back."""
 
     path: str
@@ -96,7 +96,7 @@ class _Left(msgspec.Struct, frozen=True, kw_only=True):
 class _Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """`_unfinished.json`: what a failed rollback left, for the same command to finish."""
 
-    files: tuple[_Left, ...]
+    files: tuple[_RemainingFile, ...]
     version: int = 1
     mac: str = ""
     """The signature, with the user's key: what others wrote is left alone."""
@@ -231,7 +231,7 @@ class Transaction:
         """Write down what is left, for the next time; what to add to the error if that fails."""
         inside = [change for change in left if change.path.is_relative_to(self._root)]
         remaining = tuple(
-            _Left(
+            _RemainingFile(
                 path=change.path.relative_to(self._root).as_posix(),
                 written=sha256_bytes(change.content),
                 before=change.copy,
@@ -305,7 +305,7 @@ class Transaction:
                 detail=f"{'; '.join(causes)}; not rolled back: {', '.join(left)}",
             )
 
-    def _take_back(self, one: _Left, place: Path) -> None:
+    def _take_back(self, one: _RemainingFile, place: Path) -> None:
         path = self._root / one.path
         if judge_entry(self._root, one.path) is not None:
             return

@@ -159,7 +159,7 @@ def watched_tree(
         yield watched
         after = _status(session, step, tree)
         if before is not None and after is not None:
-            _look_for_strangers(session, step, tree, _differing(before, after), watched)
+            _warn_of_other_changes(session, step, tree, _differing(before, after), watched)
 
 
 def recorded_change(
@@ -202,7 +202,7 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
 @contextmanager
 def _recorded(session: RunSession, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
     """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
-    was = git.peek(session.root)
+    was = git.head_commit(session.root)
     try:
         before = tree.snapshot()
     except WorktreeError as trouble:
@@ -215,16 +215,16 @@ def _recorded(session: RunSession, step: Step, attempt: int, tree: Worktree) -> 
     finally:
         try:
             change = recorded_change(session.run, tree, before, step.id, attempt)
-            _tell_repositories(session, step, tree)
+            _warn_of_repositories(session, step, tree)
         except WorktreeError as trouble:
             _cannot_watch(session, step, trouble)
             change = j.TreeChanged(step=step.id, attempt=attempt, files=())
-        now = git.peek(session.root)
+        now = git.head_commit(session.root)
         session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
         tree.forget()
 
 
-def _tell_repositories(session: RunSession, step: Step, tree: Worktree) -> None:
+def _warn_of_repositories(session: RunSession, step: Step, tree: Worktree) -> None:
     listed = tree.repositories()
     if listed:
         message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
@@ -252,7 +252,7 @@ def _cannot_watch(session: RunSession, step: Step, trouble: WorktreeError) -> No
     session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
 
 
-def _look_for_strangers(
+def _warn_of_other_changes(
     session: RunSession,
     step: Step,
     tree: Worktree,

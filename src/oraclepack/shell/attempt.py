@@ -139,7 +139,7 @@ class StopSwitch(Protocol):
     def ask(self, level: StopLevel) -> None: ...
 
 
-class Watch(msgspec.Struct, frozen=True):
+class AttemptCallbacks(msgspec.Struct, frozen=True):
     """Who is told what while an attempt runs. Called in the thread that runs the attempt."""
 
     on_started: Callable[[StartedProcess], None] | None = None

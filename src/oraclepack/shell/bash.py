@@ -21,12 +21,12 @@ from oraclepack.shell import launch, orphans, processes
 from oraclepack.shell.anonymous_files import AnonymousFile
 from oraclepack.shell.attempt import (
     Attempt,
+    AttemptCallbacks,
     AttemptEnd,
     AttemptOutcome,
     Orphan,
     StartedProcess,
     StopLevel,
-    Watch,
 )
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination
 from oraclepack.system import disk
@@ -115,7 +115,7 @@ class _Running(msgspec.Struct, frozen=True):
 def run_attempt(
     attempt: Attempt,
     stop: Stop,
-    watch: Watch,
+    watch: AttemptCallbacks,
     clock: Clock,
     *,
     records: AnonymousFile | None = None,
@@ -203,7 +203,7 @@ def _log(path: str) -> Iterator[int]:
 class _Limits:
     """What ends an attempt before its time, and whether it has become silent."""
 
-    def __init__(self, attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> None:
+    def __init__(self, attempt: Attempt, stop: Stop, watch: AttemptCallbacks, clock: Clock) -> None:
         logs = (attempt.stdout_log, attempt.stderr_log)
         self._stop = stop
         self._deadline = _Deadline(clock, attempt.step_timeout)
@@ -250,7 +250,7 @@ def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
 
 
 def _end_leftovers(
-    running: _Running, attempt: Attempt, stop: Stop, watch: Watch, ending: AttemptEnd
+    running: _Running, attempt: Attempt, stop: Stop, watch: AttemptCallbacks, ending: AttemptEnd
 ) -> tuple[Orphan, ...]:
     if not orphans.may_have_orphans(running.started):
         return ()

@@ -165,7 +165,7 @@ def _marked(started: StartedProcess, everyone: Iterable[ProcessInfo]) -> set[int
         process.pid
         for process in everyone
         if (holds and process.session == started.pid)
-        or (not process.is_dead and processes.carries(process.pid, started.token))
+        or (not process.is_dead and processes.has_token(process.pid, started.token))
     }
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.shell.anonymous_files import file_in_memory
-from oraclepack.shell.attempt import Attempt, AttemptEnd, AttemptOutcome, Watch
+from oraclepack.shell.attempt import Attempt, AttemptCallbacks, AttemptEnd, AttemptOutcome
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.launch import LAST_PART
 from oraclepack.shell.stop import Stop
@@ -129,7 +129,9 @@ def _warnings(was: Records, now: Records) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def run_prelude(attempt: Attempt, stop: Stop, watch: Watch, clock: Clock) -> AttemptOutcome:
+def run_prelude(
+    attempt: Attempt, stop: Stop, watch: AttemptCallbacks, clock: Clock
+) -> AttemptOutcome:
     """Run an attempt that has a `capture`, and leave the snapshot there if it succeeds.
 
     A prelude has succeeded when it reached its end; the status of its last command means

@@ -17,17 +17,17 @@ It may raise `OSError`. For a write it may return how many bytes the disk will t
 """
 
 
-class _Door:
+class _Hooks:
     hook: Hook | None = None
 
 
 def set_hook(hook: Hook | None) -> None:
     """For fault injection only."""
-    _Door.hook = hook
+    _Hooks.hook = hook
 
 
 def _pass(operation: str, path: str | Path) -> int | None:
-    return _Door.hook(operation, str(path)) if _Door.hook else None
+    return _Hooks.hook(operation, str(path)) if _Hooks.hook else None
 
 
 def create(path: Path | str, mode: int = 0o666, *, append: bool = False) -> int:

@@ -45,7 +45,7 @@ LARGEST = 256 * 1024 * 1024
 
 HOME = ".oraclepack"
 """The directory in a project that holds everything of ours."""
-_OURS = ".oraclepack-"
+_TEMPORARY_MARK = ".oraclepack-"
 _TEMPORARY = re.compile(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
 
@@ -218,7 +218,7 @@ def _mode_for(path: Path) -> int | None:
 def temporary_beside(target: Path) -> Path:
     """A free name in the same directory, which `sweep` recognises if its maker is killed."""
     while True:
-        path = target.parent / f"{_OURS}{os.getpid()}-{next(_numbers)}.tmp"
+        path = target.parent / f"{_TEMPORARY_MARK}{os.getpid()}-{next(_numbers)}.tmp"
         # In containers the same process number comes back with every start.
         if not os.path.lexists(path):
             return path
@@ -264,7 +264,7 @@ def _hide_from_git(directory: Path) -> None:
     """
     if directory.name != HOME or not directory.is_dir():
         return
-    if all(name.startswith(_OURS) for name in _names_in(directory)):
+    if all(name.startswith(_TEMPORARY_MARK) for name in _names_in(directory)):
         sweep(directory)  # a killed process can have left half of this very file
         write_atomic(directory / ".gitignore", b"*\n", mode=PRIVATE_FILE)
 
@@ -309,7 +309,7 @@ def sweep(directory: Path) -> tuple[Path, ...]:
     stale = [
         directory / name
         for name in _names_in(directory)
-        if name.startswith(_OURS) and _is_stale(name)
+        if name.startswith(_TEMPORARY_MARK) and _is_stale(name)
     ]
     for path in stale:
         forget(path)

@@ -37,7 +37,7 @@ _FILES = (
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
-def peek(root: Path) -> str | None:
+def head_commit(root: Path) -> str | None:
     """The commit HEAD stands on; None where the files do not tell (no commit, other formats)."""
     try:
         folder, shared = _places(f"{root}/.git")
@@ -395,7 +395,9 @@ def _head(git: Git) -> str | None:
         return None
 
 
-def looking(root: Path, environment: Mapping[str, str]) -> Callable[[], WorkTreeState]:
+def begin_work_tree_state(
+    root: Path, environment: Mapping[str, str]
+) -> Callable[[], WorkTreeState]:
     """The same while something else is done; what is given waits for git, then tells."""
     results: list[WorkTreeState | Exception] = []
 

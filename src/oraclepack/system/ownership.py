@@ -30,11 +30,11 @@ class ForeignReason(StrEnum):
     """A symbolic link stands for it, or on the way to it."""
 
 
-_TELLING = {
+_MESSAGES = {
     ForeignReason.UNSIGNED: "it is not signed (oraclepack 0.1.0 signed nothing)",
     ForeignReason.OTHER_KEY: "it is not signed with your key",
 }
-_ADOPTABLE = frozenset(_TELLING)
+_ADOPTABLE = frozenset(_MESSAGES)
 
 
 class Foreign(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class Foreign(msgspec.Struct, frozen=True):
             return f"git tracks {self.path}"
         if self.kind is ForeignReason.LINKED:
             return f"{self.path} is a symbolic link"
-        return _TELLING[self.kind]
+        return _MESSAGES[self.kind]
 
     @property
     def may_be_ours(self) -> bool:

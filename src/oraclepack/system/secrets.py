@@ -87,7 +87,7 @@ class Redactor:
     """
 
     def __init__(self, values: Iterable[str] = (), *, urls: bool = False) -> None:
-        self._values = frozenset(value for value in values if _is_telling(value))
+        self._values = frozenset(value for value in values if _is_long_enough(value))
         self._long, self._pattern = _sought(self._values)
         self._urls = urls
 
@@ -140,7 +140,7 @@ def _sought(values: frozenset[str]) -> tuple[tuple[str, ...], re.Pattern[str] | 
     return long, re.compile("|".join(short)) if short else None
 
 
-def _is_telling(value: str) -> bool:
+def _is_long_enough(value: str) -> bool:
     word = value.strip().lower()
     return len(value) >= SHORTEST and word != "" and word not in OUR_WORDS
 
@@ -158,7 +158,7 @@ def _forms(value: str) -> set[str]:
     forms |= {" ".join(form.split()) for form in forms}
     forms |= {quoted for form in forms for quoted in _quoted(form)}
     # The parts as well as the whole: a line of it may be a word of ours.
-    return {form for form in forms if _is_telling(form)}
+    return {form for form in forms if _is_long_enough(form)}
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -21,13 +21,13 @@ SHORTEST = 32
 _LONGEST = 4096
 
 
-class _Chosen:
+class _KeyFile:
     file: str = ""
 
 
 def use_file(path: str) -> None:
     """Use the key in a file that the user's configuration names; an empty path means none."""
-    _Chosen.file = path
+    _KeyFile.file = path
 
 
 def key_file() -> Path:
@@ -47,8 +47,8 @@ def find_key() -> bytes | None:
     shared = os.environ.get(TRUST_KEY_VARIABLE, "")
     if shared:
         return _digest(shared.encode("utf-8", "surrogateescape"), TRUST_KEY_VARIABLE)
-    if _Chosen.file:
-        path = Path(_Chosen.file).expanduser()
+    if _KeyFile.file:
+        path = Path(_KeyFile.file).expanduser()
         if not path.is_absolute():
             # From the current directory it could be a file of the repository.
             raise UsageError(f"trust_key_file: {path} is not an absolute path")

@@ -41,7 +41,7 @@ class Agents:
 
     def ask_lines(self, stage: str, limit: str) -> Iterator[str]:
         """Ask the first agent there is, and take its answer; nothing is written of a bad one."""
-        yield from _nobody(self.thinkers)
+        yield from _no_agent(self.thinkers)
         yield from self._prompt(stage)
         first, *others = self.thinkers
         if others:
@@ -56,7 +56,7 @@ class Agents:
 
     def working(self, stage: str, limit: str) -> Iterator[str]:
         """Let the worker change files; its last message is the report."""
-        yield from _nobody((self.worker,))
+        yield from _no_agent((self.worker,))
         yield from self._prompt(stage)
         if self.worker == CODEX:
             out = quote(f"{self.out_dir}/codex-{stage}.md")
@@ -68,7 +68,7 @@ class Agents:
 
     def reviewed(self, limit: str) -> Iterator[str]:
         """Let every agent there is look at the work; one that is not there leaves a note."""
-        yield from _nobody(self._reviewers)
+        yield from _no_agent(self._reviewers)
         yield from self._prompt("verify")
         for agent in self._reviewers:
             alone = len(self._reviewers) == 1
@@ -111,7 +111,7 @@ class Agents:
         return f"oraclepack tickets {words} --out-dir {quote(self.out_dir)}"
 
 
-def _nobody(agents: Sequence[str]) -> Iterator[str]:
+def _no_agent(agents: Sequence[str]) -> Iterator[str]:
     """End the step, and say why, when none of the agents is there."""
     absent = " && ".join(f"! command -v {agent} >/dev/null 2>&1" for agent in agents)
     yield f"if {absent}; then"

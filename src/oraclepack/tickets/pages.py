@@ -7,7 +7,7 @@ from oraclepack.tickets import ticket as names
 from oraclepack.tickets.identify import circles, needs_of, waves
 from oraclepack.tickets.ticket import Action, ActionKind, Actions, KnownTicket, TicketOptions
 
-_MADE = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
+_HEADER = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
 
 
 def actions_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
@@ -16,7 +16,7 @@ def actions_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
     lines = [
         "# Actions",
         "",
-        _MADE,
+        _HEADER,
         "",
         f"{len(tickets)} tickets, {actions.count} actions, {done} of them done.",
         "",
@@ -34,7 +34,7 @@ def prd_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
     lines = [
         "# Product requirements from tickets",
         "",
-        _MADE,
+        _HEADER,
         "",
         "## Overview",
         "",

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.errors import InputError, MachineError, Refusal, UsageError
-from oraclepack.run.quarantine import FOLDER, put_aside
+from oraclepack.run.quarantine import FOLDER, move_to_quarantine
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import file_moves, files
 from oraclepack.system.path_jail import jail
@@ -275,7 +275,7 @@ def _regenerated(request: TicketifyRequest, options: TicketOptions) -> tuple[str
     """Move Task Master's results out of the way of new ones; nothing is deleted."""
     out = options.out_dir
     moves = [
-        put_aside(request.root, request.root / out / FOLDER, "ticketify", step, 1, paths)
+        move_to_quarantine(request.root, request.root / out / FOLDER, "ticketify", step, 1, paths)
         for step, paths in (
             ("05", [names.TASKS, f"{out}/{names.TM_TASKS}"]),
             ("06", [f"{out}/{names.TM_COMPLEXITY}"]),

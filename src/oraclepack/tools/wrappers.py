@@ -128,7 +128,7 @@ def _known(word: ArgvWord) -> str | None:
     return word
 
 
-def _unwrapped(base: str, own: "_OwnWords", unwrapped: UnwrappedCommand) -> UnwrappedCommand:
+def _unwrapped(base: str, own: "_WrapperOptions", unwrapped: UnwrappedCommand) -> UnwrappedCommand:
     wrapper = _WRAPPERS[base]
     return replace(
         unwrapped,
@@ -162,7 +162,7 @@ def _called_by(name: str, unwrapped: UnwrappedCommand) -> UnwrappedCommand:
     return unwrapped
 
 
-def _escape(base: str, own: "_OwnWords") -> str | None:
+def _escape(base: str, own: "_WrapperOptions") -> str | None:
     empties = {"env": ("-i", "-", "--ignore-environment"), "exec": ("-c",)}.get(base, ())
     if own.has(*empties):
         return f"{base} {empties[0]} empties the environment"
@@ -171,7 +171,7 @@ def _escape(base: str, own: "_OwnWords") -> str | None:
     return None
 
 
-class _OwnWords(msgspec.Struct, frozen=True):
+class _WrapperOptions(msgspec.Struct, frozen=True):
     """A wrapper's options, each with the place of its value, and where the command begins."""
 
     options: tuple[tuple[str, int | None], ...]
@@ -187,7 +187,7 @@ class _OwnWords(msgspec.Struct, frozen=True):
         return next((at for at in values if at < self.end), None)
 
 
-def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _OwnWords | None:
+def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _WrapperOptions | None:
     """Read a wrapper's own words; None when it answers a question instead of running anything."""
     options: list[tuple[str, int | None]] = []
     assignments: list[str] = []
@@ -209,7 +209,7 @@ def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _OwnW
         at += 1
     if any(name[1:] in wrapper.questions for name, _ in options if len(name) == len("-v")):
         return None
-    return _OwnWords(tuple(options), tuple(assignments), min(at, len(words)))
+    return _WrapperOptions(tuple(options), tuple(assignments), min(at, len(words)))
 
 
 def _options_of(word: str, at: int, wrapper: _Wrapper) -> list[tuple[str, int | None]]:

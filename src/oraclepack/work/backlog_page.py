@@ -122,9 +122,9 @@ class _Page:
     """Writes the issues of one backlog."""
 
     def __init__(self, records: Sequence[Record], texts: Mapping[str, str], ticks: Ticks) -> None:
-        self._kept = texts
+        self._texts = texts
         titles = {record.task_id: _escaped(record.title) for record in records}
-        self._ticked, self._gone = _carried_ticks(titles, ticks)
+        self._ticked, self._orphaned = _carried_ticks(titles, ticks)
         self._tasks = frozenset(titles)
 
     def title(self, record: Record) -> str:
@@ -155,7 +155,7 @@ class _Page:
         parts.append(_listed("Missing evidence", map(named, issue.missing_inputs)))
         files = ", ".join(map(code_span, issue.answer_files))
         parts.append(f"Answer: {files}\n\n" if files else "")
-        return "".join([*parts, keeping.slot(issue.issue_id, self._kept)])
+        return "".join([*parts, keeping.slot(issue.issue_id, self._texts)])
 
     def _task(self, record: Record) -> str:
         box = "x" if record.task_id in self._ticked else " "
@@ -178,7 +178,7 @@ class _Page:
         text = "\n".join(lines) + "\n\n"
         for command in record.evidence.commands:
             text += "".join(f"  {line}\n" for line in code_block(command, "sh").splitlines()) + "\n"
-        own = keeping.slot(record.task_id, self._kept) if record.task_id in self._kept else ""
+        own = keeping.slot(record.task_id, self._texts) if record.task_id in self._texts else ""
         return f"{text}{own}\n" if own else text
 
     def _waiting(self, record: Record) -> str:
@@ -189,7 +189,7 @@ class _Page:
         ]
         first = f"Next: {_escaped(record.next_step or '')}"
         word = "Conflict" if record.status is WorkStatus.CONFLICT else "Blocked"
-        own = keeping.slot(record.task_id, self._kept) if record.task_id in self._kept else ""
+        own = keeping.slot(record.task_id, self._texts) if record.task_id in self._texts else ""
         return (
             f"{word}: {self.title(record)}\n\n"
             + "".join(f"- {line}\n" for line in (*sides, *map(_escaped, record.remarks), first))
@@ -199,11 +199,11 @@ class _Page:
     def left_over(self, issues: Iterable[Issue]) -> Iterator[str]:
         """Text and ticks whose place is gone are kept at the end, never dropped."""
         known = {issue.issue_id for issue in issues} | self._tasks | {keeping.NOTES}
-        orphaned = sorted(set(self._kept) - known)
-        if orphaned or self._gone:
+        orphaned = sorted(set(self._texts) - known)
+        if orphaned or self._orphaned:
             yield "\n## Kept from before\n\n"
-        yield from (f"- [x] `{name}` {title}\n" for name, title in sorted(self._gone.items()))
-        yield from (f"\n{keeping.slot(name, self._kept)}" for name in orphaned)
+        yield from (f"- [x] `{name}` {title}\n" for name, title in sorted(self._orphaned.items()))
+        yield from (f"\n{keeping.slot(name, self._texts)}" for name in orphaned)
 
 
 _MOST_NAMES = 8

@@ -27,7 +27,7 @@ from oraclepack.run.manifests import (
     StepsManifest,
     run_manifest,
     steps_manifest,
-    with_words_of,
+    with_pack_fields,
 )
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
@@ -79,7 +79,7 @@ def read_answer(path: Path) -> AnswerFile | None:
     return AnswerFile(data.decode("utf-8-sig", "replace"), sha256_bytes(data))
 
 
-def asked_file(root: Path, path: str, recorded: str | None) -> QuestionFile:
+def question_file(root: Path, path: str, recorded: str | None) -> QuestionFile:
     """A file that a question was asked about, as it is now."""
     data = read_content(root / path).data
     if data is None:
@@ -125,7 +125,7 @@ class AttachmentLookup:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._seen: dict[tuple[str, str | None], QuestionFile] = {}
+        self._read: dict[tuple[str, str | None], QuestionFile] = {}
 
     def about(
         self, step: Step | None, state: StepState | None
@@ -146,9 +146,9 @@ class AttachmentLookup:
 
     def _file(self, path: str, recorded: str | None) -> QuestionFile:
         key = (path, recorded)
-        if key not in self._seen:
-            self._seen[key] = asked_file(self._root, path, recorded)
-        return self._seen[key]
+        if key not in self._read:
+            self._read[key] = question_file(self._root, path, recorded)
+        return self._read[key]
 
 
 def _recorded_calls(state: StepState | None) -> dict[str, str] | None:
@@ -331,7 +331,7 @@ def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepE
     if pack is not None or written is None:
         return entries
     by_id: Mapping[str, StepEntry] = {entry.step_id: entry for entry in written.steps}
-    return tuple(with_words_of(entry, by_id.get(entry.step_id, entry)) for entry in entries)
+    return tuple(with_pack_fields(entry, by_id.get(entry.step_id, entry)) for entry in entries)
 
 
 class _RunReader:

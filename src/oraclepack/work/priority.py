@@ -49,7 +49,7 @@ _MOST_AGREEMENT = 2
 _RANKS = ((6, Priority.CRITICAL), (4, Priority.HIGH), (2, Priority.MEDIUM))
 
 
-class Worth(msgspec.Struct, frozen=True):
+class PriorityScore(msgspec.Struct, frozen=True):
     """How much a record is worth, and what that was made of."""
 
     points: int
@@ -71,9 +71,9 @@ def category_of(question: StepQuestion, texts: Iterable[str]) -> str:
     return best if scores[best] else LAST_RESORT
 
 
-def worth_of(
+def priority_score(
     text: str, kind: TaskKind | None, roi: float | None, sources: int, evidence: Evidence
-) -> Worth:
+) -> PriorityScore:
     """Points for severity, ROI, independent sources and verified citations."""
     parts: list[tuple[int, str]] = []
     severe, serious = _SEVERE.search(text), _SERIOUS.search(text)
@@ -96,4 +96,4 @@ def worth_of(
     bad = sum(state.is_bad for state in states)
     if bad:
         parts.append((-1, f"{bad} citation{'s' * (bad > 1)} that cannot be verified"))
-    return Worth(sum(points for points, _ in parts), ", ".join(part for _, part in parts))
+    return PriorityScore(sum(points for points, _ in parts), ", ".join(part for _, part in parts))

@@ -21,7 +21,7 @@ from oraclepack.work.citations import check, said_of
 from oraclepack.work.compare import Relation
 from oraclepack.work.evidence import NO_EVIDENCE, CitationState, Evidence, united
 from oraclepack.work.merging import Groups, group_tasks, profile_of, relate
-from oraclepack.work.priority import category_of, worth_of
+from oraclepack.work.priority import category_of, priority_score
 from oraclepack.work.step_work import AnswerTask, StepWork, work_of
 from oraclepack.work.titles import LONGEST, shortened
 
@@ -258,7 +258,7 @@ class _Maker:
         efforts = [one.question.effort for one in answers if one.question.effort is not None]
         roi = max(rois, default=question.roi)
         texts = " ".join(text for one in members for text in one.actions)
-        value = worth_of(f"{title} {texts}", kind, roi, len(sources), evidence)
+        value = priority_score(f"{title} {texts}", kind, roi, len(sources), evidence)
         ids = [self._id(one) for one in members]
         own = self._work.get(first.step_id)
         return Record(

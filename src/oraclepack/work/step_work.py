@@ -81,7 +81,7 @@ class StepWork(msgspec.Struct, frozen=True, kw_only=True):
     answer_files: tuple[str, ...] = ()
 
 
-class _Placed(msgspec.Struct, frozen=True):
+class _PlacedUnit(msgspec.Struct, frozen=True):
     """A unit, taken apart, and the file it stands in."""
 
     path: str
@@ -118,7 +118,7 @@ def work_of(step: AnsweredStep) -> StepWork:
     )
     read = [(part.path, _read(part)) for part in step.parts]
     placed = [
-        _Placed(path, unit, claim_text_of(unit.text[:MOST_READ]))
+        _PlacedUnit(path, unit, claim_text_of(unit.text[:MOST_READ]))
         for path, one in read
         for unit in one.units
     ]
@@ -175,13 +175,13 @@ def _broken_end(answer: ReadAnswer) -> str:
     return text[len(last_text) :].strip() if last_text and text.startswith(last_text) else text
 
 
-def _answer(direct: Sequence[_Placed]) -> str:
+def _answer(direct: Sequence[_PlacedUnit]) -> str:
     """The direct statement: the claim of the first unit."""
     return direct[0].statement.text if direct else ""
 
 
 def _claimed(
-    question: StepQuestion, direct: Sequence[_Placed], risks: Sequence[_Placed]
+    question: StepQuestion, direct: Sequence[_PlacedUnit], risks: Sequence[_PlacedUnit]
 ) -> Iterator[AnswerTask]:
     """The changes and findings of an answer, in its order."""
     wants_change = asks_for_change(question.text or question.title)
@@ -197,7 +197,7 @@ def _claimed(
             yield from _mitigations(question, one)
 
 
-def _task(question: StepQuestion, claim: UnitClaim, one: _Placed) -> AnswerTask:
+def _task(question: StepQuestion, claim: UnitClaim, one: _PlacedUnit) -> AnswerTask:
     statement = one.statement
     subjects = _subjects(question, statement.text, one.text)
     is_change = claim is UnitClaim.CHANGE
@@ -215,7 +215,7 @@ def _task(question: StepQuestion, claim: UnitClaim, one: _Placed) -> AnswerTask:
     )
 
 
-def _fact(question: StepQuestion, one: _Placed) -> AnswerTask:
+def _fact(question: StepQuestion, one: _PlacedUnit) -> AnswerTask:
     statement = one.statement
     return AnswerTask(
         step_id=question.step_id,
@@ -230,7 +230,7 @@ def _fact(question: StepQuestion, one: _Placed) -> AnswerTask:
     )
 
 
-def _mitigations(question: StepQuestion, one: _Placed) -> Iterator[AnswerTask]:
+def _mitigations(question: StepQuestion, one: _PlacedUnit) -> Iterator[AnswerTask]:
     """Sentences of a risk that say what to do against it."""
     text = one.unit.texts[0][:MOST_READ]
     for start, end in sentence_spans(text):
@@ -250,7 +250,7 @@ def _mitigations(question: StepQuestion, one: _Placed) -> Iterator[AnswerTask]:
             )
 
 
-def _experiment(question: StepQuestion, placed: Sequence[_Placed]) -> Iterator[AnswerTask]:
+def _experiment(question: StepQuestion, placed: Sequence[_PlacedUnit]) -> Iterator[AnswerTask]:
     """The whole section is one experiment."""
     texts = [text for one in placed for text in one.unit.texts]
     if not texts:

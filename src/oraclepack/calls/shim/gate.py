@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 
-NOT_TOLD = 125
+NO_REPLY = 125
 """The exit code when no order came."""
 
 
@@ -22,7 +22,7 @@ def main() -> int:
     size = int.from_bytes(receive(socket, 8), "big")
     order = receive(socket, size)
     if not size or len(order) < size:
-        return NOT_TOLD
+        return NO_REPLY
     program, count, *rest = order.split(b"\0")
     words, variables = rest[: int(count)], rest[int(count) :]
     pairs = (pair.partition(b"=") for pair in variables if pair[:1] != b"=")
@@ -32,7 +32,7 @@ def main() -> int:
         os.execve(program, words, {name: value for name, _, value in pairs})  # noqa: S606 - the point
     except OSError as trouble:
         os.write(socket, str(trouble.errno).encode())
-    return NOT_TOLD
+    return NO_REPLY
 
 
 def receive(socket: int, size: int) -> bytes:

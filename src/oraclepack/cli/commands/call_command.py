@@ -10,8 +10,8 @@ import click
 from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.api import run_settings as rs
-from oraclepack.cli.command import command, words_of_this_command
-from oraclepack.cli.display import Watching
+from oraclepack.cli.command import command, command_words
+from oraclepack.cli.display import DisplaySession
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.text import size
@@ -72,8 +72,8 @@ def call(
     }
     if preflight:
         return _preflight_reply(*api.call_preflight(question, settings))
-    arguments = api.RunArguments(new_run=new_run, argv=words_of_this_command())
-    with Watching(settings, yes=yes) as watching:
+    arguments = api.RunArguments(new_run=new_run, argv=command_words())
+    with DisplaySession(settings, yes=yes) as watching:
         result, outcome = api.call(
             question,
             settings,

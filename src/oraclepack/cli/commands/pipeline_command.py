@@ -10,7 +10,7 @@ from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
-from oraclepack.cli.display import Watching
+from oraclepack.cli.display import DisplaySession
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.pipeline_text import failure_of, pipeline_text
 from oraclepack.cli.reply import Reply
@@ -76,7 +76,7 @@ def pipeline(
     --min-completion and --min-yield.
     """
     allowed = bool(flags.pop("allow_rehearsal"))
-    with Watching(settings, yes=bool(flags["yes"])) as watching:
+    with DisplaySession(settings, yes=bool(flags["yes"])) as watching:
         outcome = api.pipeline(
             pack,
             settings,

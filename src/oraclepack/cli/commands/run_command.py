@@ -8,7 +8,7 @@ from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
-from oraclepack.cli.display import Watching
+from oraclepack.cli.display import DisplaySession
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.run_reply import plan_reply, run_reply
@@ -52,7 +52,7 @@ def run(pack: str, *, settings: api.Settings, dry_run: bool, **flags: object) ->
     arguments = run_arguments(flags)
     if dry_run:
         return plan_reply(api.plan(pack, settings, arguments))
-    with Watching(settings, yes=bool(flags["yes"])) as watching:
+    with DisplaySession(settings, yes=bool(flags["yes"])) as watching:
         outcome = api.run(
             pack,
             settings,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oraclepack import api
 from oraclepack.api import events as j
-from oraclepack.cli.event_lines import Silence, Write, line_of, to_stderr
+from oraclepack.cli.event_lines import NullDisplay, Write, line_of, to_stderr
 from oraclepack.cli.heartbeat import RunningSteps
 from oraclepack.cli.live.table_rows import Frame, TableState, frame
 from oraclepack.system.printable import visible
@@ -56,7 +56,7 @@ EVERY = 0.25
 """Seconds between two paintings."""
 
 
-class LiveTable(Silence):
+class LiveTable(NullDisplay):
     """A display that shows a run as a table. It never raises and never keeps a step waiting."""
 
     shows_warnings = True
@@ -81,13 +81,13 @@ class LiveTable(Silence):
         self._touched: set[str] = set()
         self._grown: dict[str, tuple[int, int]] = {}
         """The size of each step's logs, and since when they have it, in nanoseconds."""
-        self._shown = False
+        self._is_shown = False
         self._lines: list[str] = []
         self._preview = api.RunPreview("", Path(), (), lambda _: None)
         self._began = 0
         self._over = threading.Event()
-        self._aside = threading.Event()
-        self._thread = threading.Thread(target=self._go, name="screen", daemon=True)
+        self._suspended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="screen", daemon=True)
 
     def begin(self, preview: api.RunPreview) -> None:
         self.expect(preview)
@@ -102,7 +102,7 @@ class LiveTable(Silence):
         self._thread.start()
 
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:
-        self._running.feel(event)
+        self._running.observe(event)
         with self._lock:
             # Events come from several threads, and a slower one may bring an older state.
             if state.last_seq >= self._state.last_seq:
@@ -117,11 +117,11 @@ class LiveTable(Silence):
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """Leave the screen to somebody else for a while; then go on below what they wrote."""
-        self._aside.set()
+        self._suspended.set()
         try:
             yield
         finally:
-            self._aside.clear()
+            self._suspended.clear()
 
     def close(self) -> None:
         """Paint the table a last time, in full."""
@@ -129,7 +129,7 @@ class LiveTable(Silence):
         if self._thread.ident is not None:
             self._thread.join()
 
-    def _go(self) -> None:
+    def _watch(self) -> None:
         try:
             # Loaded here, so that no step waits for it.
             from oraclepack.cli.live.table import Painting, width_of
@@ -137,7 +137,7 @@ class LiveTable(Silence):
             painting = Painting(color=self._color)
             painter = Painter(self._write, width_of)
             while not self._over.wait(self._every):
-                if self._aside.is_set():
+                if self._suspended.is_set():
                     painter.leave()
                 else:
                     self._paint(painting, painter)
@@ -148,13 +148,13 @@ class LiveTable(Silence):
     def _paint(self, painting: Painting, painter: Painter, *, last: bool = False) -> None:
         with self._lock:
             # A command that finds nothing to do needs no table.
-            self._shown = self._shown or bool(self._touched or self._running.now())
-            if not self._shown and not (last and self._lines):
+            self._is_shown = self._is_shown or bool(self._touched or self._running.now())
+            if not self._is_shown and not (last and self._lines):
                 return
             lines, self._lines = self._lines, []
         columns, rows = self._screen()
         block = painting.lines(self.frame(over=last), columns, None if last else rows)
-        painter.paint(block if self._shown else (), columns, lines)
+        painter.paint(block if self._is_shown else (), columns, lines)
 
     def frame(self, *, over: bool = False) -> Frame:
         """The table as it is now."""

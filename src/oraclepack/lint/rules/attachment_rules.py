@@ -42,9 +42,9 @@ _ENDINGS = (
     ".ovpn",
     ".tfstate",
 )
-_TELLING = ("credential", "secret", "password")
+_SECRET_PARTS = ("credential", "secret", "password")
 """Words that also occur in the names of harmless source files and documents."""
-_TELLING_BEGINNINGS = ("service-account", "service_account")
+_SECRET_PREFIXES = ("service-account", "service_account")
 _DATA = frozenset(
     {"", "cfg", "conf", "csv", "env", "ini", "json", "properties", "toml", "txt", "xml", "yaml"}
     | {"yml"}
@@ -65,7 +65,7 @@ def looks_secret(path: str) -> bool:
     if any(map(_is_secret, (name, plain))):
         return True
     stem, dot, extension = plain.rpartition(".")
-    is_named_so = plain.startswith(_TELLING_BEGINNINGS) or any(word in plain for word in _TELLING)
+    is_named_so = plain.startswith(_SECRET_PREFIXES) or any(word in plain for word in _SECRET_PARTS)
     return is_named_so and (extension if dot and stem else "") in _DATA
 
 

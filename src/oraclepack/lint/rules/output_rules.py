@@ -21,7 +21,7 @@ _REWRITES = frozenset({"task-master"})
 """Tools whose output is a file they keep up to date: writing it twice is their way."""
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _KnownOutput(msgspec.Struct, frozen=True):
     """An output whose path the text tells."""
 
     path: str
@@ -71,7 +71,7 @@ def output_collision(subject: Subject) -> Iterator[Problem]:
         # 02) second
         oracle -p "How?" --write-output docs/b.md
     """
-    first: dict[str, _Written] = {}
+    first: dict[str, _KnownOutput] = {}
     for written in _all_written(subject):
         before = first.setdefault(normpath(written.path), written)
         if before is not written and not _one_of_two(before, written):
@@ -80,7 +80,7 @@ def output_collision(subject: Subject) -> Iterator[Problem]:
             yield Problem(written.span, message, "give each answer a file of its own")
 
 
-def _all_written(subject: Subject) -> Iterator[_Written]:
+def _all_written(subject: Subject) -> Iterator[_KnownOutput]:
     for step in subject.pack.steps:
         if not stays_put(subject.pack, step):
             continue
@@ -90,13 +90,13 @@ def _all_written(subject: Subject) -> Iterator[_Written]:
             for word in destinations(call):
                 appends = any(r.operator == ">>" and r.target == word for r in call.redirects)
                 if word.value and word.value != _STDOUT_NAME and not appends:
-                    yield _Written(word.value, step, call, word.span)
+                    yield _KnownOutput(word.value, step, call, word.span)
         for output in step.outputs:
             if output.call is None and output.path.value:
-                yield _Written(output.path.value, step, None, output.path.span)
+                yield _KnownOutput(output.path.value, step, None, output.path.span)
 
 
-def _one_of_two(before: _Written, after: _Written) -> bool:
+def _one_of_two(before: _KnownOutput, after: _KnownOutput) -> bool:
     """In one step: calls that exclude each other, or a directive that repeats a call."""
     if before.step is not after.step:
         return False

@@ -11,7 +11,7 @@ from oraclepack.pack.script import Enclosure, Script, SimpleCommand
 from oraclepack.pack.tool_call import AttachmentKind, ToolCall
 from oraclepack.tools.tool_names import ORACLE
 
-_TELLING = frozenset(
+_READ_ONLY = frozenset(
     {
         *(":", "[", "[[", "basename", "cat", "command", "cp", "cut", "date", "declare", "dirname"),
         *("echo", "egrep", "exit", "export", "false", "fgrep", "getopts", "grep", "hash", "head"),
@@ -142,7 +142,7 @@ def _prints(command: SimpleCommand) -> bool:
     if command.name == "git":
         words = (word.display_text for word in command.words[1:])
         return next((word for word in words if not word.startswith("-")), "") in _LOOKS
-    return command.name in _TELLING
+    return command.name in _READ_ONLY
 
 
 def _bodies(script: Script) -> dict[str, list[SimpleCommand]]:

@@ -27,7 +27,7 @@ class Decision(StrEnum):
     """Its answer misses its contract. It was paid for, so it is not asked for again unasked."""
 
 
-_SAID = {
+_SENTENCES = {
     Decision.RUN: "runs",
     Decision.DONE: "is done",
     Decision.SKIPPED: "is skipped",
@@ -63,7 +63,7 @@ class PlannedStep(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        return f"step {self.step_id} {_SAID[self.decision]}: {self.reason}"
+        return f"step {self.step_id} {_SENTENCES[self.decision]}: {self.reason}"
 
 
 class Plan(msgspec.Struct, frozen=True):
