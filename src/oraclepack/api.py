@@ -443,9 +443,9 @@ def run(
 ) -> RunOutcome:
     """Run a pack, or continue its run.
 
-    `display` is told of the plan and of every event. Another thread, or a signal handler, asks
+    `display` receives the plan and every event. Another thread, or a signal handler, asks
     `stop` to end the run; the caller closes it afterwards. `ask` puts a question to a person;
-    without it nobody is asked. With `github`, a table is appended to the summary page of GitHub
+    without it nothing is asked. With `github`, a table is appended to the summary page of GitHub
     where there is one.
     """
     from oraclepack.run import run_pack, run_report, run_request

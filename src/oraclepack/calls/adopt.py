@@ -121,7 +121,7 @@ def promised_file(
 ) -> PaidAnswer | None:
     """The answer of a call that left no session record: the file that it promised.
 
-    Nothing but the file speaks for it, so everything about that has to: the call is one of this
+    The file is the only evidence, so every condition must hold: the call is one of this
     run and its tool was started; the file was written after that, and is none of those that were
     moved or copied away before; no other call and no other step writes there; the contract
     demands sections; and the file is whole to its very end. Where it lacks some of the sections it
@@ -181,7 +181,7 @@ def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[st
 
 
 def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
-    """Sessions that are known to have answered something else, or somebody else."""
+    """Sessions that are known to have answered another question or another call."""
     ended = {invocation.outcome.session for invocation in _all(context) if invocation.outcome}
     retries = (
         invocation.intent.retry
@@ -260,11 +260,11 @@ class AdoptionResult(msgspec.Struct, frozen=True):
     call: Invocation | None = None
     """Whose answer it is, if that call is still to be closed."""
     by_file: bool = False
-    """No session record speaks for the answer: it stays in its run."""
+    """There is no session record for the answer, so it is not shared with other runs."""
     unmet: PaidAnswer | None = None
     """In place of `answer`: it is whole, and misses its contract."""
     force: bool = False
-    """Ask, and tell the tool that we mean it."""
+    """Ask with the tool's force flag, since it would refuse a repeated question."""
     decided: str = ""
     """Who decided to ask although an earlier call has no known end."""
     undecided: bool = False
@@ -274,9 +274,9 @@ class AdoptionResult(msgspec.Struct, frozen=True):
 def adopt(
     context: CallContext, prepared: PreparedCall, shim: Shim, left: j.InvocationIntent | None = None
 ) -> AdoptionResult:
-    """See to the calls of the same question that an earlier command did not live to finish.
+    """Adopt or close the calls of the same question that an interrupted command left open.
 
-    `left` is the last of them that anybody wrote down, perhaps in another run.
+    `left` is the last recorded one, perhaps of another run.
     """
     force, decided = False, ""
     for earlier in _earlier(context, prepared, left):
@@ -312,7 +312,7 @@ def take_over(
 
 
 def close_earlier(context: CallContext, prepared: PreparedCall, adoption: AdoptionResult) -> None:
-    """Last: whoever dies before this finds the call open, and its answer, once more."""
+    """Close last: if we are killed earlier, the next run adopts the call again."""
     if adoption.call is not None:
         _close(context, prepared, adoption.call, adoption)
 
@@ -377,7 +377,7 @@ def _is_same(one: j.InvocationIntent | None, other: j.InvocationIntent) -> bool:
 
 
 def _left_open(context: CallContext, prepared: PreparedCall) -> Iterator[Invocation]:
-    """Those of this run; only one file can be told apart from others."""
+    """The open calls of this run; only calls with one output file can be identified."""
     if len(prepared.outputs) != 1:
         return
     for step in context.journal.state.steps.values():
@@ -510,7 +510,7 @@ def _wait(
 
 def _undecided(context: CallContext, shim: Shim, record: SessionRecord | None) -> AdoptionResult:
     name = record.id if record else "?"
-    doubt = f"nobody can tell whether session {name} of this question still comes to an answer"
+    doubt = f"it is unknown whether session {name} of this question will still be answered"
     match context.options.on_unknown:
         case OnUnknown.RETRY:
             return AdoptionResult(force=True, decided="--on-unknown retry")

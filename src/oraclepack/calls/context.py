@@ -66,7 +66,7 @@ class SharedCallState:
         self._written: set[str] = set()
         self._waits: dict[Place, int] = {}
         self.live: set[Place] = set()
-        """Calls this command is answering, so that nobody takes them for a crash's leftovers."""
+        """Calls that this command is answering; they are not leftovers of a crash."""
         self.answered: set[str] = set()
         """Keys that were answered by this command."""
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
@@ -111,7 +111,7 @@ class SharedCallState:
 
 
 class CallContext(msgspec.Struct, frozen=True):
-    """Everything answering a call needs beside the call itself."""
+    """Everything that answering a call needs besides the call itself."""
 
     root: Path
     run_dir: Path
@@ -125,13 +125,13 @@ class CallContext(msgspec.Struct, frozen=True):
     options: CallOptions
     redactor: Redactor = NOTHING_SECRET
     ask: Ask | None = None
-    """Asks the person at the terminal; None where there is none."""
+    """Asks the user at the terminal; None without a terminal."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
     command: str = msgspec.field(default_factory=command_name)
     """This process, by a name that no later one has."""
 
     def with_secrets_of(self, environment: Mapping[str, str]) -> "CallContext":
-        """The same world, which also keeps the secrets of a call's own environment."""
+        """The same context, which also redacts the secrets of a call's own environment."""
         redactor = self.redactor.also(environment)
         return self if redactor is self.redactor else replace(self, redactor=redactor)
 

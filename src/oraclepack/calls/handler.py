@@ -73,7 +73,7 @@ from oraclepack.tools.tool_names import ORACLE
 _REFUSED_EXIT = 1
 _HELD_BACK = StepError(
     code="UNSIGNED_ANSWER",
-    message="the cache has an answer to this question, or a call of it, that nobody has signed; "
+    message="the cache has an answer to this question, or a call of it, that is not signed; "
     "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
 )
 _DOTENV = "PROJECT_ENV"
@@ -301,7 +301,7 @@ def adopted(
     if adoption.stopped:
         return _end(context, prepared, STOPPED, STOPPED_EXIT)
     if adoption.undecided:
-        message = "nobody can tell whether an earlier call of this question was paid for"
+        message = "it is unknown whether an earlier call of this question was paid for"
         return _end(context, prepared, StepError(code="UNDECIDED", message=message), 1)
     short = adoption.unmet
     if short is not None:
@@ -387,7 +387,7 @@ def _put_in_place(context: CallContext, prepared: PreparedCall, data: bytes) -> 
 
 
 def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:
-    """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
+    """Whether to ask although the cache has an unsigned answer or call."""
     if not claim.is_unsigned and not is_held_back(context, prepared):
         return True
     match context.options.on_unknown:

@@ -1,4 +1,4 @@
-"""Waits that a person should know of: told once each, when they begin."""
+"""Waits of calls, announced once each when they begin."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,7 +70,7 @@ def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -
 
 
 class WaitDeadline:
-    """How long a call may take that somebody else makes for us: as long as one of our own."""
+    """The deadline of a wait for another call: as long as a call of our own may take."""
 
     def __init__(self, context: CallContext) -> None:
         self._clock = context.clock
@@ -86,7 +86,7 @@ class WaitDeadline:
 def asking_alone(
     context: CallContext, prepared: PreparedCall, shim: Shim
 ) -> Iterator[Claim | None]:
-    """Nobody else, in whatever process, asks this question meanwhile.
+    """Hold the claim of a question, so that no other process asks it.
 
     None: the call was given up while it waited.
     """

@@ -149,7 +149,7 @@ class _Timelines:
             self._last = event.at or self._last
 
     def _call(self, place: CallPlace, tool: str, at: str) -> _Open | None:
-        """The call that an event speaks of; None where that has ended before."""
+        """The call of an event; None where it has already ended."""
         if place in self._ended or not place[0]:
             return None
         if place not in self.open:
@@ -237,7 +237,7 @@ def call_timelines(events: Iterable[AnyEvent]) -> tuple[CallTimeline, ...]:
 
 
 def open_decisions(events: Iterable[AnyEvent]) -> tuple[j.DecisionNeeded, ...]:
-    """The questions to a person that nobody has answered, while their command lives."""
+    """The unanswered questions to a person, while their command is running."""
     waiting: dict[tuple[str, int], j.DecisionNeeded] = {}
     for event in events:
         match event:

@@ -16,7 +16,7 @@ from oraclepack.run.planning.schedule import OnFailure, Progress, ready
 from oraclepack.shell.attempt import StopLevel, StopSwitch
 
 Work = Callable[[PlannedStep], Status]
-"""Runs one step to its end and tells what became of it."""
+"""Runs one step to its end and returns its outcome."""
 
 
 class Executor(Protocol):

@@ -115,7 +115,7 @@ def listed(
 
 
 def age(run: RunListEntry) -> tuple[str, str]:
-    """Sorts runs from the oldest to the newest; one that tells no time goes by its name."""
+    """Sorts runs from the oldest to the newest; a run without a time is sorted by its name."""
     return (run.created_at or run.run_id, run.run_id)
 
 
@@ -131,7 +131,7 @@ def details_of(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDeta
 
 
 def step_word(state: RunState, step_id: str, *, held: bool) -> str:
-    """How a step stands: one that never ended, in a run nobody works on, was interrupted."""
+    """The status of a step: one that never ended, in a run that is not in use, was interrupted."""
     step = state.step(step_id)
     return "interrupted" if step.status is Status.RUNNING and not held else step.word
 
@@ -153,7 +153,7 @@ def _took(session: SessionState, last_at: str | None) -> int:
 
 
 def _last_event_time(state: RunState, before: str | None) -> str | None:
-    """The last time that anything was told, or that a step told before the next command."""
+    """The time of the last event, or of the step's last event before the next command."""
     if before is None:
         return state.last_at
     calls = (call for step in state.steps.values() for call in step.invocations)
@@ -189,7 +189,7 @@ def _status(state: RunState, holder: str | None, damage: str | None) -> str:
 
 
 class InspectedRun(msgspec.Struct, frozen=True):
-    """A run as its journal tells it, as far as that can be believed."""
+    """A run as recorded in its journal, as far as that is signed and intact."""
 
     run: RunDir
     state: RunState = EMPTY
@@ -199,7 +199,7 @@ class InspectedRun(msgspec.Struct, frozen=True):
 
 
 def inspect_run(run: RunDir) -> InspectedRun:
-    """Read a run; whatever is wrong with it is told, not raised."""
+    """Read a run; damage is reported in the result, not raised."""
     try:
         examined = run_dir.examine(run)
     except InputError as trouble:
@@ -263,7 +263,7 @@ def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
 def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]]:
     """How each step stands in the run that a command would continue; its name, if there is one.
 
-    Asks git only when a run of this pack exists and the files alone do not tell the commit.
+    Asks git only when a run of this pack exists and git's files alone do not give the commit.
     """
     ids = [one for one in run_dir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
     if not ids:
@@ -281,8 +281,8 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
 
 
 def listing_of(inspected: InspectedRun) -> RunListEntry:
-    """A run as `runs list` tells it."""
-    # Nobody of ours works on a foreign run; what its lock says is not asked.
+    """A run as `runs list` shows it."""
+    # A foreign run is never in use by us, so its lock is not read.
     holder = locks.holder_of(inspected.run.path) if inspected.foreign is None else None
     holder_text = None if holder is None else str(holder)
     return listed(

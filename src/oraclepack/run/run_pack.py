@@ -156,7 +156,7 @@ def run_pack(
     """Run what is to be run, until `stop` is asked.
 
     The plan is made before anything is written, so that a mistake changes nothing, and again
-    under the lock if the state has changed meanwhile: there nobody else can change it.
+    again under the lock if the state has changed, because only there it is stable.
     """
     clock = clock or SystemClock()
     selected, planned = preview_run(request, clock)
@@ -195,7 +195,7 @@ def run_pack(
             untouched = False
         _refuse_dirty_rerun(request, selected, record, planned)
         enter(request, selected, record, name)
-        # Only now that the journal names it: whoever continues can remove it.
+        # Only after the journal names it, so that a later command can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if request.wish.rehearsal:
             enter_workplace(session, copied)

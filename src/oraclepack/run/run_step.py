@@ -275,7 +275,7 @@ def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> 
 def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
     """The call that did not fit the budget, unless its question was answered in the end.
 
-    A step may go on after it; without the answer it is not done all the same.
+    A step may continue after it, but without the answer it is not done.
     """
     made = session.record.state.step(attempt.step).invocations
     told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
@@ -288,7 +288,7 @@ def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
 
 
 def _signal(code: int) -> str:
-    """Which signal an exit code stands for, as shells tell it."""
+    """Which signal an exit code stands for, by the convention of shells."""
     try:
         return f" ({Signals(code - SIGNALLED).name})"
     except ValueError:

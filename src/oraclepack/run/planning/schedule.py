@@ -1,6 +1,6 @@
 """Which steps start now.
 
-Pure: the engine tells what is finished, failed and running, and asks again whenever
+Pure: the engine passes what is finished, failed and running, and asks again whenever
 something ends. With a limit of one the steps run exactly in the order of their ids;
 a larger limit changes the time, never the results.
 """
@@ -42,7 +42,7 @@ def on_failure(
 ) -> OnFailure | Refusal:
     """The meaning of `--keep-going` and the older `--stop-on-fail`; None is a flag not given.
 
-    Whoever is content with less than all steps wants those after a failure: `--min-completion`
+    A run that needs fewer than all steps continues after a failure: `--min-completion`
     below 1 means `--keep-going`, unless one of the two was given.
     """
     if keep_going and stop_on_fail:

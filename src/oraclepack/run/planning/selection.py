@@ -47,7 +47,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class RunArguments(msgspec.Struct, frozen=True):
-    """What a command that runs a pack is told beyond its settings, in the words of the flags."""
+    """The arguments of a command that runs a pack, beyond its settings."""
 
     rerun: str | None = None
     """`all`, `failed`, `changed` or a list of steps: these run although they may be done."""
