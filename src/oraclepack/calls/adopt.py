@@ -20,7 +20,8 @@ from oraclepack.calls.adoption_rules import (
 from oraclepack.calls.ask import stay_with, still_running
 from oraclepack.calls.call_budget import settle_call
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.live_call import Shim
+from oraclepack.calls.decisions import RETRY, decide
+from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
@@ -467,7 +468,7 @@ def _by_session(
                 if ended is None:
                     return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
-                return _undecided(context, shim, record)
+                return _undecided(context, prepared.call, shim, record)
             case Adoption.FORCE:
                 return AdoptionResult(force=True)
             case _:
@@ -508,15 +509,21 @@ def _wait(
     return True
 
 
-def _undecided(context: CallContext, shim: Shim, record: SessionRecord | None) -> AdoptionResult:
+def _undecided(
+    context: CallContext, call: LiveCall, shim: Shim, record: SessionRecord | None
+) -> AdoptionResult:
     name = record.id if record else "?"
     doubt = f"it is unknown whether session {name} of this question will still be answered"
     match context.options.on_unknown:
         case OnUnknown.RETRY:
             return AdoptionResult(force=True, decided="--on-unknown retry")
-        case OnUnknown.ASK if context.ask is not None:
-            if context.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
+        case OnUnknown.ASK:
+            question = f"{doubt}; ask again (it may be paid for twice)?"
+            decision = decide(context, call, shim, question)
+            if decision == RETRY:
                 return AdoptionResult(force=True, decided="the person who was asked")
+            if decision is None and not shim.pause(0):
+                return AdoptionResult(stopped=True)
     shim.write_stderr(
         f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n"
     )

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -110,6 +111,26 @@ class SharedCallState:
             return decided
 
 
+class PersonAnswer(msgspec.Struct, frozen=True):
+    """What a person decided, and who it was."""
+
+    answer: str
+    by: str
+
+
+class DecisionDesk(Protocol):
+    """Where questions of a detached run lie until a person answers one."""
+
+    def put_question(self, step: str, call: int, question: str, options: tuple[str, ...]) -> None:
+        """Show a question."""
+
+    def take_answer(self, step: str, call: int) -> PersonAnswer | None:
+        """The answer, once; None while there is none."""
+
+    def withdraw_question(self, step: str, call: int) -> None:
+        """Nobody waits for the answer any more."""
+
+
 class CallContext(msgspec.Struct, frozen=True):
     """Everything that answering a call needs besides the call itself."""
 
@@ -126,6 +147,10 @@ class CallContext(msgspec.Struct, frozen=True):
     redactor: Redactor = NOTHING_SECRET
     ask: Ask | None = None
     """Asks the user at the terminal; None without a terminal."""
+    desk: DecisionDesk | None = None
+    """Where questions to a person wait for an answer from elsewhere."""
+    is_paused: Callable[[], bool] = lambda: False
+    """The run was paused: what runs goes on, no tool is started."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
     command: str = msgspec.field(default_factory=command_name)
     """This process, by a name that no later one has."""

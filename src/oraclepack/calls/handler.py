@@ -24,6 +24,7 @@ from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
 from oraclepack.calls.budget import Spending
 from oraclepack.calls.call_budget import reserve_try
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.decisions import RETRY, decide
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.calls.overrides import effective_argv
@@ -393,9 +394,9 @@ def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, cla
     match context.options.on_unknown:
         case OnUnknown.RETRY:
             return True
-        case OnUnknown.ASK if context.ask is not None:
+        case OnUnknown.ASK:
             question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
-            if context.ask(question, shim.pause):
+            if decide(context, prepared.call, shim, question) == RETRY:
                 return True
     shim.write_stderr(f"oraclepack: {_HELD_BACK.message}\n")
     return False

@@ -11,6 +11,9 @@ from oraclepack.calls.store import Claim, Slot, Unclaimed
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 
+_LOOK_AGAIN = 0.2
+"""Seconds between two looks whether a paused run goes on."""
+
 
 @contextmanager
 def recorded_wait(
@@ -60,13 +63,33 @@ def end_wait(context: CallContext, call: LiveCall, number: int) -> None:
 
 
 def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -> Slot | None:
-    """The right to call a provider or a tool; None when the call is given up meanwhile."""
+    """The right to call a provider or a tool; None when the call is given up meanwhile.
+
+    While the run is paused nobody gets one.
+    """
     limit = limit_for(name, context.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))
     code = Wait.SLOT if limit.max_concurrent is not None else Wait.RATE_LIMIT
     message = f"waiting for a {wait.reason}"
-    with recorded_wait(context, call, shim, code, message, wait) as pause:
-        return context.store.limits.acquire(name, limit, pause)
+    while _wait_while_paused(context, call, shim):
+        with recorded_wait(context, call, shim, code, message, wait) as pause:
+            slot = context.store.limits.acquire(name, limit, pause)
+        if slot is None or not context.is_paused():
+            return slot
+        slot.release()  # paused meanwhile: another run may use it
+    return None
+
+
+def _wait_while_paused(context: CallContext, call: LiveCall, shim: Shim) -> bool:
+    """Until the run goes on; False when the call is given up meanwhile."""
+    if not context.is_paused():
+        return True
+    wait = CallWait(call=call.number, reason="the run is paused")
+    with recorded_wait(context, call, shim, Wait.PAUSED, wait.reason, wait) as pause:
+        while context.is_paused():
+            if not pause(_LOOK_AGAIN):
+                return False
+    return True
 
 
 class WaitDeadline:

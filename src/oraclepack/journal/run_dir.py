@@ -179,6 +179,8 @@ OWN_NAMES = (
 """What we make in a run directory."""
 _NOTHING_READ = JournalContent((), Link(), 0)
 _REHEARSAL = "rehearsals/"
+_LOG = re.compile(r"logs/[\w.-]+\.log")
+"""What a journal may name as a log: one from elsewhere may name any file."""
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -224,6 +226,13 @@ class RunDir(msgspec.Struct, frozen=True):
     @property
     def logs(self) -> Path:
         return self.path / "logs"
+
+    def log(self, name: str) -> Path | None:
+        """The log that a record names; None where it is no log, is not there, or is a link."""
+        if _LOG.fullmatch(name) is None:
+            return None
+        path = self.path / name
+        return path if path.is_file() and not path.is_symlink() else None
 
     @property
     def backups(self) -> Path:

@@ -236,36 +236,6 @@ def call_timelines(events: Iterable[AnyEvent]) -> tuple[CallTimeline, ...]:
     return tuple(sorted(gathered.all(), key=lambda one: (one.start, one.place)))
 
 
-def open_decisions(events: Iterable[AnyEvent]) -> tuple[j.DecisionNeeded, ...]:
-    """The unanswered questions to a person, while their command is running."""
-    waiting: dict[tuple[str, int], j.DecisionNeeded] = {}
-    for event in events:
-        match event:
-            case j.SessionStarted() | j.SessionFinished():
-                waiting.clear()
-            case j.DecisionNeeded():
-                waiting[event.step, event.call] = event
-            case j.DecisionMade() | j.InvocationOutcome():
-                waiting.pop((event.step, event.call), None)
-            case _:
-                pass
-    return tuple(waiting.values())
-
-
-def waiting_for_run(events: Iterable[AnyEvent]) -> str | None:
-    """The run that this one waits for, by its id; None where it does not."""
-    waiting: str | None = None
-    for event in events:
-        match event:
-            case j.WaitStarted(step="", detail=detail):
-                waiting = detail
-            case j.WaitFinished(step="") | j.SessionStarted() | j.SessionFinished():
-                waiting = None
-            case _:
-                pass
-    return waiting
-
-
 def totals_by_reason(timelines: Iterable[CallTimeline]) -> Mapping[str, int]:
     """Milliseconds that calls spent: each kind, and each wait by its reason."""
     sums: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """Looking at runs: all of a project, one in full, and how the steps of a pack stand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -9,8 +9,9 @@ import msgspec
 
 from oraclepack.errors import InputError, NotFoundError, OraclePackError, UsageError
 from oraclepack.journal import run_dir
+from oraclepack.journal.activity import RUNNING, activity_word
 from oraclepack.journal.costs import NO_COST, CostTotal
-from oraclepack.journal.line_format import JournalContent
+from oraclepack.journal.line_format import AnyEvent, JournalContent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
 from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
 from oraclepack.journal.statuses import Status
@@ -31,7 +32,8 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     pack_path: str | None
     git_sha: str | None
     status: str
-    """`running`, `ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`."""
+    """`ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`; while a command
+    works on it `running`, `waiting` (for another run), `paused` or `needs_decision`."""
     ok: int
     total: int
     created_at: str | None
@@ -89,15 +91,19 @@ def listed(
     holder: str | None,
     damage: str | None,
     foreign: Foreign | None = None,
+    activity: str = RUNNING,
 ) -> RunListEntry:
-    """A run at a glance; without a holder, what says that it runs was killed."""
+    """A run at a glance; without a holder, what says that it runs was killed.
+
+    `activity` is what it is called while a command works on it.
+    """
     created = state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
     return RunListEntry(
         run_id=run_id,
         pack_path=created.pack_path if created else None,
         git_sha=created.git_sha if created else None,
-        status="foreign" if foreign else _status(state, holder, damage),
+        status="foreign" if foreign else _status(state, holder, damage, activity),
         ok=statuses.count(Status.OK),
         accepted=sum(state.step(step_id).is_accepted for step_id in state.step_ids),
         total=len(statuses),
@@ -178,11 +184,11 @@ def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepDetails:
     return StepDetails(**fields, state=step_word(state, entry.step_id, held=held))
 
 
-def _status(state: RunState, holder: str | None, damage: str | None) -> str:
+def _status(state: RunState, holder: str | None, damage: str | None, activity: str) -> str:
     if damage is not None:
         return "damaged"
     if holder is not None:
-        return "running"
+        return activity
     if state.created is None:
         return "empty"
     return "interrupted" if state.status == "running" else state.status
@@ -196,6 +202,7 @@ class InspectedRun(msgspec.Struct, frozen=True):
     damage: str | None = None
     events: int = 0
     foreign: Foreign | None = None
+    all_events: tuple[AnyEvent, ...] = ()
 
 
 def inspect_run(run: RunDir) -> InspectedRun:
@@ -206,7 +213,9 @@ def inspect_run(run: RunDir) -> InspectedRun:
         return InspectedRun(run, damage=trouble.message)
     reading = examined.reading
     state = fold(reading.events)
-    return InspectedRun(run, state, _damage(reading), len(reading.events), examined.foreign)
+    return InspectedRun(
+        run, state, _damage(reading), len(reading.events), examined.foreign, reading.events
+    )
 
 
 def _damage(reading: JournalContent) -> str | None:
@@ -228,12 +237,18 @@ def show_run(root: Path, name: str) -> RunDetails:
     return details_of(listing_of(inspected), inspected.state, pack)
 
 
-def named_run(root: Path, name: str) -> RunDir:
-    """The run with this name, or the only one whose name begins so.
+LATEST = "latest"
+
+
+def named_run(root: Path, name: str, *, other_than: RunDir | None = None) -> RunDir:
+    """The run with this name, the only one whose name begins so, or with `latest` the newest.
 
     A rehearsal is `rehearsals/ID`, or just its id where no real run has that.
     """
     known = run_dir.every_run(root)
+    if name == LATEST:
+        others = [run for run in known if other_than is None or run.name != other_than.name]
+        return _latest(others)
     for fitting in (
         [run for run in known if run.name == name],
         [run for run in known if name and run.name.startswith(name)],
@@ -249,6 +264,21 @@ def named_run(root: Path, name: str) -> RunDir:
     raise NotFoundError(
         f"there is no run {name}", hint=f"`oraclepack runs list` shows them ({len(known)} here)"
     )
+
+
+def _latest(runs: Sequence[RunDir]) -> RunDir:
+    """The run that something happened to last, rehearsals aside where there are real ones."""
+    real = [run for run in runs if run.folder != REHEARSALS] or runs
+    if not real:
+        raise UsageError("there are no runs yet", hint="`oraclepack run PACK` begins one")
+    return max(real, key=_last_change)
+
+
+def _last_change(run: RunDir) -> tuple[int, str]:
+    try:
+        return run.journal.stat().st_mtime_ns, run.run_id
+    except OSError:
+        return 0, run.run_id
 
 
 def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
@@ -292,4 +322,5 @@ def listing_of(inspected: InspectedRun) -> RunListEntry:
         holder_text,
         inspected.damage,
         inspected.foreign,
+        activity_word(inspected.all_events) if holder is not None else RUNNING,
     )

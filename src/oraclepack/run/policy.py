@@ -221,7 +221,7 @@ def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
     """What the exit code says of the steps."""
     rolled_back = reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     return weigh(
-        failed=bool(reply.failed_steps),
+        failed=bool(reply.failed_steps or reply.interrupted_steps),
         met=figures.is_met if ci else None,
         unweighable=rolled_back or reply.failed_step == PRELUDE,
         over_budget=bool(reply.budget_steps),

@@ -221,11 +221,18 @@ def _options(
         answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
         # A rehearsal makes no calls, so a missing file costs nothing.
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
-        calls=_calls(settings, pack, can_ask=ask is not None, in_place=arguments.in_place),
+        calls=_calls(
+            settings,
+            pack,
+            can_ask=ask is not None or arguments.detached,
+            in_place=arguments.in_place,
+        ),
         refresh=settings[cs.REFRESH],
         store="" if is_rehearsal(settings[cs.ENGINE]) else settings[cs.STORE],
         oracle_bin=_oracle(settings),
         ask=ask,
+        detached=arguments.detached,
+        wait_for=arguments.wait_for,
     )
 
 
